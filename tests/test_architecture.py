@@ -91,13 +91,26 @@ def targets(node: ast.Import | ast.ImportFrom, file: str) -> Iterator[tuple[str 
         yield module_file([*base, *words, name.name]) or module_file([*base, *words]), None
 
 
+def lazily_imported(module: str, file: str) -> str | None:
+    """The file of a module that is named as in `importlib.import_module`, with dots for packages around the file."""
+    words = module.lstrip(".")
+    level = len(module) - len(words)
+    package = file.split("/")[:-1]
+    return module_file([*package[: len(package) - level + 1], *words.split(".")] if level else words.split(".")[1:])
+
+
 def arrows(file: str) -> Iterator[Arrow]:
+    """Its imports. Lazy ones (kernels/lazy.py) count as imports inside of functions."""
+
     def walk(node: ast.AST, inside: bool) -> Iterator[Arrow]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for own, package in targets(node, file):
                 yield Arrow(own, package, inside, node.lineno)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("lazy_import"):
+            *_, module = [ast.literal_eval(argument) for argument in node.args[1:]]
+            yield Arrow(lazily_imported(module, file), None, True, node.lineno)
         inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         for child in ast.iter_child_nodes(node):
             yield from walk(child, inside)
@@ -130,11 +143,24 @@ def test_arrows(file: str) -> None:
             continue
         assert arrow.file is not None, f"{where} imports what is not there"
         other = room_of(arrow.file)
-        allowed = room.imports | (room.lazily if arrow.inside else set()) | {name}
+        allowed = room.imports | (room.lazily if arrow.inside else set()) | {name, "lazy"}
         assert other in allowed or (arrow.inside and "any" in room.lazily), (
             f"{where}: {name} may not import {other} ({arrow.file}) {'even inside a function' if arrow.inside else 'at its top'}; "
             "see docs/map.md"
         )
+
+
+def test_few_imports_inside_functions() -> None:
+    """What a module needs is said at its top, if need be lazily; see kernels/lazy.py. The rest are optional packages and a few cycles."""
+    found = [
+        f"{file}:{node.lineno}"
+        for file, path in FILES.items()
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert len(set(found)) <= 100, sorted(set(found))
 
 
 # ----- Machine code ---------------------------------------------------------------------------------------------------
@@ -152,15 +178,8 @@ def found_in(pattern: str) -> list[str]:
 
 
 def test_machine_code_is_loaded_by_call_only() -> None:
-    """Whatever else loads code could call it with arrays that nobody has checked: Note [Calling machine code].
-
-    Compiled kernels have an entry of their own, which knows their sizes from the IR: Note [Entering a kernel].
-    """
-    assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {
-        "kernels/call.py",
-        "kernels/compiler/call.py",
-        "kernels/executable.py",
-    }
+    """Whatever else loads code could call it with arrays that nobody has checked: Note [Calling machine code]."""
+    assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {"kernels/call.py", "kernels/executable.py"}
 
 
 def test_dtypes_are_not_compared_by_identity() -> None:

@@ -19,6 +19,7 @@ EXAMPLES = {
     "char_gpt": ("--steps 3 --letters 20", "107776 parameters"),
     "cnn": ("--epochs 2", "unseen digits 9"),
     "custom_function": ("--steps 60", "Jacobian mismatch"),
+    "distributed": ("--steps 3 --batch 4", "1 ranks: loss"),
     "hessians": ("--steps 4", "6.144918, by the whole matrix 6.144918"),
     "implicit": ("--steps 3", "finite differences differ by"),
     "maml": ("--steps 10", "after one step"),

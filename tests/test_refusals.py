@@ -90,12 +90,9 @@ def test_accelerators():
 
 def test_distributed():
     dist = torch.distributed
-    assert not dist.is_available() and not dist.is_initialized() and not dist.is_nccl_available()
-    with pytest.raises(ValueError, match=r"Default process group has not been initialized.*one process"):
+    assert dist.is_available() and not dist.is_initialized() and not dist.is_nccl_available()
+    with pytest.raises(ValueError, match=r"Default process group has not been initialized"):
         dist.get_rank()
-    with pytest.raises(NotImplementedError, match=r"init_process_group is not available.*one process"):
-        dist.init_process_group("gloo", rank=0, world_size=1)
-    assert repr(dist.ReduceOp.SUM) == "<ReduceOp.SUM>"
     assert dist.rpc is importlib.import_module("penlight.distributed.rpc")
     from penlight.distributed.tensor.parallel import ColwiseParallel
 
@@ -108,7 +105,7 @@ def test_distributed():
     [
         "fx.symbolic_trace", "fx.Tracer", "export.export", "onnx.export", "library.triton_op", "sparse.as_sparse_gradcheck", "nested.nested_tensor",
         "masked.masked_tensor", "package.PackageExporter", "quantization.quantize_dynamic", "ao.quantization.QConfig",
-        "distributed.fsdp.FullyShardedDataParallel", "distributed.checkpoint.save", "utils.cpp_extension.load_inline", "jit.save",
+        "distributed.fsdp.FullyShardedDataParallel", "distributed.checkpoint.async_save", "utils.cpp_extension.load_inline", "jit.save",
         "hub.load", "distributed.rpc.init_rpc", "utils.benchmark.Fuzzer", "fx.experimental.optimization.fuse",
     ],
 )  # fmt: skip

@@ -6,14 +6,27 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from . import _takeover
+from ._refused import NotAvailable, message, refused_class
+from .autograd import modes
 from .device import device as device
 from .dtypes import dtype as dtype
+from .kernels.lazy import lazy_import
 from .layout import layout as layout
 from .layout import memory_format as memory_format
 from .random import Generator as Generator
 from .size import Size as Size
 from .tensor import DISABLED
 from .tensor import Tensor as TensorBase
+
+_c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
+_conversion = lazy_import(globals(), "_conversion", ".nn.modules._conversion")
+_dispatch_keys = lazy_import(globals(), "_dispatch_keys", "._dispatch_keys")
+cudnn = lazy_import(globals(), "cudnn", ".backends.cudnn")
+linalg = lazy_import(globals(), "linalg", ".linalg")
+storage = lazy_import(globals(), "storage", ".storage")
+typeinfo = lazy_import(globals(), "typeinfo", ".typeinfo")
+
 
 _TensorBase = TensorBase
 _TensorMeta = type(TensorBase)
@@ -49,8 +62,6 @@ _jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
 
 def _get_cudnn_enabled() -> bool:
     """What `torch.backends.cudnn.enabled` was set to."""
-    from .backends import cudnn
-
     return bool(cudnn.enabled)
 
 
@@ -61,9 +72,7 @@ def _get_privateuse1_backend_name() -> str:
 
 def _get_default_device() -> str:
     """Where new tensors go."""
-    from .typeinfo import get_default_device
-
-    return str(get_default_device())
+    return str(typeinfo.get_default_device())
 
 
 def _get_accelerator(check: bool | None = None) -> device:
@@ -72,23 +81,17 @@ def _get_accelerator(check: bool | None = None) -> device:
 
 
 def _is_torch_function_mode_enabled() -> bool:
-    from . import _takeover
-
     return bool(_takeover.modes.get()) and not _takeover.all_off.get()
 
 
 def _are_functorch_transforms_active() -> bool:
     """Whether this runs inside a function that `vmap`, `grad` or their like transforms."""
-    from .autograd import modes
-
     return bool(modes.transforms.get())
 
 
 def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
     """Whether two tensors share a storage."""
-    from .storage import owner_of
-
-    return owner_of(first._array) is owner_of(second._array)
+    return storage.owner_of(first._array) is storage.owner_of(second._array)
 
 
 class DisableTorchFunctionSubclass:
@@ -97,8 +100,6 @@ class DisableTorchFunctionSubclass:
     _flag = "subclasses_off"
 
     def __enter__(self) -> None:
-        from . import _takeover
-
         self._var = getattr(_takeover, self._flag)
         self._token = self._var.set(True)
 
@@ -117,22 +118,16 @@ _disabled_torch_function_impl = _disabled_torch_dispatch_impl = DISABLED
 
 
 def _is_torch_function_enabled() -> bool:
-    from . import _takeover
-
     return not (_takeover.subclasses_off.get() or _takeover.all_off.get())
 
 
 def _is_torch_function_all_disabled() -> bool:
-    from . import _takeover
-
     return _takeover.all_off.get()
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to`, as (device, dtype, non_blocking, memory_format)."""
-    from .nn.modules._conversion import _parse_to as parse
-
-    return parse(*args, **kwargs)
+    return _conversion._parse_to(*args, **kwargs)
 
 
 # The functions of `torch._C._nn` that are not operators.
@@ -154,21 +149,13 @@ _CLASSES = {
 
 def __getattr__(name: str) -> Any:
     if name == "_LinAlgError":
-        from .linalg import LinAlgError
-
-        return LinAlgError
+        return linalg.LinAlgError
     if name == "_functorch":
-        from . import _c_functorch
-
         return _c_functorch
     if name in ("DispatchKey", "DispatchKeySet"):
-        from . import _dispatch_keys
-
         return getattr(_dispatch_keys, name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
-    from ._refused import NotAvailable, message, refused_class
-
     why = "it is part of PyTorch's C++ library, and Penlight is pure Python."
     if name in _CLASSES:
         globals()[name] = refused_class(f"_C.{name}", why)

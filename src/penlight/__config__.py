@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import platform
+
+import numpy as np
+
+from .settings import get_num_interop_threads, get_num_threads
+
 __all__ = ["parallel_info", "show"]
 
 
 def show() -> str:
     """What computes, as text."""
-    import platform
-
-    import numpy as np
-
     from ._cli.doctor import blas_of
 
     return (
@@ -24,8 +26,6 @@ def show() -> str:
 
 def parallel_info() -> str:
     """How many threads compute, as text."""
-    from .settings import get_num_interop_threads, get_num_threads
-
     return (
         "Penlight/Parallel:\n"
         f"\tget_num_threads() : {get_num_threads()}\n"

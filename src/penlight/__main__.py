@@ -1,6 +1,7 @@
 """The command `penlight`, also as `python -m penlight`.
 
 penlight run script.py ...     run a PyTorch script without PyTorch
+penlight launch script.py ...  the same in several processes
 penlight demo                  train a small network on handwritten digits
 penlight doctor                what is installed, and whether gradients are right
 """
@@ -11,8 +12,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from pathlib import Path
 
-COMMANDS = ("demo", "doctor", "run")
+from penlight.version import __version__ as torch_version
+
+COMMANDS = ("demo", "doctor", "launch", "run")
 
 USAGE = """\
 usage: penlight <command> ...
@@ -21,6 +27,8 @@ usage: penlight <command> ...
 commands:
   run script.py [args]     run a program written for PyTorch; `import torch` gives Penlight
   run -m module [args]     the same for a module
+  launch --nproc-per-node N script.py [args]
+                           the same in N processes that find each other; takes the options of torchrun
   demo                     train a small network on handwritten digits, and draw what happened
   doctor                   what is installed, and whether gradients come out right
 
@@ -32,11 +40,6 @@ options:
 
 def version() -> str:
     """Penlight's version, and that of the PyTorch it behaves like."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    from penlight.version import __version__ as torch_version
-
     try:
         own = installed("penlight")
     except PackageNotFoundError:
@@ -74,8 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _runnable(name: str) -> bool:
-    from pathlib import Path
-
     return name in ("-m", "-c", "-") or name.endswith(".py") or Path(name).exists()
 
 

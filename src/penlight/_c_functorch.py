@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .func.batched import Batched
+from .func.level import BatchLevel
 from .func.mapping import _add_batch_dim as _add_batch_dim
 from .func.mapping import _remove_batch_dim as _remove_batch_dim
 
 
 def is_batchedtensor(tensor: Any) -> bool:
     """Whether a tensor is one of many inside of `vmap`."""
-    from .func.batched import Batched
-
     return isinstance(tensor, Batched)
 
 
@@ -46,8 +46,6 @@ _opened: list[Any] = []
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
     """Open a level of `vmap`; its number."""
-    from .func.level import BatchLevel
-
     _opened.append(BatchLevel(batch_size, randomness).__enter__())
     return _opened[-1].number
 

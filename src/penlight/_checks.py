@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ._user_warnings import warn_user
+from .device import device as Device
 from .tensor import Tensor
 
 _UNSAID = (
@@ -101,10 +103,6 @@ def get_file_path(*path_components: str) -> str:
 
 def get_device_module(device: Any = None) -> Any:
     """The module of a kind of device, such as `torch.cuda`; of the CPU by default."""
-    from importlib import import_module
-
-    from .device import device as Device
-
     kind = "cpu" if device is None else Device(device).type
     if kind not in ("cpu", "cuda", "mps", "xpu", "mtia"):
         raise RuntimeError(f"Invalid device module type '{kind}'. Expected a module attribute named '{kind}' in torch.")

@@ -6,7 +6,10 @@ The function itself runs outside of the graph; its derivative is what `register_
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
+
+from .autograd import Function
 
 REGISTERED: dict[str, CustomOpDef] = {}
 
@@ -39,8 +42,6 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from inspect import signature
-
         bound = signature(self._init_fn).bind(*args, **kwargs)
         bound.apply_defaults()
         if self._function is None:
@@ -50,8 +51,6 @@ class CustomOpDef:
     default = property(lambda self: self)
 
     def _differentiable(self) -> Any:
-        from .autograd import Function
-
         op = self
 
         def forward(*args: Any) -> Any:

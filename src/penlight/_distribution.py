@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import Distribution, PackagePath
+from pathlib import Path
 from typing import Any
 
 from .version import __version__
@@ -22,8 +23,6 @@ class TorchDistribution(Distribution):
         return "torch\nfunctorch\n" if filename == "top_level.txt" else None
 
     def locate_file(self, path: Any) -> Any:
-        from pathlib import Path
-
         return Path(__file__).parent.parent / path
 
     @property

@@ -19,7 +19,10 @@ def documented(summary: str, *example: str) -> str:
 
 
 def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:
-    """Ends a class's docstring with an example that many classes have in common, if it has values for it."""
+    """Ends a class's docstring with an example whose form many classes have in common, if it has values for it.
+
+    The first gap of the template is the name of the class, the others are the values.
+    """
     if values is not None and cls.__doc__ is not None:
         cls.__doc__ = documented(cls.__doc__.rstrip(), *template.format(cls.__name__, *values).splitlines())
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from . import func
 from .nn import Module
+from .ops import stack
 from .version import __version__ as __version__
 
 __all__ = [
@@ -145,8 +146,6 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Any, Any, Any]
         raise RuntimeError("combine_state_for_ensemble: Expected all models to have the same training/eval mode.")
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
-    from .ops import stack
-
     made = [FunctionalModuleWithBuffers._create_from(m, True) for m in models]
     params = tuple(stack(same) for same in zip(*(m[1] for m in made)))
     return made[0][0], params, tuple(stack(same) for same in zip(*(m[2] for m in made)))

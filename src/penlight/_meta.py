@@ -10,6 +10,7 @@ reached, so that no path that was overlooked computes with numbers that are not 
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from .device import CPU, META, device, on_meta, require_cpu
 from .dtypes import get_default_dtype
 from .nn.parameter import Parameter
 from .printing import close_with, history
+from .random import default_generator
 from .tensor import Tensor, wrap
 
 NO_DATA = "Cannot copy out of meta tensor; no data!"
@@ -101,7 +103,6 @@ def _mapped(size: int) -> Any:
 
 def _allow_holes(descriptor: int) -> None:
     """Let Windows keep no zeros for a file that becomes long without being written."""
-    import ctypes
     import msvcrt
 
     returned = ctypes.c_ulong()
@@ -193,8 +194,6 @@ def _open() -> Any:
 @contextmanager
 def _no_draws() -> Any:
     """A region after which the random numbers go on as before it: those of the meta device are never drawn."""
-    from .random import default_generator
-
     state = default_generator.get_state()
     try:
         yield

@@ -9,16 +9,19 @@ preparation data, and one of its items installs the finder by being unpickled.
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _homes
+from ._distribution import TorchDistribution
+from ._takeover import wake
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
@@ -105,8 +108,6 @@ class TorchFinder(MetaPathFinder):
         """What `importlib.metadata.version("torch")` and its like find: packages ask there whether PyTorch is installed."""
         if context.name is not None and context.name.lower() != "torch":
             return []
-        from ._distribution import TorchDistribution
-
         return [TorchDistribution()]
 
 
@@ -194,7 +195,6 @@ class Unstartable(Exception):
 
 def script(path: str) -> Program:
     """A file, or a directory or zip file with a `__main__.py`, as Python takes them."""
-    from importlib.machinery import SourceFileLoader
     from zipfile import is_zipfile
 
     full = os.path.abspath(path)
@@ -261,8 +261,6 @@ def _mentions(code: CodeType, name: str) -> bool:
 
 def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
     """Run a program as `__main__` with these arguments; its exit code. An error is shown from the program's own code on."""
-    import builtins
-
     install()
     main = ModuleType("__main__")
     before = sys.modules["__main__"]
@@ -275,8 +273,6 @@ def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
         if program.path0 is not None:
             _path_first(program.path0)
         if _mentions(program.code, "__torch_function__"):
-            from ._takeover import wake
-
             wake()
         sys.argv[:] = [program.argv0, *arguments]
         main.__dict__.update(program.attributes, __builtins__=builtins)

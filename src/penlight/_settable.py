@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ContextDecorator, nullcontext
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,6 @@ class Settings(ModuleType):
 
     def patch(self, *args: Any, **kwargs: Any) -> Any:
         """A region or decorator with other switches: without effect."""
-        from contextlib import ContextDecorator, nullcontext
 
         class _Region(nullcontext, ContextDecorator):  # type: ignore[type-arg]
             pass

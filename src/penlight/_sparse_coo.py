@@ -13,7 +13,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+import penlight
+
 from . import dtypes
+from ._takeover import wake
 from .autograd.node import NO_EDGE
 from .layout import sparse_coo
 from .size import Size
@@ -43,8 +46,6 @@ class SparseTensor(Tensor):
     layout = sparse_coo  # type: ignore[assignment]
 
     def __new__(cls, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> Any:
-        from ._takeover import wake
-
         wake()
         out: Any = new(cls)
         out._places, out._vals, out._size, out._coalesced = indices, values, Size(size), coalesced
@@ -152,8 +153,6 @@ def sparse_coo_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 5.]])
     """
-    import penlight
-
     if values is None and (indices is not None or size is not None):
         size = size if size is not None else indices
         indices, values = penlight.empty(len(size), 0, dtype=dtypes.int64), penlight.empty(0, dtype=dtype)
@@ -235,8 +234,6 @@ def _with(s: SparseTensor, values: Tensor, coalesced: bool | None = None) -> Any
 
 @function()
 def to_dense(s: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    import penlight
-
     dims = s._places.shape[0]
     rows = int(np.prod(s._size[:dims], dtype=np.int64))
     values = s._vals if dtype is None else s._vals.to(dtype)
@@ -246,8 +243,6 @@ def to_dense(s: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> 
 
 @function()
 def coalesce(s: SparseTensor) -> Any:
-    import penlight
-
     if s._coalesced:
         return s
     dims = s._places.shape[0]
@@ -366,8 +361,6 @@ def transpose(s: SparseTensor, dim0: int, dim1: int) -> Any:
 
 @function("add")
 def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
-    import penlight
-
     if not isinstance(input, SparseTensor):
         return penlight.add(input, other.to_dense(), alpha=alpha)
     if not isinstance(other, SparseTensor):
@@ -429,8 +422,6 @@ def _mul_in_place(input: Any, other: Any) -> Any:
 @function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__", "__rmatmul__")
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """A product with a sparse matrix on one side: each element adds its multiple of a row."""
-    import penlight
-
     if not isinstance(input, SparseTensor):
         if input.dim() == 1:
             return matmul(other.t(), input)
@@ -487,8 +478,6 @@ def pick(s: SparseTensor, index: Any) -> Any:
 
 @function("cat", "concat", "concatenate")
 def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
-    import penlight
-
     places, start = [], 0
     for s in tensors:
         if not isinstance(s, SparseTensor):
@@ -516,8 +505,6 @@ def _softmax(*args: Any, **kwargs: Any) -> NoReturn:
 
 def softmax(s: SparseTensor, dim: int, logarithm: bool) -> Any:
     """The softmax along one of two dimensions over the elements that are there."""
-    import penlight
-
     c = coalesce(s)
     if len(c._size) != 2 or c._vals.dim() != 1:
         raise NotImplementedError("torch.sparse.softmax: Penlight has it for matrices. Use Tensor.to_dense() first.")

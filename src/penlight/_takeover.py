@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from ._function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
+from .ops._public_functions import layers_of
 from .tensor import DISABLED, Tensor
 
 # Whether subclasses are ignored here, and whether modes are too.
@@ -205,8 +206,6 @@ def _move(function: FunctionType, public: Any, operator: bool = False) -> None:
 
 def wake() -> None:
     """Let every public function look at its arguments from now on. See Note [Functions taken over]."""
-    from .ops._public_functions import layers_of
-
     with _lock:
         if _originals:
             return

@@ -14,16 +14,19 @@ from ._dims import own_dim
 from ._function_code import explains_failures
 from .device import CPU, device
 from .kernels.addresses import address, offset
+from .kernels.lazy import lazy_import
+from .layout import strided
 from .size import Size
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
+_public_functions = lazy_import(globals(), "_public_functions", ".ops._public_functions")
+_shared = lazy_import(globals(), "_shared", ".multiprocessing._shared")
+
 
 def _failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
-    from .ops._public_functions import failed
-
-    return failed(name, values, failure)
+    return _public_functions.failed(name, values, failure)
 
 
 class ShapeAndMemory:
@@ -208,8 +211,6 @@ class ShapeAndMemory:
         >>> torch.zeros(2).layout
         torch.strided
         """
-        from .layout import strided
-
         return strided
 
     is_cuda = is_sparse = is_sparse_csr = is_quantized = is_meta = is_mps = is_mkldnn = is_xpu = is_nested = False
@@ -269,9 +270,7 @@ class ShapeAndMemory:
         >>> torch.zeros(1).is_shared()
         False
         """
-        from .multiprocessing._shared import memory_of
-
-        return memory_of(self._array) is not None
+        return _shared.memory_of(self._array) is not None
 
     def is_pinned(self: Any) -> bool:
         """False: there is no device that pinned memory would help.
@@ -289,9 +288,7 @@ class ShapeAndMemory:
         >>> torch.zeros(1).share_memory_().is_shared()
         True
         """
-        from .multiprocessing._shared import share
-
-        return share(self)
+        return _shared.share(self)
 
     def pin_memory(self: Any, device: Any = None) -> Tensor:
         """The tensor itself: there is no device that pinned memory would help.

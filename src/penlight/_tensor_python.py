@@ -17,9 +17,14 @@ from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE
 from .kernels.addresses import address
+from .kernels.lazy import lazy_import
 
 if TYPE_CHECKING:
     from .tensor import Tensor
+
+forward_ad = lazy_import(globals(), "forward_ad", ".autograd.forward_ad")
+printing = lazy_import(globals(), "printing", ".printing")
+
 
 new = object.__new__
 
@@ -134,18 +139,14 @@ class AsPython:
         return id(self)
 
     def __repr__(self: Any, *, tensor_contents: Any = None) -> str:
-        from .printing import tensor_repr
-
         if modes.transforms.get() and type(self) is _tensor.Tensor:
             text = modes.show_within(self)
             if text is not None:
                 return text
         tangent = None
         if self._meta is not None and self._meta.tangents:
-            from .autograd.forward_ad import current_tangent
-
-            tangent = current_tangent(self)
-        return tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
+            tangent = forward_ad.current_tangent(self)
+        return printing.tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
     def __dir__(self: Any) -> list[str]:
         return sorted(set(dir(type(self))) | set(self.__dict__))
@@ -186,9 +187,15 @@ class AsPython:
         return out
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        array = self._array
+        array, layout = self._array, None
+        if (
+            not array.flags.c_contiguous and array.size
+        ):  # its memory from the first element to the last, and how it lies there
+            layout = array.shape, array.strides
+            span = sum((n - 1) * s for n, s in zip(*layout)) // array.itemsize + 1
+            array = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
         packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
-        return _tensor.rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
+        return _tensor.rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__), layout)
 
 
 def _copied_with_storage(array: np.ndarray[Any, Any], memo: dict[int, Any]) -> np.ndarray[Any, Any]:

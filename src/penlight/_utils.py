@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ._checks import get_device_module
+from ._refused import NotAvailable, message
+from ._serialization import rebuild
+from .device import device as Device
+from .ops import cat
 from .tensor import Tensor
 from .utils.data._utils.exceptions import ExceptionWrapper as ExceptionWrapper
 from .utils.data._utils.exceptions import KeyErrorMessage as KeyErrorMessage
@@ -17,8 +22,6 @@ def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
     >>> torch._utils._flatten_dense_tensors([torch.zeros(2), torch.ones(1, 1)])
     tensor([0., 0., 1.])
     """
-    from .ops import cat
-
     return cat([tensor.contiguous().view(-1) for tensor in tensors])
 
 
@@ -38,8 +41,6 @@ def _get_available_device_type() -> None:
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """The number of a device; -1 for the CPU if that is allowed."""
-    from .device import device as Device
-
     found = Device(device) if isinstance(device, str) else device
     if isinstance(found, Device):
         if found.type == "cpu" and allow_cpu:
@@ -68,8 +69,6 @@ def _element_size(dtype: Any) -> int:
 
 def _get_device_module(device_type: str) -> Any:
     """The module of a kind of device, such as `torch.cuda`."""
-    from ._checks import get_device_module
-
     return get_device_module(device_type)
 
 
@@ -77,9 +76,5 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._utils' has no attribute '{name}'")
     if name.startswith("_rebuild"):
-        from ._serialization import rebuild
-
         return getattr(rebuild, name)
-    from ._refused import NotAvailable, message
-
     raise NotAvailable(message(f"_utils.{name}", "it is an inner helper of PyTorch's that Penlight does not have."))

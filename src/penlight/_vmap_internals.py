@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .func import vmap as vmap
+from .kernels.lazy import lazy_import
+
+tree = lazy_import(globals(), "tree", ".utils._pytree")
 
 
 def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
@@ -14,8 +17,6 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_n
         return vmap(func, in_dims, out_dims)
 
     def mapped(*args: Any) -> Any:
-        from .utils import _pytree as tree
-
         places: list[Any] = []
 
         def present(*inner: Any) -> Any:

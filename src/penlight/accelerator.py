@@ -10,6 +10,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from penlight._refused import missing
+
 _HINT = "Penlight runs on the CPU: ask torch.accelerator.is_available() first (it is False here)"
 
 
@@ -73,6 +75,4 @@ class Graph:
 
 
 def __getattr__(name: str) -> Any:
-    from penlight._refused import missing
-
     raise missing(__name__, name)

@@ -7,10 +7,17 @@ False
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+import numpy as np
+
+from ._settable import Settings
 from ._user_warnings import warn_user
+from .creation import from_numpy
+from .tensor import Tensor
 
 _warned: set[str] = set()
 
@@ -118,12 +125,6 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
 
 def wrap_numpy(fn: Any) -> Any:
     """A function on ndarrays as one on tensors, outside of the graph."""
-    from functools import wraps
-
-    import numpy as np
-
-    from .creation import from_numpy
-    from .tensor import Tensor
 
     @wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -159,9 +160,5 @@ class set_stance:
 def __getattr__(name: str) -> Any:
     if name != "config":
         raise AttributeError(f"module 'torch.compiler' has no attribute '{name}'")
-    import sys
-
-    from ._settable import Settings
-
     found = globals()["config"] = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
     return found

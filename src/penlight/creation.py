@@ -16,7 +16,15 @@ from ._user_warnings import warn_user
 from .autograd import modes
 from .device import CPU, on_meta, require_cpu
 from .kernels.copies.order import empty_like_expanded
-from .tensor import Tensor, wrap
+from .kernels.lazy import lazy_import
+from .ops._declare import install_method
+from .ops._dispatch import mark_inference
+from .tensor import Tensor, resize_to, wrap
+
+_legacy = lazy_import(globals(), "_legacy", "._legacy")
+_meta = lazy_import(globals(), "_meta", "._meta")
+batched = lazy_import(globals(), "batched", ".func.batched")
+
 
 # ----- From data ----------------------------------------------------------------------------------------------------
 
@@ -55,8 +63,6 @@ def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         out._require_grad_()
     if modes.slow() and modes.inference.get():
-        from .ops._dispatch import mark_inference
-
         mark_inference(out)
     return out
 
@@ -74,9 +80,7 @@ def _check(dtype: Any, device: Any, name: str) -> bool:
 
 def _on_meta(function: Any, *args: Any, **kwargs: Any) -> Tensor:
     """What a function makes, without data. See Note [Tensors without data] in _meta.py."""
-    from ._meta import created
-
-    return created(function, *args, **kwargs)
+    return _meta.created(function, *args, **kwargs)
 
 
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
@@ -225,9 +229,7 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
         if not size:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
         if elsewhere and out is None:
-            from ._meta import made
-
-            return made(_size(size, name), dtype or dtypes.get_default_dtype(), requires_grad)
+            return _meta.made(_size(size, name), dtype or dtypes.get_default_dtype(), requires_grad)
         array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
         if out is not None:
             return _leaf(_into(out, wrap(array), dtype), requires_grad)
@@ -323,9 +325,7 @@ def empty_strided(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "empty_strided"):
-        from ._meta import made
-
-        return made(tuple(size), dtype or dtypes.get_default_dtype(), requires_grad, tuple(stride))
+        return _meta.made(tuple(size), dtype or dtypes.get_default_dtype(), requires_grad, tuple(stride))
     np_dtype = (dtype or dtypes.get_default_dtype()).np
     size, stride = tuple(size), tuple(stride)
     if 0 in size:
@@ -376,8 +376,6 @@ def _accept(name: str, more: dict[str, Any]) -> None:
 
 def _into(out: Tensor, result: Tensor, dtype: Any = None) -> Tensor:
     """A result in `out`, which takes its shape; a dtype that was asked for must be that of `out`."""
-    from .tensor import resize_to
-
     if dtype is not None and out.dtype is not dtype:
         kinds = dtypes.LEGACY[dtype], dtypes.LEGACY[out.dtype]
         raise RuntimeError(f"dtype {kinds[0]} does not match dtype of out parameter ({kinds[1]})")
@@ -426,9 +424,7 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
 
 def _like_batched(input: Any, make: Any) -> Tensor:
     """A tensor like one inside vmap: batched too, so that batched values can be written into it."""
-    from .func.batched import wrap as batched
-
-    return batched(input._level, make(input._value))
+    return batched.wrap(input._level, make(input._value))
 
 
 zeros_like = _like(
@@ -487,8 +483,6 @@ def _new(name: str, make: Any) -> Any:
 
 
 def _install() -> None:
-    from .ops._declare import install_method
-
     install_method("new_zeros", _new("zeros", zeros))
     install_method("new_ones", _new("ones", ones))
     install_method("new_empty", _new("empty", empty))
@@ -526,9 +520,7 @@ def _install() -> None:
         >>> torch.tensor([1]).new([2, 3])
         tensor([2, 3])
         """
-        from ._legacy import legacy_tensor
-
-        return legacy_tensor(self.dtype, *args, **kwargs)
+        return _legacy.legacy_tensor(self.dtype, *args, **kwargs)
 
     for function in (new_tensor, new_empty_strided, new):
         install_method(function.__name__, function)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .kernels.lazy import lazy_import
+
+_meta = lazy_import(globals(), "_meta", "._meta")
+_takeover = lazy_import(globals(), "_takeover", "._takeover")
+
+
 _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "mtia", "opengl", "opencl", "ideep", "hip", "ve",
           "fpga", "maia", "lazy", "vulkan", "privateuseone")  # fmt: skip
 
@@ -59,11 +65,7 @@ class device:
 
     def __enter__(self) -> device:
         """Until the end of the region, new tensors go to this device unless another is named."""
-        from . import _takeover
-
         if self.type == "meta" or _takeover.modes.get():
-            from . import _meta
-
             self._before = (*getattr(self, "_before", ()), _meta.enter(self))
         else:
             require_cpu(self)
@@ -73,8 +75,6 @@ class device:
     def __exit__(self, *exc: object) -> None:
         before, self._before = self._before[-1], self._before[:-1]
         if before is not None:
-            from . import _takeover
-
             _takeover.modes.reset(before)
 
 

@@ -28,6 +28,7 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
+        self._drive: Callable[[], None] | None = None  # brings the result about, where no other thread does
 
     def done(self) -> bool:
         """Whether there is a result or an error."""
@@ -35,6 +36,8 @@ class Future(Generic[T]):
 
     def wait(self) -> T:
         """The result, once it is there; an error is raised."""
+        if self._drive is not None and not self._done:
+            self._drive()
         with self._lock:
             self._lock.wait_for(lambda: self._done)
         return self._get()
@@ -53,6 +56,7 @@ class Future(Generic[T]):
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
         """A future for what `callback(self)` gives when this is done."""
         following: Future[Any] = Future()
+        following._drive = self._drive
 
         def run(this: Future[T]) -> None:
             try:
@@ -100,6 +104,14 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     result: Future[list[Future[Any]]] = Future()
     left = [len(futures)]
     lock = threading.Lock()
+    drives = [future._drive for future in futures if future._drive is not None]
+
+    def drive_all() -> None:
+        for drive in drives:
+            drive()
+
+    if drives:
+        result._drive = drive_all
 
     def one_done(_: Any) -> None:
         with lock:

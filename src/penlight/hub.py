@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import os
 import re
 import sys
+import tempfile
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from typing import Any, BinaryIO
+
+from .kernels.lazy import lazy_import
+
+serialization = lazy_import(globals(), "serialization", ".serialization")
+
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -85,7 +93,6 @@ def __getattr__(name: str) -> Any:
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Fetch a file; it is there completely or not at all. `hash_prefix` is the beginning of its SHA-256."""
-    import tempfile
     from urllib.request import Request, urlopen
 
     dst = os.path.expanduser(dst)
@@ -106,8 +113,6 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
 def _copy(source: Any, target: BinaryIO | Any, size: int, progress: bool) -> str:
     """Copy a stream, showing how far it is; returns the SHA-256 of what was copied."""
-    import hashlib
-
     digest = hashlib.sha256()
     with _Faketqdm(size, not progress) as bar:
         while block := source.read(1 << 17):
@@ -130,10 +135,7 @@ def load_state_dict_from_url(
     weights_only: bool = False,
 ) -> dict[str, Any]:
     """Load a file that `torch.save` wrote from an address; it is fetched once and kept in `model_dir`."""
-    import re
     from urllib.parse import urlparse
-
-    from .serialization import load as load_file
 
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
@@ -143,7 +145,7 @@ def load_state_dict_from_url(
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
         found = re.search(r"-([a-f0-9]*)\.", name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress)
-    return load_file(path, map_location=map_location, weights_only=weights_only)
+    return serialization.load(path, map_location=map_location, weights_only=weights_only)
 
 
 # ----- Models -----------------------------------------------------------------------------------------------------------
@@ -151,8 +153,6 @@ def load_state_dict_from_url(
 
 def _hubconf(repo_or_dir: str, source: str) -> Any:
     """The `hubconf.py` of a directory, as a module."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source == "github":
@@ -187,8 +187,6 @@ def _entry(module: Any, model: str) -> Any:
 
 
 def _importable(name: str) -> bool:
-    from importlib.util import find_spec
-
     return name == "torch" or find_spec(name) is not None
 
 

@@ -15,6 +15,7 @@ from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE, AccumulateGrad
 from .kernels.index.moves import fill, places, spread
+from .kernels.lazy import lazy_import
 from .ops import _dispatch
 from .ops._declare import OPS
 from .ops.indices import index as select_index
@@ -25,6 +26,10 @@ from .ops.shape import _unsqueeze as unsqueeze_op
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 
+batching_index = lazy_import(globals(), "batching_index", ".func.batching_index")
+creation = lazy_import(globals(), "creation", ".creation")
+
+
 COPY, PUT = OPS["_copy"], OPS["_index_put"]
 _INT64, _BOOL = dtypes.int64.np, dtypes.bool_.np
 
@@ -33,7 +38,7 @@ _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte V
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`."""
-    if type(index) is int and not modes.slow():
+    if type(index) is int and not modes.NAMESPACE["SLOW"]:
         shape = self._array.shape
         if not shape:
             raise IndexError(
@@ -229,9 +234,7 @@ def _normal(item: Any) -> Any:
     if isinstance(item, np.bool_):
         return bool(item)
     if isinstance(item, (list, tuple, range)):
-        from .creation import tensor
-
-        made = tensor(list(item)) if len(item) else wrap(np.zeros(0, np.int64))
+        made = creation.tensor(list(item)) if len(item) else wrap(np.zeros(0, np.int64))
         return _normal(made.long() if made.dtype.category == dtypes.FLOATING else made)
     if hasattr(item, "__index__"):
         return item.__index__()
@@ -252,7 +255,7 @@ def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tenso
         raise ValueError("step must be greater than zero")
     n = tensor._array.shape[dim]
     start, stop, step = part.indices(n)
-    if start == 0 and stop == n and step == 1 and not always:
+    if not part.start and stop == n and step == 1 and not always:
         return tensor
     return slice_op(tensor, dim, start, stop if stop > start else start, step)
 
@@ -281,9 +284,7 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
 def refuse_batched_mask(mask: Tensor) -> None:
     """Inside vmap a mask selects another number of elements in each sample."""
     if mask._level is not None:
-        from .func.batching_index import MASK
-
-        raise RuntimeError(MASK)
+        raise RuntimeError(batching_index.MASK)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -375,8 +376,10 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
             elif not any([type(item) is int for item in place]):
                 return False  # which may be all of the tensor, and no view
             part = tensor._array[place]
-            if np.shape(source) not in ((), part.shape):
-                return False  # it is expanded first, which is a step of the graph
+            if np.shape(source) not in ((), part.shape) or part.shape == tensor._array.shape:
+                return (
+                    False  # it is expanded first, which is a step of the graph, or may be no view but all of the tensor
+                )
             part[...] = source
     except (AttributeError, IndexError, ValueError, TypeError):
         return False

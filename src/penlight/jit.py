@@ -7,11 +7,16 @@ False
 
 from __future__ import annotations
 
-from typing import Any
+import builtins
+from typing import Any, Union, get_args, get_origin
 from typing import Final as Final
 
+from penlight._refused import missing
+
+from . import _jit_annotations
 from ._refused import refused_class, refused_function
 from .compiler import warn_once
+from .futures import Future
 from .nn import Module
 
 _AS_IT_IS = "Penlight has no TorchScript, and runs the {} as it is written"
@@ -105,9 +110,6 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether an object is of a type; of a type like `list[int]`, whether all its items are."""
-    import builtins
-    from typing import Union, get_args, get_origin
-
     origin, inner = get_origin(target_type), get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
@@ -138,8 +140,6 @@ def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
 
 def fork(func: Any, *args: Any, **kwargs: Any) -> Any:
     """A future with the result of the function, which has run."""
-    from .futures import Future
-
     future: Future[Any] = Future()
     future.set_result(func(*args, **kwargs))
     return future
@@ -188,18 +188,12 @@ CompilationUnit = refused_class(
 
 def __getattr__(name: str) -> Any:
     if name == "Future":
-        from .futures import Future
-
         return Future
-    from penlight._refused import missing
-
     raise missing(__name__, name)
 
 
 def _annotations() -> None:
     """Make `torch.jit.annotations` a module below this one, in place of the name that the compiler leaves here."""
-    from . import _jit_annotations
-
     globals().update(annotations=_jit_annotations, __path__=[])
 
 

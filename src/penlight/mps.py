@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penlight._refused import missing
+
 
 def is_available() -> bool:
     """False: Penlight runs on the CPU."""
@@ -45,8 +47,6 @@ _INNER = {
 def __getattr__(name: str) -> Any:
     inner = _INNER.get(name)
     if inner is None:
-        from penlight._refused import missing
-
         raise missing(__name__, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from . import _takeover
@@ -115,8 +116,6 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> torch.add in torch.overrides.get_overridable_functions()[torch]
     True
     """
-    from importlib import import_module
-
     _takeover.wake()
     found: dict[Any, list[Callable[..., Any]]] = {}
     for where, functions in _takeover.OVERRIDABLE.items():

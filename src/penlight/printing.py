@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dtypes import get_default_dtype as default_dtype
+from .tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -316,8 +317,6 @@ def history(tensor: Tensor) -> list[str]:
 
 def is_plain(kind: type) -> bool:
     """Whether tensors of this class print as `tensor(...)`, rather than under the name of the class."""
-    from .tensor import Tensor
-
     return kind is Tensor or kind in PARAMETER_TYPES
 
 

@@ -10,14 +10,20 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
+import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from penlight._refused import missing
+
+from ._refused import refused_class
 from .autograd import profiler as _prof
 from .autograd.profiler import DeviceType as DeviceType
 from .autograd.profiler import ProfilerActivity as ProfilerActivity
@@ -95,7 +101,6 @@ def tensorboard_trace_handler(
 ) -> Callable[[Any], None]:
     """An `on_trace_ready` that writes traces into a directory, one file for each cycle."""
     import socket
-    import time
 
     def write(prof: Any) -> None:
         try:
@@ -242,9 +247,6 @@ class profile:
         if not str(path).endswith(".gz"):
             profiler.export_chrome_trace(path)
             return
-        import gzip
-        import tempfile
-
         with tempfile.TemporaryDirectory() as folder:
             plain = os.path.join(folder, "trace.json")
             profiler.export_chrome_trace(plain)
@@ -273,13 +275,9 @@ _KinetoProfile = profile
 
 def __getattr__(name: str) -> Any:
     if name == "ExecutionTraceObserver":
-        from ._refused import refused_class
-
         return refused_class(
             "profiler.ExecutionTraceObserver", "Penlight records no execution traces. Use export_chrome_trace."
         )
-    from penlight._refused import missing
-
     raise missing(__name__, name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from operator import index
 from typing import Any
@@ -12,14 +13,18 @@ from . import dtypes
 from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
 from .device import CPU, on_meta, require_cpu
-from .kernels.lazy import late
+from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
 from .ops._args import broadcast_shape
 from .ops._dispatch import interpreters
 from .ops._guards import lazy
-from .tensor import Tensor, wrap
+from .tensor import Tensor, resize_to, wrap
 
-_sampling = late(globals(), "_sampling", ".ops.sampling")
+_meta = lazy_import(globals(), "_meta", "._meta")
+randomness = lazy_import(globals(), "randomness", ".func.randomness")
+
+
+_sampling = lazy_import(globals(), "_sampling", ".ops.sampling")
 # Kernels that are imported when they are first called.
 _uniform, _normal, _normal_tensors = (
     lazy("random.uniform", "uniform"),
@@ -215,8 +220,6 @@ class fork_rng:
             set_rng_state(self.state)
 
     def __call__(self, function: Any) -> Any:
-        import functools
-
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             with fork_rng(enabled=self.enabled):
@@ -231,9 +234,7 @@ def inside_vmap() -> bool:
 
 def engine_of(generator: Generator | None) -> Engine:
     if slow() and inside_vmap():
-        from .func.randomness import allowed_levels
-
-        allowed_levels()  # inside vmap, it must allow random ops
+        randomness.allowed_levels()  # inside vmap, it must allow random ops
     return (default_generator if generator is None else generator)._engine
 
 
@@ -267,15 +268,11 @@ def _drawn_dtype(dtype: Any, out: Tensor | None) -> Any:
 
 def _without_data(shape: tuple[int, ...], dtype: dtypes.dtype, requires_grad: bool) -> Tensor:
     """A tensor on the meta device, for which nothing is drawn."""
-    from ._meta import made
-
-    return made(shape, dtype, requires_grad)
+    return _meta.made(shape, dtype, requires_grad)
 
 
 def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
     if out is not None:
-        from .tensor import resize_to
-
         if tuple(out.shape) != array.shape:
             resize_to(out, array.shape)
         return _leaf(out.copy_(wrap(array)), requires_grad)
@@ -285,9 +282,7 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
 def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
     """Draws of a shape as a tensor; inside vmap for each sample or once for all, as its `randomness` says."""
     if slow() and inside_vmap():
-        from .func.randomness import drawn
-
-        made = drawn(shape, draw)
+        made = randomness.drawn(shape, draw)
         if made is not None:
             return made if out is None else out.copy_(made)
     return _into(out, draw(shape), requires_grad)
@@ -297,9 +292,7 @@ def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
     """The same for draws whose distribution depends on tensors; None outside of vmap."""
     if not inside_vmap():
         return None
-    from .func.randomness import drawn_from
-
-    return drawn_from(tensors, run)
+    return randomness.drawn_from(tensors, run)
 
 
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 from collections.abc import Iterator, Mapping
@@ -107,8 +108,6 @@ def _prepare(tensors: Any, metadata: dict[str, str] | None) -> tuple[bytes, list
 
 
 def _encode_header(table: dict[str, Any]) -> bytes:
-    import json
-
     text = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text)) + text
@@ -281,8 +280,6 @@ def _header_size(prefix: bytes, total: int) -> int:
 
 def _read_header(text: bytes, body_size: int) -> tuple[dict[str, str] | None, dict[str, _Entry]]:
     """The texts and the table of a header, checked: every byte of the body belongs to exactly one tensor."""
-    import json
-
     try:
         table = json.loads(text.decode(), object_pairs_hook=_table)
     except (ValueError, RecursionError) as error:

@@ -12,6 +12,7 @@ from typing import IO, Any
 import penlight
 from penlight._serialization import zipformat
 from penlight._serialization.atomic import is_path, replacing
+from penlight._serialization.inspecting import globals_named
 from penlight._serialization.legacy import MAGIC_NUMBER as MAGIC_NUMBER
 from penlight._serialization.legacy import PROTOCOL_VERSION as PROTOCOL_VERSION
 from penlight._serialization.legacy import is_tar, load_legacy, save_legacy
@@ -27,6 +28,7 @@ from penlight._serialization.safe import (
     user_globals,
 )
 from penlight._user_warnings import warn_user
+from penlight.safetensors import load_file
 from penlight.utils.serialization import config
 
 __all__ = [
@@ -266,8 +268,6 @@ def _is_set(variable: str) -> bool:
 
 
 def _load_safetensors(path: str, map_location: Any) -> Any:
-    from penlight.safetensors import load_file
-
     if isinstance(map_location, dict) or (callable(map_location) and not isinstance(map_location, penlight.device)):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(
@@ -307,8 +307,6 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
     >>> torch.serialization.get_unsafe_globals_in_checkpoint(buffer)
     ['builtins.slice']
     """
-    from penlight._serialization.inspecting import globals_named
-
     if is_path(f):
         with open(f, "rb") as file:  # type: ignore[arg-type]
             return get_unsafe_globals_in_checkpoint(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._user_warnings import warn_user
+from .kernels.parallel import set_threads, thread_limit
 
 _state: dict[str, Any] = {
     "deterministic": 0,
@@ -102,8 +103,6 @@ def set_num_threads(n: int) -> None:
     >>> torch.set_num_threads(before)
     """
     _positive("set_num_threads", n)
-    from .kernels.parallel import set_threads
-
     if not set_threads(n):
         try:
             from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
@@ -119,8 +118,6 @@ def get_num_threads() -> int:
     >>> torch.get_num_threads() >= 1
     True
     """
-    from .kernels.parallel import thread_limit
-
     return thread_limit()
 
 

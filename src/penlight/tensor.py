@@ -19,6 +19,7 @@ from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
 from .autograd.saved import NoVersion
+from .kernels.lazy import lazy_import
 
 if TYPE_CHECKING:
     from ._methods import TensorMethods
@@ -29,6 +30,11 @@ else:
 
     class _Parts:
         __slots__ = ()
+
+
+_legacy = lazy_import(globals(), "_legacy", "._legacy")
+_takeover = lazy_import(globals(), "_takeover", "._takeover")
+forward_ad = lazy_import(globals(), "forward_ad", ".autograd.forward_ad")
 
 
 new = object.__new__
@@ -88,9 +94,7 @@ class Tensor(_Parts):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""
-        from ._legacy import legacy_tensor
-
-        made = legacy_tensor(None, *args, **kwargs)
+        made = _legacy.legacy_tensor(None, *args, **kwargs)
         if cls is not Tensor:
             _notice(cls)
             made.__class__ = cls
@@ -139,9 +143,7 @@ class Tensor(_Parts):
         >>> type(torch.ones(2).as_subclass(Mine) * 2).__name__
         'Mine'
         """
-        from ._takeover import default
-
-        return default(cls, func, types, args, kwargs)
+        return _takeover.default(cls, func, types, args, kwargs)
 
     __torch_dispatch__ = staticmethod(DISABLED)
 
@@ -211,8 +213,13 @@ class Tensor(_Parts):
                 return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not requires_grad or _is_leaf(self):
-            self.requires_grad = requires_grad
+        try:
+            if not requires_grad or _is_leaf(self):
+                self.requires_grad = requires_grad
+        except RuntimeError:
+            # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
+            if self._view is None or hasattr(self, "_edge"):
+                raise
         return self
 
     @property
@@ -333,9 +340,7 @@ class Tensor(_Parts):
         False
         """
         if _NAMESPACE["SLOW"]:
-            from .autograd.forward_ad import detach
-
-            return detach(self)
+            return forward_ad.detach(self)
         out = new(Tensor)
         out._array = self._array
         out._edge = NO_EDGE
@@ -443,15 +448,18 @@ _take_over(AsPython)
 
 def _notice(cls: type) -> None:
     """An instance of a subclass is about to be made. See Note [Functions taken over] in _takeover.py."""
-    from ._takeover import noticed
-
-    noticed(cls)
+    _takeover.noticed(cls)
 
 
-def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any]) -> Tensor:
-    """Make a pickled tensor anew. A non-leaf comes back as a leaf, as in PyTorch."""
+def rebuild(
+    cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any], layout: Any = None
+) -> Tensor:
+    """Make a pickled tensor anew, in memory as it was: `layout` has its shape and strides if it was not contiguous. A non-leaf comes
+    back as a leaf, as in PyTorch."""
     if special == "bfloat16":
         array = array.view(dtypes.bfloat16.np)
+    if layout is not None:
+        array = np.ndarray(layout[0], array.dtype, array, 0, layout[1])
     out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_own_dtype(array)), requires_grad)
     out.__dict__.update(extra)
     return out

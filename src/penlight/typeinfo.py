@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
+from ._legacy import legacy_tensor
+from .creation import empty
 from .device import CPU, on_meta, require_cpu
 from .device import device as Device
-from .layout import contiguous_format
-from .tensor import Tensor
+from .kernels.lazy import lazy_import
+from .layout import contiguous_format, strided
+from .ops.conversion import legacy_dtype
+from .storage import TypedStorage, UntypedStorage
+from .tensor import Tensor, wrap
+
+_meta = lazy_import(globals(), "_meta", "._meta")
+_takeover = lazy_import(globals(), "_takeover", "._takeover")
+
 
 legacy_contiguous_format = contiguous_format
 
@@ -119,8 +129,6 @@ class tensortype(type):
     is_cuda = is_sparse = False
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from ._legacy import legacy_tensor
-
         return legacy_tensor(cls.dtype, *args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -128,8 +136,6 @@ class tensortype(type):
 
     @property
     def layout(cls) -> Any:
-        from .layout import strided
-
         return strided
 
 
@@ -154,8 +160,6 @@ def set_default_tensor_type(t: Any) -> None:
     >>> import penlight as torch
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
-    from .ops.conversion import legacy_dtype
-
     if isinstance(t, str) and "cuda" in t:
         require_cpu("cuda")
     found = legacy_dtype(t)
@@ -173,8 +177,6 @@ def set_default_device(device: Any) -> None:
     >>> import penlight as torch
     >>> torch.set_default_device("cpu")
     """
-    from . import _meta, _takeover
-
     if device is not None and on_meta(device):
         _meta.set_default(Device("meta"))
         return
@@ -190,8 +192,6 @@ def get_default_device() -> Device:
     >>> torch.get_default_device()
     device(type='cpu')
     """
-    from . import _meta, _takeover
-
     return _meta.default_device() if _takeover.modes.get() else CPU
 
 
@@ -212,8 +212,6 @@ def empty_permuted(
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
-    from .creation import empty
-
     size, order = tuple(size), tuple(physical_layout)
     for place, d in enumerate(order):
         if len(order) == len(size) and not 0 <= d < len(size):
@@ -235,12 +233,8 @@ def empty_permuted(
 
 def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, **more: Any) -> Tensor:
     """A 1-d tensor over the memory of a file, mapped: with `shared`, writes go to the file."""
-    from .tensor import wrap
-
     found = dtype or dtypes.get_default_dtype()
     if shared:
-        import os
-
         need = size * found.itemsize
         if not os.path.exists(filename) or os.path.getsize(filename) < need:
             with open(filename, "ab") as file:
@@ -264,8 +258,6 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether an object is a storage."""
-    from .storage import TypedStorage, UntypedStorage
-
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from penlight._refused import missing
+
 default_generators: tuple[Any, ...] = ()
 
 
@@ -103,8 +105,6 @@ _REFUSED = [
 
 def __getattr__(name: str) -> Any:
     if name not in _REFUSED:
-        from penlight._refused import missing
-
         raise missing(__name__, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:

@@ -172,6 +172,7 @@ def close(want: Any, have: Any) -> bool:
     return bool((~agree).sum() <= 2e-3 * x.size)
 
 
+@programs.without_warnings
 def compare(oracle: Side, other: Side, seed: int, length: int = 12) -> str | None:
     """Run one random program on both sides. The first disagreement, with the program so far, or None."""
     maker = LargeMaker(seed)

@@ -8,8 +8,11 @@ from __future__ import annotations
 import copy
 import io
 import math
+import multiprocessing
+import os
 import pickle
 import tempfile
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -117,19 +120,44 @@ def _brought(array: np.ndarray, origin: str) -> np.ndarray:
         return array.view(Sub)
     if origin == "read-only":
         array.flags.writeable = False
+    if origin == "big-endian":
+        return array.astype(array.dtype.newbyteorder(">"))
+    if origin == "worker":
+        pipe = _worker()
+        pipe.send(array)
+        return pipe.recv()
     if origin == "npy":
         file = io.BytesIO()
         np.save(file, array)
         file.seek(0)
         return np.load(file)
-    if origin == "memory-mapped" and array.size:
+    if origin.startswith("memory-mapped") and array.size:
         with tempfile.TemporaryFile() as file:
             file.write(array.tobytes())
             file.flush()
-            return np.memmap(file, array.dtype, "c", 0, array.shape)
+            return np.memmap(file, array.dtype, "r" if "read-only" in origin else "c", 0, array.shape)
     if origin == "bytes" and array.dtype == bool:
         return (array * np.arange(1, array.size + 1).reshape(array.shape) % 255 + array).astype(np.uint8).view(bool)
     return array
+
+
+@cache
+def _worker() -> Any:
+    """The end of a pipe to another process, which sends back what it gets."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+
+    def answer() -> None:
+        here.close()
+        try:
+            while True:
+                there.send(there.recv())
+        except EOFError:
+            os._exit(0)
+
+    context.Process(target=answer, daemon=True).start()
+    there.close()
+    return here
 
 
 def tensor(t: Any, array: np.ndarray, dtype: str = "", way: str = "from_numpy") -> Any:
@@ -151,11 +179,17 @@ def tensor(t: Any, array: np.ndarray, dtype: str = "", way: str = "from_numpy") 
     return made
 
 
-def out_of(t: Any, result: Any, kind: str) -> Any:
-    """A tensor for `out=`: like the result, with another layout, too small, or in fenced memory. None if there is not one result."""
+def out_of(t: Any, result: Any, kind: str, operand: Any = None) -> Any:
+    """A tensor for `out=`: like the result, with another layout, too small, in fenced memory, or in the memory of an operand from some
+    element on. None if there is not one result."""
     if not t.is_tensor(result):
         return None
     shape, dtype = tuple(result.shape), result.dtype
+    if kind.startswith("over ") and t.is_tensor(operand) and operand.dtype == dtype:
+        first = operand.storage_offset() + int(kind.split()[1])
+        left = operand.untyped_storage().nbytes() // operand.element_size() - first
+        if 0 < result.numel() <= left:
+            return operand.detach().as_strided(shape, t.empty(shape).stride(), first)
     if kind == "empty":
         return t.empty(0, dtype=dtype)
     if kind == "gaps" and shape:

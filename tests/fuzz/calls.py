@@ -60,6 +60,8 @@ class Fuzzer:
 
 def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]) -> str | None:
     """What two sides don't agree on in a case, unless it is accepted."""
+    if "over" in case.mode and pair[1] == "torch":
+        return None  # PyTorch refuses this, or gives what comes out of overwriting what is still to be read
     record = records.RECORDS[case.name]
     coarse = max([COARSE.get(o.dtype, 0.0) for o in case.operands()], default=0.0) * record.rtol
     own = pair[1] == "plain"  # both sides are ours
@@ -71,7 +73,7 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
         coarse=coarse,
     )
     what = comparing.difference(outcomes[pair[0]], outcomes[pair[1]], compared)
-    if what is None or (pair[1] == "torch" and comparing.accepted(case.name, what)):
+    if what is None or comparing.accepted(case.name, what, own):
         return None
     return what
 

@@ -7,6 +7,7 @@ lines of Python that are run, and printed when something is wrong with them.
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import random
 import sys
@@ -28,9 +29,31 @@ from penlight.ops import OPS
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "penlight"
 FLOATS = ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")
 DTYPES = (*("float32",) * 8, *("float64",) * 4, *FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool")
-ORIGINS = ("pickled", "metadata", "alias", "subclass", "read-only", "npy", "memory-mapped", "bytes")
+ORIGINS = (
+    "pickled",
+    "worker",
+    "metadata",
+    "alias",
+    "subclass",
+    "read-only",
+    "npy",
+    "memory-mapped",
+    "memory-mapped read-only",
+    "bytes",
+)
 WAYS = ("deepcopy", "pickle", "saved", "clone")
-OUTS = ("like", "empty", "gaps", "transposed", "offset", "fenced at the end", "fenced at the start")
+OUTS = (
+    "like",
+    "empty",
+    "gaps",
+    "transposed",
+    "offset",
+    "fenced at the end",
+    "fenced at the start",
+    "over 0",
+    "over 1",
+    "over 7",
+)
 MOST = 70_000  # elements of an operand
 # Functions whose work grows faster than their operands: the largest size of a dimension.
 COSTLY = {
@@ -62,6 +85,10 @@ ALL_DIFFERENT = (
     "logdet",
     "det",
     "norm",
+    "nuclear_norm",
+    "lu",
+    "quantile",
+    "nanquantile",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",
@@ -176,7 +203,8 @@ def script(case: Case) -> str:
         lines.append(f"r.{case.name.split('.')[-1]}_({', '.join(args[1:])})")
         lines.append(f"g = slopes(t, r, [{leaves}])")
     elif case.mode.startswith("out"):
-        lines.append(f"o = out_of(t, {call}, {case.mode[4:]!r})")
+        over = f", {names[0]}" if "over" in case.mode and names else ""
+        lines.append(f"o = out_of(t, {call}, {case.mode[4:]!r}{over})")
         lines.append("t.manual_seed(0)")
         lines.append(f"r = {call[:-1]}, out=o)")
     else:
@@ -196,17 +224,17 @@ def script(case: Case) -> str:
 
 @cache
 def thresholds() -> tuple[int, ...]:
-    """The sizes at which the source chooses another way: its whole constants, by whatever name."""
+    """The sizes at which the source chooses another way: its whole constants, by whatever name, and what it compares with."""
     found: set[int] = set()
     for path in SOURCE.rglob("*.py"):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
-                try:
-                    value = eval(compile(ast.Expression(node.value), "", "eval"), {})
-                except Exception:
-                    continue
-                if type(value) is int and 4 <= value < MOST:
-                    found.add(value)
+        tree = ast.parse(path.read_text())
+        named = [n.value for n in tree.body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "").isupper()]
+        compared = [side for n in ast.walk(tree) if isinstance(n, ast.Compare) for side in (n.left, *n.comparators)]
+        for node in named + compared:
+            if not any(isinstance(n, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) for n in ast.walk(node)):
+                with contextlib.suppress(Exception):
+                    value = eval(compile(ast.Expression(node), "", "eval"), {})
+                    found.update([value] if type(value) is int and 4 <= value < MOST else [])
     return tuple(sorted(found))
 
 
@@ -269,6 +297,7 @@ def case_of(seed: int, guarded: bool = False) -> Case:
     graded = mode in ("grad", "second", "backward", "in place on a clone")
 
     origin = choice.choice(ORIGINS) if choice.random() < 0.3 else ""  # of all operands
+    origin = "big-endian" if choice.random() < 0.005 else origin  # which is always refused
 
     def operand(value: X) -> Operand:
         return operand_of(choice, value, graded, guarded, origin)
@@ -276,7 +305,7 @@ def case_of(seed: int, guarded: bool = False) -> Case:
     args = tuple([_written(a, operand) for a in sample.args])
     kwargs = tuple([(k, _written(v, operand)) for k, v in sample.kwargs.items()])
     case = Case(name, args, kwargs, mode)
-    if "in place" in mode or name.startswith(ALL_DIFFERENT) or name.endswith("_scatter"):
+    if "in place" in mode or name.startswith(ALL_DIFFERENT) or name.endswith(("_scatter", "_")):
         case = case.changed(
             lambda o: replace(o, layout="plain") if o.layout.startswith(("overlapping", "expanded")) else o
         )
@@ -386,7 +415,7 @@ def operand_of(choice: random.Random, value: X, graded: bool, guarded: bool, ori
     origin = origin or (choice.choice(ORIGINS) if choice.random() < 0.15 else "fresh")
     way = choice.choice(WAYS) if choice.random() < 0.08 else "from_numpy"
     if guarded:
-        origin = "" if origin in ("fresh", "memory-mapped") else f"{origin}, "
+        origin = "" if origin == "fresh" or origin.startswith("memory-mapped") else f"{origin}, "
         origin += choice.choice(["fenced at the end", "fenced at the end", "fenced at the start"])
     special = floating and not data and choice.random() < 0.03 and dtype != "bfloat16"
     grad = graded and floating and value.grad and choice.random() < 0.9

@@ -74,6 +74,39 @@ def fenced(array: np.ndarray, at_end: bool = True) -> np.ndarray:
     return made
 
 
+def refuse_overlaps() -> None:
+    """From now on, machine code that is loaded refuses to write to an array that shares part of its memory with another operand."""
+    from penlight.kernels import call
+
+    checked = call.checked
+
+    def checked_for_overlap(run: Any, signature: Any) -> Any:
+        function = checked(run, signature)
+        places = [i for i, argument in enumerate(signature.arguments) if argument.is_array]
+        written = [i for i in places if "written" in signature.arguments[i].words]
+
+        def called(*given: Any) -> Any:
+            for i in written:
+                for j in places:
+                    if i != j and given[i] is not None and given[j] is not None and _partly_shared(given[i], given[j]):
+                        names = [signature.arguments[k].name for k in (i, j)]
+                        raise AssertionError(f"machine code got {names[0]!r} partly over {names[1]!r}")
+            return function(*given)
+
+        return called
+
+    call.checked = checked_for_overlap
+
+
+def _partly_shared(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays share memory, but not all of it as the same elements."""
+    if not np.may_share_memory(a, b):
+        return False
+    if a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes and a.flags.c_contiguous and b.flags.c_contiguous:
+        return False
+    return np.shares_memory(a, b, max_work=100_000)
+
+
 _MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _CALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 _REALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)

@@ -116,6 +116,7 @@ def serve(side: str, guarded: bool) -> None:
         from . import guard
 
         guard.fence_all()
+        guard.refuse_overlaps()
     while head := sys.stdin.buffer.read(4):
         text = sys.stdin.buffer.read(struct.unpack("<I", head)[0]).decode()
         answer = pickle.dumps(run(t, text, names), protocol=5)

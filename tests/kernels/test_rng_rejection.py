@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable, native
-from penlight.kernels.compiler import python
+from penlight.kernels.compiler import loops, python
 from penlight.kernels.random import rejection
 from penlight.kernels.random.engine import BLOCK, Engine
 
@@ -36,7 +36,7 @@ def in_python(monkeypatch):
     """Samples are made by the Python functions from now on."""
     monkeypatch.setattr(executable, "available", lambda: False)
     monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
-    monkeypatch.setattr(rejection.call, "loops", rejection.call.loops.__wrapped__)
+    monkeypatch.setattr(loops, "_kernels", {})
 
 
 @needs_native
@@ -60,8 +60,9 @@ def test_what_needs_no_draws_takes_none():
 
 def test_without_the_source_python_serves(monkeypatch):
     wanted = drawn("poisson", 50, 0)
-    monkeypatch.setattr(python, "_definitions", lambda file, module: {})
+    monkeypatch.setattr(python, "source_lines", lambda file, module: [])
+    python.parsed.cache_clear()
     monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
-    monkeypatch.setattr(rejection.call, "loops", rejection.call.loops.__wrapped__)
+    monkeypatch.setattr(loops, "_kernels", {})
     made = drawn("poisson", 50, 0)
     assert np.array_equal(made[0], wanted[0]) and np.array_equal(made[1], wanted[1])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable, scalars, special
-from penlight.kernels.compiler import call
+from penlight.kernels.compiler import load
 from penlight.kernels.special.common import horner
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 9.5, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
@@ -29,7 +29,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels run in the interpreter from now on."""
     monkeypatch.setattr(executable, "available", lambda: False)
     monkeypatch.setattr(scalars, "_entries", {})
-    monkeypatch.setattr(call, "elementwise", call.elementwise.__wrapped__)
+    monkeypatch.setattr(load, "elementwise", load.elementwise.__wrapped__)
 
 
 def arguments(name: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -137,8 +138,6 @@ def _folder(wanted: str | None) -> Path:
     except OSError:
         if wanted is not None:
             raise
-        import tempfile
-
         folder = Path(tempfile.mkdtemp(prefix="penlight-demo-"))
     return folder
 

@@ -12,9 +12,18 @@ from importlib.metadata import version as installed
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
+import penlight as torch
+from penlight.__main__ import version
+from penlight.autograd import gradcheck, gradgradcheck
+from penlight.backends.cpu import get_cpu_capability
+from penlight.kernels.executable import obstacle
+
 # What each optional package is for.
 OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.autocast",
+    "mpi4py": "torch.distributed with several processes",
     "scipy": "some special functions and decompositions",
     "threadpoolctl": "torch.set_num_threads for a BLAS other than OpenBLAS",
     "tensorboard": "torch.utils.tensorboard",
@@ -33,16 +42,12 @@ def blas_of(np: Any) -> str:
 
 
 def _threads() -> str:
-    import penlight as torch
-
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     found = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
     return ", ".join([f"{torch.get_num_threads()} for one op", *found])
 
 
 def _backend() -> str:
-    from penlight.kernels.executable import obstacle
-
     reason = obstacle()
     if reason is None:
         return "machine code where it is faster, NumPy for the rest (PENLIGHT_NATIVE=0 leaves all to NumPy)"
@@ -62,11 +67,6 @@ def _row(name: str, text: str) -> None:
 
 def show_versions() -> None:
     """What computes here."""
-    import numpy as np
-
-    from penlight.__main__ import version
-    from penlight.backends.cpu import get_cpu_capability
-
     print(version())
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
     _row("system", platform.platform())
@@ -90,15 +90,11 @@ def show_versions() -> None:
 
 
 def _leaf(*shape: int) -> Any:
-    import penlight as torch
-
     return torch.rand(*shape, dtype=torch.float64, requires_grad=True)
 
 
 def _checks() -> dict[str, Callable[[], None]]:
     """What is tried out: each raises if a gradient is wrong."""
-    import penlight as torch
-    from penlight.autograd import gradcheck, gradgradcheck
 
     def arithmetic() -> None:
         gradcheck(lambda a, b: (a * b).exp().sum(0) / (1 + b.sin()), (_leaf(3, 1), _leaf(2)))

@@ -10,9 +10,14 @@ PyTorch has; `tools/refused_names.py` writes it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.resources import files
 from types import ModuleType
 from typing import Any
+
+from penlight._torch_names import NAMES
 
 
 class NotAvailable(AttributeError, NotImplementedError):
@@ -23,8 +28,6 @@ def missing(module: str, name: str) -> AttributeError:
     """The error for a name that is not in a module: whether PyTorch has it, and what to do then."""
     module = module.replace("penlight", "torch")
     words = f"module '{module}' has no attribute '{name}'"
-    from penlight._torch_names import NAMES
-
     if name in submodules(module):
         return NotAvailable(f"{words}: PyTorch has a module of that name, Penlight has not. {_nearest(module, name)}")
     if name not in NAMES.get(module, "").split() and name not in NAMES.get(f"{module} (machinery)", "").split():
@@ -43,8 +46,6 @@ def missing(module: str, name: str) -> AttributeError:
 def submodules(module: str) -> list[str]:
     """The public modules that PyTorch has right below one of its."""
     if not _modules:
-        from importlib.resources import files
-
         for line in files(__name__).joinpath("modules.txt").read_text().splitlines():
             above, _, names = line.partition(":")
             _modules[above] = names.split()
@@ -63,8 +64,8 @@ _HINTS = {
     "quant": "It has no quantised arithmetic",
     "torch.nn.qat": "It has no quantised arithmetic",
     "intrinsic": "It has no quantised arithmetic",
-    "torch.distributed": "It runs in one process",
-    "torch.nn.parallel": "It runs in one process",
+    "torch.distributed": "It has collectives and DistributedDataParallel",
+    "torch.nn.parallel": "It has DistributedDataParallel",
     "torch.fx": "It does not trace programs: they run as they are written",
     "torch.jit": "It does not trace programs: they run as they are written",
     "torch.export": "It does not trace programs: they run as they are written",
@@ -145,8 +146,6 @@ _names: dict[str, dict[str, str]] = {}
 def names_of(module: str) -> dict[str, str]:
     """What PyTorch has in a module of it: its kind for each name, `f` or `c` with the members of an enumeration."""
     if not _names:
-        from importlib.resources import files
-
         for line in files(__name__).joinpath("names.txt").read_text().splitlines():
             name, _, rest = line.partition(":")
             kinds = _names[name] = {}
@@ -190,15 +189,25 @@ def stand_in(module: str, name: str, why: str) -> Any:
     return refused_class(f"{module}.{name}", why, filter(None, kind[1:].split(",")))
 
 
-def refuse(module: str, why: str, instead: str) -> Any:
-    """The `__getattr__` of a refused module of the package, which makes stand-ins. Its submodules are registered too."""
+def refuse(
+    module: str, why: str, instead: str, provided: Mapping[str, Sequence[str]] | None = None, files: Sequence[str] = ()
+) -> Any:
+    """The `__getattr__` of a refused module of the package, which makes stand-ins. Its submodules are registered too.
+
+    Args:
+        module: the name of the module.
+        why: why its names are refused.
+        instead: what to use instead.
+        provided: for submodules, the modules of ours that have some of their names.
+        files: submodules that are files of ours.
+    """
     own = module.removeprefix("penlight.")
     reason = f"{why} {instead}"
     sys.modules[module].__dict__.setdefault("__path__", [])  # so that `import torch.fx.proxy` looks below
     for name in modules_under(own):
-        full = f"penlight.{name}"
-        if full not in sys.modules:
-            sys.modules[full] = _Submodule(full, reason)
+        full, below = f"penlight.{name}", name.removeprefix(f"{own}.")
+        if full not in sys.modules and below not in files:
+            sys.modules[full] = _Submodule(full, reason, (provided or {}).get(below, ()))
 
     def __getattr__(name: str) -> Any:
         below = sys.modules.get(f"{module}.{name}")
@@ -216,11 +225,10 @@ def refuse(module: str, why: str, instead: str) -> Any:
 class _Submodule(ModuleType):
     """A module of PyTorch's that has no file here."""
 
-    def __init__(self, name: str, why: str) -> None:
-        from importlib.machinery import ModuleSpec
-
+    def __init__(self, name: str, why: str, provided: Sequence[str] = ()) -> None:
         super().__init__(name, f"Refused: {why}")
         self.__dict__["_why"] = why
+        self.__dict__["_provided"] = provided
         self.__path__: list[str] = []
         self.__package__ = name
         self.__spec__ = ModuleSpec(name, None, is_package=True)
@@ -231,6 +239,10 @@ class _Submodule(ModuleType):
             return below
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        for source in self.__dict__["_provided"]:
+            names = vars(import_module(source))
+            if name in names:
+                return names[name]
         found = stand_in(self.__name__.removeprefix("penlight."), name, self.__dict__["_why"])
         setattr(self, name, found)
         return found

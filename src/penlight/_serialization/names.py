@@ -6,6 +6,7 @@ Nothing of PyTorch is imported for that: the names are only translated.
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict
 from functools import lru_cache
 from importlib import import_module
 from pickle import UnpicklingError
@@ -61,8 +62,6 @@ def _bytearray(data: Any = b"", encoding: str = "latin1") -> bytearray:
 @lru_cache(maxsize=1)
 def builtin_globals() -> dict[str, Any]:
     """What a file may name under `weights_only=True` without being asked: data, and how to build tensors."""
-    from collections import Counter, OrderedDict
-
     allowed: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,

@@ -11,6 +11,10 @@ import penlight
 from penlight._serialization.tensors import tensor_from_array, view_of_storage
 from penlight.storage import TypedStorage
 
+from ..kernels.lazy import lazy_import
+
+_meta = lazy_import(globals(), "_meta", "penlight._meta")
+
 
 def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     if not isinstance(storage, TypedStorage):
@@ -142,8 +146,6 @@ _rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "a wrapper tens
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
     if not isinstance(dtype, penlight.dtype):
         raise UnpicklingError(f"a tensor's dtype must be a dtype, but got {type(dtype)}")
-    from penlight import _meta
-
     return _meta.rebuild(dtype, _sizes(size), _sizes(stride), bool(requires_grad))
 
 

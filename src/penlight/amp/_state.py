@@ -9,6 +9,11 @@ from typing import Any
 from penlight import dtypes
 from penlight.device import device as Device
 
+from ..kernels.lazy import lazy_import
+
+_casting = lazy_import(globals(), "_casting", "._casting")
+
+
 # Which dtype each device casts to if none is set.
 _DEFAULT = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16, "hpu": dtypes.bfloat16, "mtia": dtypes.bfloat16}
 
@@ -34,8 +39,6 @@ def _of(device_type: str) -> tuple[bool, Any]:
 
 
 def _change(device_type: str, enabled: bool, dtype: Any) -> None:
-    from . import _casting
-
     kind = _kind(device_type)
     switched = kind == "cpu" and enabled != _of(device_type)[0]
     if switched and enabled:
@@ -92,8 +95,6 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 def clear_autocast_cache() -> None:
     """Forget the casts of weights that autocast has kept."""
-    from . import _casting
-
     _casting.kept.clear()
 
 

@@ -7,6 +7,7 @@ from functools import partial, wraps
 from typing import Any
 
 from penlight import dtypes
+from penlight.tensor import Tensor
 
 from . import _state
 
@@ -116,8 +117,6 @@ def _exit_autocast(mode: autocast) -> None:
 
 def _cast(value: Any, device_type: str, dtype: Any) -> Any:
     """Floating tensors of a device in a dtype, also inside of containers."""
-    from penlight.tensor import Tensor
-
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype is not dtypes.float64
         return value.to(dtype) if fits else value

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from .._user_warnings import warn_user
+from ..creation import zeros_like
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
 from . import modes
 from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads, usual_grad
 from .accumulate import writable
 from .engine import Captures, execute
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+mapping = lazy_import(globals(), "mapping", "..func.mapping")
 
 
 def backward(
@@ -20,9 +25,7 @@ def backward(
 ) -> None:
     """`torch.autograd.backward`."""
     if modes.transforms.get():
-        from ..func.batched import BACKWARD
-
-        raise RuntimeError(BACKWARD)
+        raise RuntimeError(batched.BACKWARD)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None and grad_variables is None and isinstance(tensors, Tensor):
         start = usual_grad(tensors, grad_tensors)
@@ -114,8 +117,6 @@ def _results(
                     "allow_unused=True if this is the desired behavior."
                 )
             if materialize:
-                from ..creation import zeros_like
-
                 if is_edge(tensor):
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
                 grad = zeros_like(tensor)
@@ -151,11 +152,10 @@ def _batched_grad(
 ) -> Any:
     """One pass for the whole batch of gradients: vmap over the engine."""
     from ..func.level import BatchLevel
-    from ..func.mapping import enter, leave
 
     count = next(g for g in grads if g is not None).shape[0]
     with BatchLevel(count) as level:
         captures = Captures(input_edges(wanted))
-        execute(roots, [None if g is None else enter(level, g, 0) for g in grads], keep, create_graph, captures)
-        found = [None if g is None else leave(level, g, 0, "grad") for g in captures.grads]
+        execute(roots, [None if g is None else mapping.enter(level, g, 0) for g in grads], keep, create_graph, captures)
+        found = [None if g is None else mapping.leave(level, g, 0, "grad") for g in captures.grads]
     return _results(wanted, found, allow_unused, materialize)

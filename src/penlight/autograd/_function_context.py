@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -95,8 +96,6 @@ class FunctionCtx:
         >>> torch.autograd.function.FunctionCtx.mark_shared_storage.__name__
         'mark_shared_storage'
         """
-        import warnings
-
         warnings.warn(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
             "`set_()` are not tracked",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..ops._dispatch import pack_hooks
+from ..ops._raw import graph
 from ..tensor import Tensor, wrap
 from . import views
 from .node import NO_EDGE, AccumulateGrad, Node
@@ -96,8 +98,6 @@ def _check_modified(out: Tensor, is_input: bool, count: int, inputs: list[Tensor
     if out.requires_grad and isinstance(views.edge_of(out)[0], AccumulateGrad):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
-        import warnings
-
         warnings.warn(
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed "
             "to ctx.mark_dirty().",
@@ -218,8 +218,6 @@ def fit(node: Node, place: int, grad: Tensor, shape: tuple[int, ...], np_dtype: 
                 f"Function {node.name()} returned an invalid gradient at index {place} - got {list(array.shape)} but expected "
                 f"shape compatible with {list(shape)}"
             )
-        from ..ops._raw import graph
-
         grad = graph.sum_to(grad, shape)
     if array.dtype != np_dtype:
         if array.dtype.kind == "c" and np_dtype.kind != "c":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..creation import zeros_like
 from ..tensor import Tensor
 
 
@@ -81,8 +82,6 @@ def filled(
     grads: Sequence[Any], like: Sequence[Tensor], strict: bool, create_graph: bool, stage: str
 ) -> tuple[Any, ...]:
     """Zeros where there is no gradient; in strict mode that is an error."""
-    from ..creation import zeros_like
-
     found = []
     for place, (grad, tensor) in enumerate(zip(grads, like)):
         if grad is None and strict:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..random import Generator, rand
 from ..tensor import Tensor, wrap
 from ._gradcheck_jacobians import (
     analytical_jacobian,
@@ -133,8 +134,6 @@ def _expect_zero(jacobians: list[Any], tolerance: float) -> None:
 
 def _vector(tensor: Tensor, generator: Any, real: bool = False) -> np.ndarray[Any, Any]:
     """A random direction of length 1 with as many entries as a tensor has elements."""
-    from ..random import rand
-
     dtype = tensor._array.dtype
     if real and dtype.kind == "c":
         dtype = np.dtype(f"f{dtype.itemsize // 2}")
@@ -145,8 +144,6 @@ def _vector(tensor: Tensor, generator: Any, real: bool = False) -> np.ndarray[An
 
 def _fast(func: Callable[..., Any], func_out: Any, inputs: Any, outputs: Any, settings: Settings, part: Part) -> None:
     """Compare v^T J u for random u and v: as many function calls as inputs instead of as many as their elements."""
-    from ..random import Generator
-
     func_out = as_tuple(func_out)
     wanted = inputs_with_grad(inputs)
     generator = Generator()

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
 from .gradcheck import FAILED_NONDET_MSG, GradcheckError, Settings, as_tuple
+
+module = lazy_import(globals(), "module", ".forward_ad")
 
 
 def floating(outputs: Sequence[Any]) -> list[Tensor]:
@@ -183,8 +186,6 @@ def analytical_jacobian(
 
 def forward_ad() -> Any:
     """The forward-mode module, if it is there."""
-    from . import forward_ad as module
-
     if not hasattr(module, "dual_level"):
         raise NotImplementedError("forward mode is not there yet: gradcheck without check_forward_ad")
     return module

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
+from ..ops import stack
+from ..random import rand, randn_like
 from ..tensor import Tensor, wrap
 from ._gradcheck_jacobians import forward_ad, inputs_with_grad, tangents
 from .gradcheck import (
@@ -24,8 +27,6 @@ from .views import edge_of
 
 def check_inputs(inputs: Sequence[Any]) -> None:
     """Warn about single precision; refuse inputs that no difference quotient can be taken of."""
-    from .. import dtypes
-
     for place, tensor in enumerate(inputs):
         if not (isinstance(tensor, Tensor) and tensor.requires_grad):
             continue
@@ -166,8 +167,6 @@ def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
 
 def batched_grad(inputs: Sequence[Any], output: Tensor, place: int) -> None:
     """Gradients of a batch of two must be those of its members."""
-    from ..ops import stack
-    from ..random import randn_like
     from . import grad
 
     wanted = inputs_with_grad(inputs)
@@ -191,9 +190,6 @@ def _batch_message(output: int, input: int, found: Any, expected: Any, story: st
 
 def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
     """Tangents of a batch of two must be those of its members."""
-    from ..ops import stack
-    from ..random import randn_like
-
     fw = forward_ad()
     try:
         from ..func import vmap  # type: ignore[attr-defined,unused-ignore]
@@ -230,9 +226,6 @@ def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> Non
 
 def random_grad_outputs(outputs: Sequence[Tensor], noncontiguous: bool) -> tuple[Tensor, ...]:
     """Gradients between -1 and 1 for a function's outputs."""
-    from .. import dtypes
-    from ..random import rand
-
     made = []
     for out in outputs:
         dtype = out.dtype if out.is_floating_point() or out.is_complex() else dtypes.float64

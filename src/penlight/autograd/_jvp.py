@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ops._op import slot_kind
 from ..ops._raw import graph
+from . import grad as gradient
 from .modes import grad_mode
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
 
     A rule is linear in the gradient u of the result: rule(u) = Jᵀu. Its own gradient in u, for the tangent t, is J t.
     """
-    from . import grad as gradient
-
     before = grad_mode.get()
     try:
         grad_mode.set(True)

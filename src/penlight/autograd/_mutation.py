@@ -12,12 +12,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from ..kernels.lazy import lazy_import
+from ..ops._dispatch import write_watchers
 from . import modes
 from .modes import grad_mode
 from .saved import versions_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+graph = lazy_import(globals(), "graph", ".graph")
 
 
 class _Handle:
@@ -89,9 +93,6 @@ def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext,
     >>> x.grad
     tensor([2., 2.])
     """
-    from ..ops._dispatch import write_watchers
-    from .graph import saved_tensors_hooks
-
     context = _AllowMutationOnSavedContext()
     before = write_watchers.get()
     if before:
@@ -99,7 +100,7 @@ def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext,
     modes.open_slow_mode()
     write_watchers.set((context.before_write,))
     try:
-        with saved_tensors_hooks(context.pack, context.unpack):
+        with graph.saved_tensors_hooks(context.pack, context.unpack):
             yield context
     finally:
         write_watchers.set(before)

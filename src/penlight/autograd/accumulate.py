@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from .modes import grad_mode
 from .node import NO_EDGE, AccumulateGrad
 from .shapes import fitted
@@ -27,6 +28,10 @@ from .views import _empty_like_strides, bump
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+creation = lazy_import(globals(), "creation", "..creation")
+tensor = lazy_import(globals(), "tensor", "..tensor")
+
 
 _add = np.add
 _ndarray = np.ndarray
@@ -170,15 +175,11 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
     if not grad_mode.get():
         accumulate_raw(leaf, grad._array)
     elif present is None:
-        from ..creation import empty_strided
-
-        variable._grad = empty_strided(variable.shape, variable.stride(), dtype=grad.dtype).copy_(grad)
+        variable._grad = _wrap(copy_like(np.empty(grad.shape, grad._array.dtype), variable._array)).copy_(grad)
     else:
         variable._grad = present + grad
 
 
 def _wrap(array: Any) -> Tensor:
-    from ..tensor import wrap
-
-    globals()["_wrap"] = wrap  # the tensor module needs this package: it can't be imported at the top
-    return wrap(array)
+    globals()["_wrap"] = tensor.wrap  # the tensor module needs this package: it can't be imported at the top
+    return tensor.wrap(array)

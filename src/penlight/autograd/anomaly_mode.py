@@ -7,13 +7,18 @@ False
 
 from __future__ import annotations
 
+import linecache
 import sys
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from .._user_warnings import is_ours, warn_user
-from . import modes
+from ..ops import _dispatch
+from . import engine, modes
 from .modes import ANOMALY
 from .node import Node
 
@@ -41,9 +46,6 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def _set(enabled: bool, check_nan: bool) -> None:
     """Switch anomaly mode, for all threads."""
-    from ..ops import _dispatch
-    from . import engine
-
     if enabled and not ANOMALY["enabled"]:
         modes.open_slow_mode()
         _dispatch.everywhere.append(_remember)
@@ -70,8 +72,6 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        import warnings
-
         self.prev, self.prev_check_nan, self.check_nan = ANOMALY["enabled"], ANOMALY["check_nan"], check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
@@ -118,8 +118,6 @@ def _remember(node: Node) -> None:
 
 def _stack(all_frames: bool = True) -> list[str]:
     """The lines of Python that are running, outermost first, down to the last that is the user's own; or only the user's."""
-    import linecache
-
     frame: Any = sys._getframe(1)
     while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
@@ -154,8 +152,6 @@ def _watch(node: Node, go: Callable[[], Any]) -> Any:
 
 
 def _check_nan(node: Node, results: Any) -> None:
-    import numpy as np
-
     for place, grad in enumerate(results):
         if grad is not None and grad._array.dtype.kind in "fcV" and bool(np.isnan(grad._array).any()):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {place}th output.")

@@ -29,11 +29,15 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
 from .modes import NAMESPACE, count_picky, grad_mode
 from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
+
+_dispatch = lazy_import(globals(), "_dispatch", "..ops._dispatch")
+
 
 add = np.add
 _by_age = attrgetter("seq")
@@ -71,13 +75,15 @@ class Captures:
 class Task:
     """One pass of the engine: what it plans to run."""
 
-    __slots__ = ("__weakref__", "_nodes", "captures", "last", "needed", "order")
+    __slots__ = ("__weakref__", "_nodes", "callbacks", "captures", "last", "needed", "order", "outer")
 
     def __init__(
         self, order: list[Node], last: dict[Node, int], needed: set[Node] | None, captures: Captures | None
     ) -> None:
         self.order, self.last, self.needed, self.captures = order, last, needed, captures
         self._nodes: set[Node] | None = None
+        self.callbacks: list[Any] | None = None  # called when the pass has ended
+        self.outer: Task | None = task.get()  # the pass that this one runs within
 
     def runs(self, node: Node) -> bool:
         """Whether the hooks on this node's tensors are called in this pass."""
@@ -126,6 +132,8 @@ def execute(
         finally:
             if token_numpy is not None:
                 unhush(token_numpy)
+        while this.callbacks:
+            this.callbacks.pop(0)()
     finally:
         grad_mode.set(before)
         task.set(outer)
@@ -135,11 +143,9 @@ def execute(
 
 def _plain(grads: Sequence[Any]) -> bool:
     """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
-    from ..ops._dispatch import interpreters, unseen
-
-    if everywhere or watchers.get() or not unseen():
+    if everywhere or watchers.get() or not _dispatch.unseen():
         return False
-    return all(level.batching for level in interpreters.get()) and all(g._level is None for g in grads)
+    return all(level.batching for level in _dispatch.interpreters.get()) and all(g._level is None for g in grads)
 
 
 def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:
@@ -219,7 +225,11 @@ def _start(
     grads.clear()
     for root, _ in roots:
         if root in last and last[root] == NONE and buffers.get(root) is not None:
-            _run_leaf(root, buffers.pop(root), graph, captures)
+            grad = buffers.pop(root)
+            if captures is None or root in captures.places:
+                _run_leaf(root, grad, graph, captures)
+            elif len(roots) == 1 and root._hooks is not None:  # as `_go_on` does for a node
+                hooks.before(root, grad, graph, run_pre=False)
 
 
 def _run(
@@ -366,6 +376,18 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
         accumulate_raw(leaf, grad)
     if leaf._hooks is not None:
         hooks.after_leaf(leaf, grad, graph)
+
+
+def queue_callback(callback: Any) -> None:
+    """Call this when the backward pass that is running has ended; the outermost, if it runs within another."""
+    running = task.get()
+    if running is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    while running.outer is not None:
+        running = running.outer
+    if running.callbacks is None:
+        running.callbacks = []
+    running.callbacks.append(callback)
 
 
 # ----- One node by hand ---------------------------------------------------------------------------------------------

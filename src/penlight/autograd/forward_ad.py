@@ -19,8 +19,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..ops import _dispatch
-from ..tensor import Tensor, meta_of
+from ..kernels.lazy import lazy_import
+from ..ops import _dispatch, as_strided
+from ..ops.shape import alias
+from ..tensor import Tensor, meta_of, views_of, wrap
 from . import modes
 from ._jvp import _zeros, jvp
 from .modes import grad_mode
@@ -28,6 +30,9 @@ from .node import NO_EDGE
 
 if TYPE_CHECKING:
     from ..ops._op import Op
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+function = lazy_import(globals(), "function", ".function")
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -179,9 +184,6 @@ class DualLevel:
 
     def _write(self, tensor: Tensor, moved: Any) -> None:
         """Give a written tensor its new tangent; through a view, also the base."""
-        from ..func.batched import strided_zeros
-        from ..ops import as_strided
-
         token = _below(self)
         try:
             present = self.tangent(tensor)
@@ -189,7 +191,7 @@ class DualLevel:
                 moved = tensor.new_zeros(tensor.shape)
             base = tensor._base
             if present is None and base is not None and self.tangent(base) is None:
-                whole = strided_zeros(moved, base.shape, base.stride())
+                whole = batched.strided_zeros(moved, base.shape, base.stride())
                 self.attach(base, whole)
                 offset = tensor.storage_offset() - base.storage_offset()
                 present = as_strided(whole, tensor.shape, tensor.stride(), offset)
@@ -220,11 +222,9 @@ class DualLevel:
 
 def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
     """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
-    from .function import run_forward
-
     level = next((level for level in reversed(_dispatch.interpreters.get()) if not level.batching), None)
     if level is None:
-        return run_forward(cls, args, kwargs, contexts)
+        return function.run_forward(cls, args, kwargs, contexts)
     return level.run_function(cls, args, kwargs, contexts)
 
 
@@ -286,9 +286,7 @@ def _laid_like(tensor: Tensor, tangent: Any) -> Any:
         return tangent
     if tangent.dtype is not tensor.dtype and tangent.stride() == tensor.stride():
         return tangent
-    from ..func.batched import strided_zeros
-
-    return strided_zeros(tangent, shape, tensor.stride()).copy_(tangent)
+    return batched.strided_zeros(tangent, shape, tensor.stride()).copy_(tangent)
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
@@ -446,8 +444,6 @@ def _check_size(tensor: Any, tangent: Any) -> None:
 
 def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     """A view of `tensor` with a tangent at a level."""
-    from ..ops.shape import alias
-
     if tensor._level is not None:
         from ..func import batched  # the tangent goes onto the physical tensor
 
@@ -480,11 +476,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
     """A tensor's value without, and its tangent at, a level."""
-    from ..ops.shape import alias
-
     if tensor._level is not None:
-        from ..func import batched
-
         levels = batched.levels_of(tensor)
         primal, tangent = lower(level, batched.physical(tensor))
         tangent = None if tangent is None else batched.hide(tangent, levels)
@@ -513,8 +505,6 @@ def current_tangent(tensor: Tensor) -> Any:
 
 def detach(tensor: Tensor) -> Tensor:
     """`Tensor.detach` while a slow mode is open: no tangent, but the mark of inference mode."""
-    from ..tensor import views_of, wrap
-
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():

@@ -11,6 +11,8 @@ results are tied into the graph is in `_function_outputs.py`, what `ctx` offers 
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +108,6 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        import warnings
-
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
@@ -273,8 +273,6 @@ class Function(_SingleLevelFunction):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        import warnings
-
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
             "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
@@ -346,8 +344,6 @@ def _bind_defaults(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     code = getattr(forward, "__code__", None)
     if not kwargs and code is not None and len(args) == code.co_argcount and not code.co_flags & 0x0C:
         return args
-    import inspect
-
     bound = inspect.signature(forward).bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args

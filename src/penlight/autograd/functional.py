@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..creation import eye, ones_like, zeros, zeros_like
+from ..kernels.lazy import lazy_import
+from ..ops import stack
+from ..tensor import wrap
 from ._functional_arguments import _as_tuple as _as_tuple
 from ._functional_arguments import _construct_standard_basis_for as _construct_standard_basis_for
 from ._functional_arguments import _grad_postprocess as _grad_postprocess
@@ -25,9 +31,15 @@ from ._functional_arguments import (
     unwrapped,
 )
 from .grad_mode import enable_grad, set_grad_enabled
+from .modes import is_grad_enabled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+forward_ad = lazy_import(globals(), "forward_ad", ".forward_ad")
+jacobians = lazy_import(globals(), "jacobians", "..func.jacobians")
+mapping = lazy_import(globals(), "mapping", "..func.mapping")
+
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -74,8 +86,6 @@ def vjp(
 
 
 def _is_grad_enabled() -> bool:
-    from .modes import is_grad_enabled
-
     return is_grad_enabled()
 
 
@@ -91,8 +101,6 @@ def _given_vector(
         raise RuntimeError(
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
         )
-    from ..creation import ones_like
-
     return (ones_like(args[0]),)
 
 
@@ -129,8 +137,6 @@ def jvp(
 
 
 def _zeros_with_grad(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    from ..creation import zeros_like
-
     return tuple(zeros_like(t).requires_grad_() for t in like)
 
 
@@ -177,9 +183,6 @@ def _rows(
     place: int, out: Tensor, args: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool
 ) -> tuple[Any, ...]:
     """The Jacobian of one output with respect to each input, by one backward pass for each of its elements."""
-    from ..creation import zeros_like
-    from ..ops import stack
-
     count = out.numel()
     if not count or not out.requires_grad:
         return tuple(_zeros(out, arg) for arg in args)
@@ -208,7 +211,6 @@ def _rows(
 
 def _rows_at_once(out: Tensor, args: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     """The same with all of the elements as one batch."""
-    from ..creation import eye
     from . import grad
 
     count = out.numel()
@@ -220,17 +222,11 @@ def _rows_at_once(out: Tensor, args: tuple[Any, ...], create_graph: bool) -> tup
 
 
 def _zeros(out: Tensor, arg: Tensor) -> Tensor:
-    from ..creation import zeros
-
     return zeros(*out.shape, *arg.shape, dtype=arg.dtype)
 
 
 def _basis(out: Tensor) -> Any:
     """Tensors like `out` that are 1 at one element and 0 elsewhere, for each element."""
-    import numpy as np
-
-    from ..tensor import wrap
-
     for j in range(out.numel()):
         unit = np.zeros(out._array.shape, out._array.dtype)
         unit.reshape(-1)[j] = 1
@@ -241,10 +237,7 @@ def _forward_jacobian(
     func: Callable[..., Any], inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool
 ) -> Any:
     """The Jacobian by forward mode: one pass with a batch of tangents, one for each element of the inputs."""
-    from ..func.jacobians import _split_columns, _units
     from ..func.level import BatchLevel
-    from ..func.mapping import enter, leave
-    from .forward_ad import dual_level, make_dual, unpack_dual
 
     if create_graph:
         raise NotImplementedError(
@@ -262,21 +255,22 @@ def _forward_jacobian(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
     total = sum(arg.numel() for arg in args)
-    units = _units(list(args), 0, total)
-    with BatchLevel(total, tangents_only=True) as level, dual_level():
-        duals = [make_dual(arg, enter(level, unit, 0)) for arg, unit in zip(args, units)]
+    units = jacobians._units(list(args), 0, total)
+    with BatchLevel(total, tangents_only=True) as level, forward_ad.dual_level():
+        duals = [forward_ad.make_dual(arg, mapping.enter(level, unit, 0)) for arg, unit in zip(args, units)]
         out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
-        moved = [leave(level, _tangent(unpack_dual(out)), 0, "jacobian") for out in outputs]
+        moved = [mapping.leave(level, _tangent(forward_ad.unpack_dual(out)), 0, "jacobian") for out in outputs]
     # PyTorch's are lists where there are several inputs.
-    rows = [_split_columns(m, list(args)) if several else _split_columns(m, list(args))[0] for m in moved]
+    rows = [
+        jacobians._split_columns(m, list(args)) if several else jacobians._split_columns(m, list(args))[0]
+        for m in moved
+    ]
     if not out_several:
         return rows[0]
     return rows if several else tuple(rows)
 
 
 def _tangent(dual: Any) -> Tensor:
-    from ..creation import zeros_like
-
     return zeros_like(dual.primal) if dual.tangent is None else dual.tangent
 
 

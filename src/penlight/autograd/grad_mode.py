@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,6 @@ class _Decorator:
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         if isinstance(function, type):
-            import warnings
-
             warnings.warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
                 "or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "

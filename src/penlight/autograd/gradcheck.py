@@ -7,11 +7,20 @@ The Jacobians are in `_gradcheck_jacobians.py`, their comparison in `_gradcheck_
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..kernels.lazy import lazy_import
+
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+_gradcheck_jacobians = lazy_import(globals(), "_gradcheck_jacobians", "._gradcheck_jacobians")
+_gradcheck_more = lazy_import(globals(), "_gradcheck_more", "._gradcheck_more")
+compare = lazy_import(globals(), "compare", "._gradcheck_compare")
+more = lazy_import(globals(), "more", "._gradcheck_more")
+
 
 __all__ = [
     "GradcheckError",
@@ -102,9 +111,6 @@ def gradcheck(
         check_batched_grad="check_backward_ad",
         check_batched_forward_grad="check_forward_ad",
     )
-    from . import _gradcheck_compare as compare
-    from . import _gradcheck_more as more
-
     settings = Settings(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         args = as_tuple(inputs)
@@ -172,15 +178,13 @@ def gradgradcheck(
         check_undefined_grad="check_rev_over_rev",
         check_batched_grad="check_rev_over_rev",
     )
-    from ._gradcheck_more import gradient_function, random_grad_outputs
-
     args = as_tuple(inputs)
     if grad_outputs is None:
-        grads = random_grad_outputs(differentiable(func(*args)), gen_non_contig_grad_outputs)
+        grads = _gradcheck_more.random_grad_outputs(differentiable(func(*args)), gen_non_contig_grad_outputs)
     else:
         grads = as_tuple(grad_outputs)
     return gradcheck(
-        gradient_function(func, args, grads),
+        _gradcheck_more.gradient_function(func, args, grads),
         args + grads,
         eps=eps,
         atol=atol,
@@ -201,8 +205,6 @@ def gradgradcheck(
 
 
 def _deprecated(name: str) -> None:
-    import warnings
-
     warnings.warn(
         f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
         "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, "
@@ -214,8 +216,6 @@ def _deprecated(name: str) -> None:
 
 def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> Any:
     """The Jacobian of `fn(inputs)` by finite differences, for each input."""
-    from ._gradcheck_jacobians import numerical_jacobian
-
     _deprecated("get_numerical_jacobian")
     if grad_out != 1.0:
         raise ValueError(
@@ -224,14 +224,14 @@ def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float 
     args, wanted = as_tuple(inputs), as_tuple(inputs if target is None else target)
     outputs = as_tuple(fn(args))
     return tuple(
-        numerical_jacobian(lambda *given: fn(given), args, outputs, t, eps)[0] for t in wanted if t.requires_grad
+        _gradcheck_jacobians.numerical_jacobian(lambda *given: fn(given), args, outputs, t, eps)[0]
+        for t in wanted
+        if t.requires_grad
     )
 
 
 def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> Any:
     """The Jacobian of `output` by backward passes, whether two runs agree, and whether sizes and dtypes are right."""
-    from ._gradcheck_jacobians import analytical_rows
-
     _deprecated("get_analytical_jacobian")
     if grad_out != 1.0:
         raise ValueError(
@@ -241,7 +241,7 @@ def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0
         raise ValueError(
             "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs."
         )
-    found = analytical_rows(as_tuple(inputs), output, nondet_tol)
+    found = _gradcheck_jacobians.analytical_rows(as_tuple(inputs), output, nondet_tol)
     return found.jacobians, found.reentrant, found.sizes_ok, found.types_ok
 
 
@@ -249,9 +249,7 @@ def get_numerical_jacobian_wrt_specific_input(
     fn: Any, input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None, is_forward_ad: bool = False
 ) -> Any:
     """The Jacobian by finite differences of each output with respect to one input."""
-    from ._gradcheck_jacobians import numerical_jacobian
-
     target = inputs[input_idx] if input is None else input
     if not target.requires_grad:
         raise AssertionError("Expected input to have requires_grad=True")
-    return numerical_jacobian(fn, as_tuple(inputs), as_tuple(outputs), target, eps, is_forward_ad)
+    return _gradcheck_jacobians.numerical_jacobian(fn, as_tuple(inputs), as_tuple(outputs), target, eps, is_forward_ad)

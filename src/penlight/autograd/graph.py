@@ -16,6 +16,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
+from ..kernels.lazy import lazy_import
+from ..ops._dispatch import node_watchers, pack_hooks
+from ..tensor import Tensor
 from . import modes
 from ._mutation import allow_mutation_on_saved_tensors
 from .node import Node, RemovableHandle
@@ -24,6 +27,9 @@ from .views import bump, edge_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+engine = lazy_import(globals(), "engine", ".engine")
+
 
 __all__ = [
     "GradientEdge",
@@ -105,8 +111,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> torch.autograd.graph.increment_version(x); x._version
     1
     """
-    from ..tensor import Tensor
-
     if isinstance(tensor, Tensor):
         tensors: list[Any] = [tensor]
     else:
@@ -155,8 +159,6 @@ class _Opened(Pair):
 
 
 def _push_saved_tensors_default_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-    from ..ops._dispatch import pack_hooks
-
     if not (callable(pack_hook) and callable(unpack_hook)):
         raise TypeError(
             "_push_saved_tensors_default_hooks(): incompatible function arguments. Both hooks must be callable."
@@ -171,8 +173,6 @@ def _push_saved_tensors_default_hooks(pack_hook: Callable[[Tensor], Any], unpack
 
 
 def _pop_saved_tensors_default_hooks() -> None:
-    from ..ops._dispatch import pack_hooks
-
     pair = pack_hooks.get()
     if pair is None:
         raise RuntimeError("there are no saved tensors hooks to pop")
@@ -211,8 +211,6 @@ def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, Non
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     pass
     """
-    from ..ops._dispatch import pack_hooks
-
     if pack_hooks.get() is not None:
         raise RuntimeError(error_message)
     before = _disabled.get()
@@ -273,9 +271,7 @@ def register_multi_grad_hook(
 
 
 def _running() -> Any:
-    from .engine import task
-
-    found = task.get()
+    found = engine.task.get()
     if found is None:
         raise AssertionError("expected this hook to be called inside a backward call")
     return found
@@ -335,14 +331,10 @@ class node_creation_hook:
         self.hook = hook
 
     def __enter__(self) -> None:
-        from ..ops._dispatch import node_watchers
-
         modes.open_slow_mode()
         node_watchers.set((*node_watchers.get(), self.hook))
 
     def __exit__(self, *args: object) -> None:
-        from ..ops._dispatch import node_watchers
-
         node_watchers.set(node_watchers.get()[:-1])
         modes.close_slow_mode()
 

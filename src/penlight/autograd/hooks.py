@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..kernels.lazy import lazy_import
 from .accumulate import writable
 from .node import AccumulateGrad, Node
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+tensor = lazy_import(globals(), "tensor", "..tensor")
 
 
 def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
@@ -75,19 +78,12 @@ def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
 def _as_tensor(grad: Any) -> Tensor | None:
     if grad is None or hasattr(grad, "_array"):
         return grad
-    from ..tensor import wrap
-
-    return wrap(writable(grad))
+    return tensor.wrap(writable(grad))
 
 
 def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:
     """Put a gradient into the `.grad` of a tensor that called retain_grad()."""
-    from .modes import grad_mode
-
-    if owner._grad is None:
-        owner._grad = grad if grad_mode.get() else grad.clone()
-    else:
-        owner._grad = owner._grad + grad
+    owner._grad = grad.clone() if owner._grad is None else owner._grad + grad
 
 
 def _replaced(result: Any, grad: Tensor | None, function: Any) -> Tensor | None:

@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from .modes import sequence
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+accumulate = lazy_import(globals(), "accumulate", ".accumulate")
+engine = lazy_import(globals(), "engine", ".engine")
+tensor = lazy_import(globals(), "tensor", "..tensor")
+
 
 Edge = tuple["Node | None", int]
 
@@ -159,9 +165,7 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""
-        from .engine import run_node
-
-        return run_node(self, grads)
+        return engine.run_node(self, grads)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         """The gradients of the inputs, as ndarrays, from those of the outputs; frees what was saved unless `keep`."""
@@ -269,24 +273,18 @@ class AccumulateGrad(Node):
         found = self._ref()
         if found is None:
             if self._kept is None:
-                from ..tensor import wrap
-
-                self._kept = wrap(self._array)
+                self._kept = tensor.wrap(self._array)
                 self._kept._vc = self._versions
                 self._kept._require_grad_()
             found = self._kept
         return found
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from .accumulate import accumulate_raw
-
-        accumulate_raw(self, grad)
+        accumulate.accumulate_raw(self, grad)
         return ()
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from .accumulate import accumulate_graph
-
-        accumulate_graph(self, grad)
+        accumulate.accumulate_graph(self, grad)
         return ()
 
 

@@ -6,13 +6,19 @@ While a profile is open, ops and nodes tell it when they start and end. Function
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
+from .._user_warnings import is_ours
+from ..ops._aten import overload_of
+from ..ops._dispatch import op_watchers
 from . import modes
+from ._profiler_flops import count
+from .engine import watchers
 from .node import Node
 from .profiler_util import (
     MEMORY_EVENT_NAME,
@@ -80,8 +86,6 @@ class Collector:
             pass
 
     def on_op(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
-        from ..ops._aten import overload_of
-
         event = self.start(overload_of(op).name() + ("_" if inplace else ""))
         try:
             result = go()
@@ -90,8 +94,6 @@ class Collector:
         if self.shapes:
             event.input_shapes = [list(getattr(a, "shape", ())) for a in arguments]
         if self.flops:
-            from ._profiler_flops import count
-
             event.flops = count(event.name, arguments, result)
         if self.memory and not inplace and not op.view:
             tensors = result if isinstance(result, tuple) else (result,)
@@ -111,10 +113,6 @@ class Collector:
 
 def _stack() -> list[str]:
     """The user's lines that are running, innermost first: `train.py(12): step`."""
-    import sys
-
-    from .._user_warnings import is_ours
-
     lines = []
     frame: Any = sys._getframe(1)
     while frame is not None:
@@ -169,9 +167,6 @@ class profile:
         return EventList(events, profile_memory=self.profile_memory, with_flops=self.with_flops)
 
     def __enter__(self) -> profile | None:
-        from ..ops._dispatch import op_watchers
-        from .engine import watchers
-
         if not self.enabled:
             return None
         if self.entered:
@@ -186,9 +181,6 @@ class profile:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        from ..ops._dispatch import op_watchers
-        from .engine import watchers
-
         if self.enabled and self._collector is not None:
             modes.close_slow_mode()
             variables: tuple[Any, ...] = (op_watchers, watchers, _current)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
+
+from ..kernels.lazy import lazy_import
+
+_profiler_table = lazy_import(globals(), "_profiler_table", "._profiler_table")
+
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
@@ -270,21 +277,16 @@ class EventList(list[Any]):
         time_unit: str | None = None,
     ) -> str:
         """The events as text, one in a row."""
-        from ._profiler_table import Table
-
         events = list(self)
         if sort_by is not None:
             attribute = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
             events.sort(key=lambda event: getattr(event, attribute), reverse=True)
         widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
-        table = Table(events, self._profile_memory, self._with_flops, widths, time_unit)
+        table = _profiler_table.Table(events, self._profile_memory, self._with_flops, widths, time_unit)
         return table.text(header, row_limit, top_level_events_only)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events into a file that chrome://tracing and Perfetto show."""
-        import json
-        import os
-
         process = os.getpid()
         rows = []
         for event in self:

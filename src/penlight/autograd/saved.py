@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import dtypes
 from .modes import ANOMALY, log
-from .node import USED_TWICE, Freed, Node
+from .node import USED_TWICE, AccumulateGrad, Freed, Node
+from .views import edge_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -77,9 +78,6 @@ _LOOK_ABOVE = (
 
 def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "") -> NoReturn:
     """Refuse a saved input whose version moved, naming the op that made it (unless it was a leaf when it was saved)."""
-    from .node import AccumulateGrad
-    from .views import edge_of
-
     source, nr = edge_of(saved)
     rules = list(node.op.rules) if node is not None else []
     then = node.next_functions[rules.index(want)][0] if want in rules else source
@@ -98,8 +96,6 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
 def refuse_detached(made: Node | None) -> None:
     """Refuse a saved input outside of every graph that was the result of an op when it was saved: a second derivative through it would be
     lost. (PyTorch refuses the first one too.)"""
-    from .node import AccumulateGrad
-
     if made is not None and not isinstance(made, AccumulateGrad):
         raise RuntimeError(
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "

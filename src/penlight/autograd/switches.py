@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from .grad_mode import _Decorator
+from .saved import versions_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -89,8 +90,6 @@ class _unsafe_preserve_version_counter(_Decorator):
         pass
 
     def __exit__(self, *exc: object) -> None:
-        from .saved import versions_of
-
         for tensor, version in zip(self.tensors, self.prev_versions):
             versions_of(tensor)[0] = version
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from .. import dtypes
+from ..creation import empty
 from ..tensor import Tensor
+from .engine import queue_callback
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -16,6 +20,20 @@ class VariableMeta(type):
         return isinstance(other, Tensor)
 
 
+class ImperativeEngine:
+    """What programs ask of the engine itself.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> engine = torch.autograd.Variable._execution_engine
+    >>> handle = x.register_hook(lambda grad: engine.queue_callback(lambda: print("done")))
+    >>> x.sum().backward()
+    done
+    """
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class Variable(metaclass=VariableMeta):
     """`Variable(tensor)` is the tensor, detached.
 
@@ -24,13 +42,10 @@ class Variable(metaclass=VariableMeta):
     tensor([1., 1.], requires_grad=True)
     """
 
+    _execution_engine = ImperativeEngine()
+
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, *, name: Any = None) -> Any:
-        from .. import dtypes
-        from ..creation import empty
-
         if volatile:
-            import warnings
-
             warnings.warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
                 UserWarning,

@@ -20,11 +20,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels.addresses import offset as bytes_between
+from ..kernels.lazy import lazy_import
 from .modes import NAMESPACE, grad_mode, inference, is_grad_enabled, log, sequence
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+_dispatch = lazy_import(globals(), "_dispatch", "..ops._dispatch")
+batched = lazy_import(globals(), "batched", "..func.batched")
+ops = lazy_import(globals(), "ops", "..ops")
+strided = lazy_import(globals(), "strided", "..ops.strided")
+
 
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT, NO_GRAD, INFERENCE = range(5)
 
@@ -127,18 +134,17 @@ def _window(view: Tensor, source: Tensor) -> Any:
     part, whole = view._array, source._array  # what follows from them is seldom asked for
 
     def take(tensor: Tensor) -> Tensor:
-        from ..ops import as_strided
         from ..tensor import wrap
 
-        return as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))
+        return ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))
 
     return take
 
 
 def _prune(family: list[Any]) -> None:
-    """Forget dead views; the next pruning comes when the family has doubled."""
+    """Forget dead views; the next pruning comes when the family has grown to four times its size."""
     alive = [ref for ref in family[1:] if ref() is not None]
-    family[:] = [2 * len(alive) + 8, *alive]
+    family[:] = [4 * len(alive) + 8, *alive]
 
 
 def bump(tensor: Tensor) -> None:
@@ -238,9 +244,7 @@ def _regenerate(tensor: Tensor, info: View, base_edge: Edge) -> Edge:
             return edge_of(info.replay(info.base))
         finally:
             grad_mode.set(before)
-    from ..ops.strided import as_strided_node
-
-    return (as_strided_node(info.base, tensor, base_edge), 0)
+    return (strided.as_strided_node(info.base, tensor, base_edge), 0)
 
 
 _CLARIFY = (
@@ -304,9 +308,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
     base = info.base
     copy = CopySlices(base, tensor._array, node, info.replay)
     if NAMESPACE["SLOW"]:
-        from ..ops._dispatch import announce
-
-        announce(copy)
+        _dispatch.announce(copy)
     move_retain(base, copy)
     base._edge = (copy, 0)
     edge_of(tensor)
@@ -393,15 +395,12 @@ class CopySlices(Node):
         return (whole if self.next_functions[0][0] is not None else None, *inner[1:])
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from ..func.batched import strided_zeros
-        from ..ops import as_strided
-
         fn = self._fn()
         itemsize = grad._array.itemsize
-        whole = strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
+        whole = batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
         whole.copy_(grad)
         take = self.replay or (
-            lambda t: as_strided(
+            lambda t: ops.as_strided(
                 t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset
             )
         )

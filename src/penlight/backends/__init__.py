@@ -12,6 +12,10 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from penlight._refused import missing
+
+from .._settable import Settings
+
 fp32_precision = "none"
 
 _PARTS = ("cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "nnpack", "openmp",
@@ -22,12 +26,8 @@ def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return import_module(f"{__name__}.{name}")
     if name in ("mha", "miopen", "python_native"):
-        from .._settable import Settings
-
         made = sys.modules[f"{__name__}.{name}"] = Settings(f"{__name__}.{name}")
         return made
-    from penlight._refused import missing
-
     raise missing(__name__, name)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from penlight._refused import refused_function
+
 from ._switches import Switches
 
 matmul = Switches(
@@ -105,8 +107,6 @@ def sdp_kernel(
 
 
 def _refused(name: str) -> Any:
-    from penlight._refused import refused_function
-
     return refused_function(
         f"backends.cuda.{name}", "Torch not compiled with CUDA enabled. Penlight runs on the CPU", AssertionError
     )

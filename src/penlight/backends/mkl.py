@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
 def is_available() -> bool:
     """Whether NumPy was built on MKL."""
-    import numpy as np
-
     config: Any = np.show_config(mode="dicts")
     return "mkl" in str(config.get("Build Dependencies", {}).get("blas", {}).get("name", "")).lower()
 

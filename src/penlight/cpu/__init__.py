@@ -7,7 +7,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
+
+from penlight._refused import missing
 
 
 def is_available() -> bool:
@@ -99,9 +102,5 @@ def stream(stream: Any) -> StreamContext:
 
 def __getattr__(name: str) -> Any:
     if name == "amp":
-        from importlib import import_module
-
         return import_module(f"{__name__}.amp")
-    from penlight._refused import missing
-
     raise missing(__name__, name)

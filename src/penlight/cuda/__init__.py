@@ -13,7 +13,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from penlight._refused import RefusedType, refused_function
+from penlight._refused import RefusedType, refused_class, refused_function
+from penlight.device import device as Device
 
 from .memory import *  # noqa: F403
 from .streams import Event as Event
@@ -117,8 +118,6 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
 
 def _index_of(device: Any, optional: bool = False) -> int:
     """The number in a CUDA device by any of its names, or PyTorch's complaint."""
-    from penlight.device import device as Device
-
     if isinstance(device, int):
         return device
     found = Device(device) if isinstance(device, str) else device
@@ -279,8 +278,6 @@ def __getattr__(name: str) -> Any:
 
         made.__name__ = made.__qualname__ = name
     elif name in _REFUSED_CLASSES:
-        from penlight._refused import refused_class
-
         made = refused_class(f"cuda.{name}", f"{_WORDS}. {_HINT}")
     elif name.removesuffix("Tensor") in _TYPES or name.removesuffix("Storage") in _TYPES:
         made = legacy_type(__name__, name)

@@ -26,13 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Normal(ExponentialFamily):
-    """Normal distributions with means `loc` and standard deviations `scale`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
-    tensor(-0.9189)
-    """
+class Normal(ExponentialFamily, example=("(0.0, 1.0).log_prob(torch.tensor(0.0))", "tensor(-0.9189)")):
+    """Normal distributions with means `loc` and standard deviations `scale`."""
 
     arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -80,13 +75,8 @@ class Normal(ExponentialFamily):
         return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
 
 
-class Cauchy(Distribution):
-    """Cauchy distributions: ratios of independent normal variables, without a mean.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Cauchy(0.0, 1.0).mean
-    tensor(nan)
-    """
+class Cauchy(Distribution, example=("(0.0, 1.0).mean", "tensor(nan)")):
+    """Cauchy distributions: ratios of independent normal variables, without a mean."""
 
     arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -118,13 +108,8 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class Laplace(Distribution):
-    """Laplace distributions around `loc`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Laplace(0.0, 1.0).entropy()
-    tensor(1.6931)
-    """
+class Laplace(Distribution, example=("(0.0, 1.0).entropy()", "tensor(1.6931)")):
+    """Laplace distributions around `loc`."""
 
     arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -160,13 +145,8 @@ class Laplace(Distribution):
         return 1 + (2 * self.scale).log()
 
 
-class Uniform(Distribution):
-    """Uniform distributions over [low, high).
-
-    >>> import penlight as torch
-    >>> torch.distributions.Uniform(0.0, 4.0).mean
-    tensor(2.)
-    """
+class Uniform(Distribution, example=("(0.0, 4.0).mean", "tensor(2.)")):
+    """Uniform distributions over [low, high)."""
 
     has_rsample = True
     _batched = ("low", "high")
@@ -208,13 +188,8 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-class Exponential(ExponentialFamily):
-    """Waiting times until the next event, when events come at a constant `rate`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Exponential(2.0).mean
-    tensor(0.5000)
-    """
+class Exponential(ExponentialFamily, example=("(2.0).mean", "tensor(0.5000)")):
+    """Waiting times until the next event, when events come at a constant `rate`."""
 
     arg_constraints = _batched = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -252,13 +227,8 @@ class Exponential(ExponentialFamily):
         return -(-x).log()
 
 
-class Gamma(ExponentialFamily):
-    """Gamma distributions, by `concentration` (shape) and `rate`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Gamma(2.0, 4.0).mean
-    tensor(0.5000)
-    """
+class Gamma(ExponentialFamily, example=("(2.0, 4.0).mean", "tensor(0.5000)")):
+    """Gamma distributions, by `concentration` (shape) and `rate`."""
 
     arg_constraints = _batched = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -299,13 +269,8 @@ class Gamma(ExponentialFamily):
         return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
 
 
-class Chi2(Gamma):
-    """Sums of `df` squared standard normal variables.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Chi2(3.0).mean
-    tensor(3.)
-    """
+class Chi2(Gamma, example=("(3.0).mean", "tensor(3.)")):
+    """Sums of `df` squared standard normal variables."""
 
     arg_constraints = {"df": constraints.positive}
     _batched = Gamma._batched
@@ -316,13 +281,8 @@ class Chi2(Gamma):
     df = formula(lambda d: d.concentration * 2)
 
 
-class Dirichlet(ExponentialFamily):
-    """Distributions over the points of a simplex, by one concentration for each corner.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
-    tensor([0.2500, 0.7500])
-    """
+class Dirichlet(ExponentialFamily, example=("(torch.tensor([1.0, 3.0])).mean", "tensor([0.2500, 0.7500])")):
+    """Distributions over the points of a simplex, by one concentration for each corner."""
 
     arg_constraints = _batched = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -369,13 +329,8 @@ class Dirichlet(ExponentialFamily):
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()
 
 
-class Beta(ExponentialFamily):
-    """Beta distributions over [0, 1]: the first share of a Dirichlet distribution of two.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Beta(1.0, 3.0).mean
-    tensor(0.2500)
-    """
+class Beta(ExponentialFamily, example=("(1.0, 3.0).mean", "tensor(0.2500)")):
+    """Beta distributions over [0, 1]: the first share of a Dirichlet distribution of two."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -422,13 +377,8 @@ def _where(defined: Tensor, value: Tensor) -> Tensor:
     return value.masked_fill(~defined, math.nan)
 
 
-class FisherSnedecor(Distribution):
-    """Ratios of two scaled chi-squared variables, with `df1` and `df2` degrees of freedom.
-
-    >>> import penlight as torch
-    >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
-    tensor(2.)
-    """
+class FisherSnedecor(Distribution, example=("(1.0, 4.0).mean", "tensor(2.)")):
+    """Ratios of two scaled chi-squared variables, with `df1` and `df2` degrees of freedom."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
@@ -463,13 +413,8 @@ class FisherSnedecor(Distribution):
         return scale + power - total * (quotient * value).log1p()
 
 
-class StudentT(Distribution):
-    """Student's t distributions with `df` degrees of freedom.
-
-    >>> import penlight as torch
-    >>> torch.distributions.StudentT(4.0).variance
-    tensor(2.)
-    """
+class StudentT(Distribution, example=("(4.0).variance", "tensor(2.)")):
+    """Student's t distributions with `df` degrees of freedom."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -509,13 +454,8 @@ class StudentT(Distribution):
         return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + beta
 
 
-class InverseGamma(TransformedDistribution):
-    """1 / x of gamma-distributed x.
-
-    >>> import penlight as torch
-    >>> torch.distributions.InverseGamma(3.0, 2.0).mean
-    tensor(1.)
-    """
+class InverseGamma(TransformedDistribution, example=("(3.0, 2.0).mean", "tensor(1.)")):
+    """1 / x of gamma-distributed x."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
@@ -542,13 +482,8 @@ class InverseGamma(TransformedDistribution):
         return shape + self.rate.log() + shape.lgamma() - (1 + shape) * shape.digamma()
 
 
-class Gumbel(TransformedDistribution):
-    """Gumbel distributions: the limit of maxima.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Gumbel(0.0, 1.0).mean
-    tensor(0.5772)
-    """
+class Gumbel(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(0.5772)")):
+    """Gumbel distributions: the limit of maxima."""
 
     arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -580,13 +515,8 @@ def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:
     return b * (first.lgamma() + b.lgamma() - (first + b).lgamma()).exp()
 
 
-class Kumaraswamy(TransformedDistribution):
-    """Kumaraswamy distributions over [0, 1]: like beta distributions, with a simple distribution function.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
-    tensor(0.5000)
-    """
+class Kumaraswamy(TransformedDistribution, example=("(1.0, 1.0).mean", "tensor(0.5000)")):
+    """Kumaraswamy distributions over [0, 1]: like beta distributions, with a simple distribution function."""
 
     arg_constraints = _batched = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -617,13 +547,8 @@ class Kumaraswamy(TransformedDistribution):
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
 
 
-class LogNormal(TransformedDistribution):
-    """exp(x) of normal x.
-
-    >>> import penlight as torch
-    >>> torch.distributions.LogNormal(0.0, 1.0).mean
-    tensor(1.6487)
-    """
+class LogNormal(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(1.6487)")):
+    """exp(x) of normal x."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -674,13 +599,8 @@ class _Folded(TransformedDistribution):
         return self.base_dist.entropy() - math.log(2)
 
 
-class HalfNormal(_Folded):
-    """|x| of normal x with mean 0.
-
-    >>> import penlight as torch
-    >>> torch.distributions.HalfNormal(1.0).mean
-    tensor(0.7979)
-    """
+class HalfNormal(_Folded, example=("(1.0).mean", "tensor(0.7979)")):
+    """|x| of normal x with mean 0."""
 
     _batched = ()
 
@@ -691,13 +611,8 @@ class HalfNormal(_Folded):
     variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
 
 
-class HalfCauchy(_Folded):
-    """|x| of Cauchy-distributed x around 0.
-
-    >>> import penlight as torch
-    >>> torch.distributions.HalfCauchy(1.0).mean
-    tensor(inf)
-    """
+class HalfCauchy(_Folded, example=("(1.0).mean", "tensor(inf)")):
+    """|x| of Cauchy-distributed x around 0."""
 
     _batched = ()
 
@@ -712,13 +627,8 @@ class HalfCauchy(_Folded):
         return super().log_prob(penlight.as_tensor(value, dtype=self.scale.dtype))
 
 
-class Pareto(TransformedDistribution):
-    """Pareto distributions of type 1: power laws above `scale`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Pareto(1.0, 2.0).mean
-    tensor(2.)
-    """
+class Pareto(TransformedDistribution, example=("(1.0, 2.0).mean", "tensor(2.)")):
+    """Pareto distributions of type 1: power laws above `scale`."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _batched = ("scale", "alpha")
@@ -749,13 +659,8 @@ class Pareto(TransformedDistribution):
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
-class GeneralizedPareto(Distribution):
-    """Generalized Pareto distributions: the limit of what lies above a high threshold.
-
-    >>> import penlight as torch
-    >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
-    tensor(2.)
-    """
+class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2.)")):
+    """Generalized Pareto distributions: the limit of what lies above a high threshold."""
 
     arg_constraints = _batched = {
         "loc": constraints.real,
@@ -827,13 +732,8 @@ class GeneralizedPareto(Distribution):
         return self.scale.log() + self.concentration + 1
 
 
-class Weibull(TransformedDistribution):
-    """Weibull distributions: exponential variables to a power.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Weibull(2.0, 1.0).mean
-    tensor(2.)
-    """
+class Weibull(TransformedDistribution, example=("(2.0, 1.0).mean", "tensor(2.)")):
+    """Weibull distributions: exponential variables to a power."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -891,13 +791,8 @@ def _log_bessel(x: Tensor, order: int = 0) -> Tensor:
     return penlight.where(x < 3.75, small.log(), large)
 
 
-class VonMises(Distribution):
-    """Angles around `loc`: a normal distribution on the circle.
-
-    >>> import penlight as torch
-    >>> torch.distributions.VonMises(torch.tensor(1.0), torch.tensor(4.0)).mean
-    tensor(1.)
-    """
+class VonMises(Distribution, example=("(torch.tensor(1.0), torch.tensor(4.0)).mean", "tensor(1.)")):
+    """Angles around `loc`: a normal distribution on the circle."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

@@ -70,13 +70,8 @@ class _Binary(_ProbsOrLogits):
         return value.size()
 
 
-class Bernoulli(_Binary, ExponentialFamily):
-    """Coins that show 1 with probability `probs`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Bernoulli(0.25).variance
-    tensor(0.1875)
-    """
+class Bernoulli(_Binary, ExponentialFamily, example=("(0.25).variance", "tensor(0.1875)")):
+    """Coins that show 1 with probability `probs`."""
 
     arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
     _shared = ("_from_logits",)
@@ -112,13 +107,8 @@ class Bernoulli(_Binary, ExponentialFamily):
         return x.exp().log1p()
 
 
-class Binomial(_Binary):
-    """Numbers of successes in `total_count` trials.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Binomial(10, torch.tensor(0.25)).mean
-    tensor(2.5000)
-    """
+class Binomial(_Binary, example=("(10, torch.tensor(0.25)).mean", "tensor(2.5000)")):
+    """Numbers of successes in `total_count` trials."""
 
     arg_constraints = _batched = {
         "total_count": constraints.nonnegative_integer,
@@ -171,13 +161,8 @@ class Binomial(_Binary):
         return self._enumerated(penlight.arange(1 + count, dtype=self._param.dtype), expand)
 
 
-class Categorical(_ProbsOrLogits):
-    """Distributions over 0, 1, ..., n-1, by n weights (`probs`) or log weights (`logits`) along the last dimension.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
-    tensor([0.2500, 0.7500])
-    """
+class Categorical(_ProbsOrLogits, example=("(torch.tensor([1.0, 3.0])).probs", "tensor([0.2500, 0.7500])")):
+    """Distributions over 0, 1, ..., n-1, by n weights (`probs`) or log weights (`logits`) along the last dimension."""
 
     arg_constraints = _batched = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _shared = ("_from_logits", "_num_events")
@@ -242,13 +227,8 @@ class _OverCategories(Distribution):
         return self._categorical._new(*args, **kwargs)
 
 
-class OneHotCategorical(_OverCategories):
-    """Categorical distributions whose samples are one-hot vectors.
-
-    >>> import penlight as torch
-    >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 0.0])).sample()
-    tensor([1., 0.])
-    """
+class OneHotCategorical(_OverCategories, example=("(torch.tensor([1.0, 0.0])).sample()", "tensor([1., 0.])")):
+    """Categorical distributions whose samples are one-hot vectors."""
 
     support = constraints.one_hot
     has_enumerate_support = True
@@ -280,13 +260,8 @@ class OneHotCategorical(_OverCategories):
         return self._enumerated(penlight.eye(self.event_shape[0], dtype=self._param.dtype), expand)
 
 
-class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot samples through which the gradient goes as through the probabilities.
-
-    >>> import penlight as torch
-    >>> torch.distributions.OneHotCategoricalStraightThrough(torch.ones(2)).has_rsample
-    True
-    """
+class OneHotCategoricalStraightThrough(OneHotCategorical, example=("(torch.ones(2)).has_rsample", "True")):
+    """One-hot samples through which the gradient goes as through the probabilities."""
 
     has_rsample = True
 
@@ -294,13 +269,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
-class Multinomial(_OverCategories):
-    """How often each category comes up in `total_count` draws.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Multinomial(4, torch.ones(2)).mean
-    tensor([2., 2.])
-    """
+class Multinomial(_OverCategories, example=("(4, torch.ones(2)).mean", "tensor([2., 2.])")):
+    """How often each category comes up in `total_count` draws."""
 
     _batched = ("_categorical",)
     _shared = ("total_count",)
@@ -343,13 +313,8 @@ class Multinomial(_OverCategories):
         return arrangements + (logits * value).sum(-1)
 
 
-class Geometric(_Binary):
-    """Numbers of failures before the first success.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Geometric(0.25).mean
-    tensor(3.)
-    """
+class Geometric(_Binary, example=("(0.25).mean", "tensor(3.)")):
+    """Numbers of failures before the first success."""
 
     arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
@@ -386,13 +351,8 @@ class Geometric(_Binary):
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
 
-class Poisson(ExponentialFamily):
-    """Numbers of events that come at a constant `rate`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.Poisson(3.5).mode
-    tensor(3.)
-    """
+class Poisson(ExponentialFamily, example=("(3.5).mode", "tensor(3.)")):
+    """Numbers of events that come at a constant `rate`."""
 
     arg_constraints = _batched = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -419,13 +379,8 @@ class Poisson(ExponentialFamily):
         return x.exp()
 
 
-class NegativeBinomial(_Binary):
-    """Numbers of successes before `total_count` failures.
-
-    >>> import penlight as torch
-    >>> torch.distributions.NegativeBinomial(2.0, torch.tensor(0.5)).mean
-    tensor(2.)
-    """
+class NegativeBinomial(_Binary, example=("(2.0, torch.tensor(0.5)).mean", "tensor(2.)")):
+    """Numbers of successes before `total_count` failures."""
 
     arg_constraints = _batched = {
         "total_count": constraints.greater_than_eq(0),
@@ -461,14 +416,10 @@ class NegativeBinomial(_Binary):
         return weight - norm.masked_fill(total + value == 0.0, 0.0)
 
 
-class ContinuousBernoulli(_Binary, ExponentialFamily):
+class ContinuousBernoulli(_Binary, ExponentialFamily, example=("(0.5).mean", "tensor(0.5000)")):
     """Densities over [0, 1] proportional to probs^x (1 - probs)^(1 - x).
 
     Around probs = 1/2 (between `lims`) the normalizer and what follows from it are Taylor polynomials.
-
-    >>> import penlight as torch
-    >>> torch.distributions.ContinuousBernoulli(0.5).mean
-    tensor(0.5000)
     """
 
     arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -604,13 +555,8 @@ class _Relaxed(TransformedDistribution):
     probs = formula(lambda d: d.base_dist.probs)
 
 
-class RelaxedBernoulli(_Relaxed):
-    """A Bernoulli variable made continuous, so that its samples have gradients; exact as the temperature goes to 0.
-
-    >>> import penlight as torch
-    >>> torch.distributions.RelaxedBernoulli(torch.tensor(0.5), 0.25).probs
-    tensor(0.2500)
-    """
+class RelaxedBernoulli(_Relaxed, example=("(torch.tensor(0.5), 0.25).probs", "tensor(0.2500)")):
+    """A Bernoulli variable made continuous, so that its samples have gradients; exact as the temperature goes to 0."""
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.unit_interval
@@ -657,13 +603,9 @@ class ExpRelaxedCategorical(_OverCategories):
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + norm
 
 
-class RelaxedOneHotCategorical(_Relaxed):
-    """A one-hot vector made continuous, so that its samples have gradients; exact as the temperature goes to 0.
-
-    >>> import penlight as torch
-    >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(2)).probs
-    tensor([0.5000, 0.5000])
-    """
+class RelaxedOneHotCategorical(_Relaxed,
+        example=("(torch.tensor(0.5), torch.ones(2)).probs", "tensor([0.5000, 0.5000])")):  # fmt: skip
+    """A one-hot vector made continuous, so that its samples have gradients; exact as the temperature goes to 0."""
 
     arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex

@@ -102,13 +102,9 @@ class _ByCovariance(Distribution):
         return self._whole(_inverse_of_gram(self._unbroadcasted_scale_tril))
 
 
-class MultivariateNormal(_ByCovariance):
-    """Normal vectors, by their mean and one of covariance, precision or Cholesky factor of the covariance.
-
-    >>> import penlight as torch
-    >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
-    tensor(-1.8379)
-    """
+class MultivariateNormal(_ByCovariance,
+        example=("(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))", "tensor(-1.8379)")):  # fmt: skip
+    """Normal vectors, by their mean and one of covariance, precision or Cholesky factor of the covariance."""
 
     arg_constraints = _batched = {
         "loc": constraints.real_vector,
@@ -384,13 +380,8 @@ class Wishart(_ByCovariance, ExponentialFamily):
         return half * (-log_det + math.log(2) * n) + penlight.mvlgamma(half, p=n)
 
 
-class LKJCholesky(Distribution):
-    """Cholesky factors of random correlation matrices; uniform over the matrices for a concentration of 1.
-
-    >>> import penlight as torch
-    >>> torch.distributions.LKJCholesky(3).event_shape
-    torch.Size([3, 3])
-    """
+class LKJCholesky(Distribution, example=("(3).event_shape", "torch.Size([3, 3])")):
+    """Cholesky factors of random correlation matrices; uniform over the matrices for a concentration of 1."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
@@ -428,13 +419,9 @@ class LKJCholesky(Distribution):
         return (order * diagonal.log()).sum(dim=-1) - norm
 
 
-class LogisticNormal(TransformedDistribution):
-    """Points of a simplex, by stick breaking of a normal vector.
-
-    >>> import penlight as torch
-    >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
-    torch.Size([3])
-    """
+class LogisticNormal(TransformedDistribution,
+                     example=("(torch.zeros(2), torch.ones(2)).event_shape", "torch.Size([3])")):  # fmt: skip
+    """Points of a simplex, by stick breaking of a normal vector."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

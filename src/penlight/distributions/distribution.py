@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import penlight
 
+from .._docstrings import complete
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
@@ -55,6 +56,10 @@ class Distribution:
     _validate_args = __debug__
     _batched: Iterable[str]
     _shared: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls, ">>> torch.distributions.{}{}\n{}", example)
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:

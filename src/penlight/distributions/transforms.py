@@ -14,6 +14,7 @@ from typing import Any
 
 import penlight
 
+from .._docstrings import complete
 from ..ops.nonlinear import logsigmoid, softplus
 from ..ops.padding import pad
 from ..size import Size
@@ -55,6 +56,10 @@ class Transform:
     codomain: Any
     _arguments: tuple[str, ...]
     _compared: tuple[str, ...]
+
+    def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls, ">>> torch.distributions.{}{}\n{}", example)
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -453,13 +458,8 @@ def _log_tanh_slope(x: Tensor) -> Tensor:
     return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
-class ExpTransform(_Increasing):
-    """y = exp(x).
-
-    >>> import penlight as torch
-    >>> torch.distributions.ExpTransform().codomain
-    GreaterThan(lower_bound=0.0)
-    """
+class ExpTransform(_Increasing, example=("().codomain", "GreaterThan(lower_bound=0.0)")):
+    """y = exp(x)."""
 
     codomain = constraints.positive
     _compared = ()
@@ -474,13 +474,8 @@ class ExpTransform(_Increasing):
         return x
 
 
-class SigmoidTransform(_Increasing):
-    """y = 1 / (1 + exp(-x)), kept off 0 and 1.
-
-    >>> import penlight as torch
-    >>> torch.distributions.SigmoidTransform().inv(torch.tensor(0.5))
-    tensor(0.)
-    """
+class SigmoidTransform(_Increasing, example=("().inv(torch.tensor(0.5))", "tensor(0.)")):
+    """y = 1 / (1 + exp(-x)), kept off 0 and 1."""
 
     codomain = constraints.unit_interval
     _compared = ()
@@ -496,13 +491,8 @@ class SigmoidTransform(_Increasing):
         return -softplus(-x) - softplus(x)
 
 
-class SoftplusTransform(_Increasing):
-    """y = log(1 + exp(x)).
-
-    >>> import penlight as torch
-    >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
-    tensor(0.6931)
-    """
+class SoftplusTransform(_Increasing, example=("()(torch.tensor(0.0))", "tensor(0.6931)")):
+    """y = log(1 + exp(x))."""
 
     codomain = constraints.positive
     _compared = ()
@@ -517,13 +507,8 @@ class SoftplusTransform(_Increasing):
         return -softplus(-x)
 
 
-class TanhTransform(_Increasing):
-    """y = tanh(x).
-
-    >>> import penlight as torch
-    >>> torch.distributions.TanhTransform().codomain
-    Interval(lower_bound=-1.0, upper_bound=1.0)
-    """
+class TanhTransform(_Increasing, example=("().codomain", "Interval(lower_bound=-1.0, upper_bound=1.0)")):
+    """y = tanh(x)."""
 
     codomain = constraints.interval(-1.0, 1.0)
     _compared = ()
@@ -538,13 +523,8 @@ class TanhTransform(_Increasing):
         return _log_tanh_slope(x)
 
 
-class AbsTransform(Transform):
-    """y = |x|; not a bijection.
-
-    >>> import penlight as torch
-    >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
-    tensor(2.)
-    """
+class AbsTransform(Transform, example=("()(torch.tensor(-2.0))", "tensor(2.)")):
+    """y = |x|; not a bijection."""
 
     domain = constraints.real
     codomain = constraints.positive
@@ -557,13 +537,8 @@ class AbsTransform(Transform):
         return y
 
 
-class PowerTransform(Transform):
-    """y = x ** exponent, of positive numbers.
-
-    >>> import penlight as torch
-    >>> torch.distributions.PowerTransform(2.0)(torch.tensor(3.0))
-    tensor(9.)
-    """
+class PowerTransform(Transform, example=("(2.0)(torch.tensor(3.0))", "tensor(9.)")):
+    """y = x ** exponent, of positive numbers."""
 
     domain = codomain = constraints.positive
     bijective = True
@@ -592,13 +567,8 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
-class AffineTransform(Transform):
-    """y = loc + scale * x.
-
-    >>> import penlight as torch
-    >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
-    tensor(7.)
-    """
+class AffineTransform(Transform, example=("(1.0, 2.0)(torch.tensor(3.0))", "tensor(7.)")):
+    """y = loc + scale * x."""
 
     bijective = True
     _arguments = ("loc", "scale", "event_dim")
@@ -683,13 +653,9 @@ def _swap_tail(shape: Any, old: Any, new: Any) -> Any:
     return shape[:cut] + new
 
 
-class ReshapeTransform(Transform):
-    """Reshapes the last dimensions.
-
-    >>> import penlight as torch
-    >>> torch.distributions.ReshapeTransform((4,), (2, 2)).forward_shape(torch.Size((3, 4)))
-    torch.Size([3, 2, 2])
-    """
+class ReshapeTransform(Transform,
+        example=("((4,), (2, 2)).forward_shape(torch.Size((3, 4)))", "torch.Size([3, 2, 2])")):  # fmt: skip
+    """Reshapes the last dimensions."""
 
     bijective = True
     _arguments = ("in_shape", "out_shape")
@@ -767,13 +733,8 @@ class CorrCholeskyTransform(Transform):
         return shape[:-2] + (shape[-1] * (shape[-1] - 1) // 2,)
 
 
-class SoftmaxTransform(Transform):
-    """y = exp(x) / sum(exp(x)), along the last dimension; not a bijection.
-
-    >>> import penlight as torch
-    >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
+class SoftmaxTransform(Transform, example=("()(torch.zeros(2))", "tensor([0.5000, 0.5000])")):
+    """y = exp(x) / sum(exp(x)), along the last dimension; not a bijection."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -793,13 +754,8 @@ class SoftmaxTransform(Transform):
     inverse_shape = forward_shape
 
 
-class StickBreakingTransform(Transform):
-    """From n real numbers to n + 1 shares of a stick: each number says how much of the rest to break off.
-
-    >>> import penlight as torch
-    >>> torch.distributions.StickBreakingTransform()(torch.zeros(1))
-    tensor([0.5000, 0.5000])
-    """
+class StickBreakingTransform(Transform, example=("()(torch.zeros(1))", "tensor([0.5000, 0.5000])")):
+    """From n real numbers to n + 1 shares of a stick: each number says how much of the rest to break off."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -835,13 +791,8 @@ class StickBreakingTransform(Transform):
         return shape[:-1] + (shape[-1] - 1,)
 
 
-class LowerCholeskyTransform(Transform):
-    """The lower triangle of a matrix, with the exponential of its diagonal.
-
-    >>> import penlight as torch
-    >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(1, 1))
-    tensor([[1.]])
-    """
+class LowerCholeskyTransform(Transform, example=("()(torch.zeros(1, 1))", "tensor([[1.]])")):
+    """The lower triangle of a matrix, with the exponential of its diagonal."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -854,13 +805,8 @@ class LowerCholeskyTransform(Transform):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(Transform):
-    """L @ L.T, with L from `LowerCholeskyTransform`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(1, 1))
-    tensor([[1.]])
-    """
+class PositiveDefiniteTransform(Transform, example=("()(torch.zeros(1, 1))", "tensor([[1.]])")):
+    """L @ L.T, with L from `LowerCholeskyTransform`."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

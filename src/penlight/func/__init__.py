@@ -11,6 +11,7 @@ tensor([[2., 2., 2.],
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'torch.func' has no attribute '{name}'")
-    from importlib import import_module
-
     found = getattr(import_module("." + _LAZY[name], __name__), name)
     globals()[name] = found
     return found

@@ -22,11 +22,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..autograd import modes
 from ..autograd.modes import IN_A_TRANSFORM
 from ..autograd.node import NO_EDGE
+from ..creation import empty_strided
+from ..kernels.lazy import lazy_import
+from ..ops._args import sizes
+from ..ops._dispatch import interpreters
+from ..ops.shape import _expand
 from ..size import Size
 from ..tensor import DISABLED, Tensor
 
 if TYPE_CHECKING:
     from .level import BatchLevel
+
+showing = lazy_import(globals(), "showing", ".showing")
+
 
 LOOP = "To look at each sample, use a loop instead of vmap: torch.stack([f(x) for x in xs])."
 CONTROL_FLOW = (
@@ -65,8 +73,6 @@ class Outline:
         self._opened, self._of = batched._level, batched._value
 
     def _refuse(self, message: str) -> NoReturn:
-        from ..ops._dispatch import interpreters
-
         raise RuntimeError(message if self._opened in interpreters.get() else ESCAPED)
 
     @property
@@ -297,9 +303,7 @@ class Batched(Tensor):
 
 
 def _shown(tensor: Any) -> str | None:
-    from .showing import shown
-
-    return shown(tensor)
+    return showing.shown(tensor)
 
 
 modes.show_within = _shown
@@ -307,8 +311,6 @@ modes.show_within = _shown
 
 def _filled(like: Batched, name: str, size: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched:
     """`new_zeros` and the like: batched too, so that batched values can be written into the result."""
-    from ..ops._args import sizes
-
     if "size" in kwargs:
         size = (kwargs.pop("size"),)
     return wrap(like._level, getattr(like._value, name)(like._level.size, *sizes(size, name), **kwargs))
@@ -366,8 +368,6 @@ def spread(level: BatchLevel, tensor: Any) -> Any:
 
 def _expanded(level: BatchLevel, tensor: Any) -> Any:
     """A tensor with the batch as a new first dimension, and its tangents too, which may be batched already."""
-    from ..ops.shape import _expand
-
     tangents = None if tensor._meta is None else tensor._meta.tangents
     if not tangents:
         return _expand(tensor, (level.size, *tensor.shape))
@@ -426,8 +426,6 @@ def involves(level: BatchLevel, tensor: Any) -> bool:
 
 def strided_zeros(like: Any, size: Iterable[int], stride: Iterable[int]) -> Any:
     """Zeros in a memory layout (strides in elements), batched like another tensor and of its dtype."""
-    from ..creation import empty_strided
-
     size, stride = tuple(size), tuple(stride)
     levels = levels_of(like)
     steps = [1 + sum((n - 1) * s for n, s in zip(size, stride))]

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..ops._args import broadcast_shape
 from ..ops._op import NUMBER, TENSOR, Op
+from ..ops.joining import stack
+from ..ops.parts import _select
+from ..ops.shape import _view
 from ..tensor import Tensor
 from .batched import Batched
 
@@ -113,8 +117,6 @@ def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
 
 def insert_dims(level: BatchLevel, tensor: Any, ndim: int) -> Any:
     """The physical tensor of a batched one, with dimensions of size one after the batch, so that samples have `ndim`."""
-    from ..ops.shape import _view
-
     value = tensor._value
     extra = ndim - tensor.dim()
     return value if extra <= 0 else _view(value, (level.size, *(1,) * extra, *tensor.shape))
@@ -149,8 +151,6 @@ def in_place_arguments(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) ->
     if op.kind != "pointwise":
         return None
     others = [tuple(a.shape) for a in arguments if isinstance(a, Tensor)]
-    from ..ops._args import broadcast_shape
-
     shape = broadcast_shape(*others)
     if shape != tuple(tensor.shape):
         raise RuntimeError(f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(shape)}")
@@ -195,16 +195,12 @@ def sample_by_sample(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> A
 
 def sample(level: BatchLevel, value: Any, i: int) -> Any:
     """An argument as it is for one sample."""
-    from ..ops.parts import _select
-
     if isinstance(value, (tuple, list)):
         return tuple(sample(level, v, i) for v in value)
     return _select(value._value, 0, i) if level.has(value) else value
 
 
 def _stacked(op: Op, column: tuple[Any, ...]) -> Any:
-    from ..ops.joining import stack
-
     if len({tuple(t.shape) for t in column}) > 1:
         raise RuntimeError(DYNAMIC.format(op.public))
     return stack(list(column))

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops import OPS
+from ..kernels.lazy import lazy_import
+from ..ops import OPS, cat
 from ..ops._op import Op
+from ..ops.strided import as_strided
 from .batching import RULES, elementwise, insert_dims, pointwise, rule
 
 if TYPE_CHECKING:
     from .level import BatchLevel
+
+padding = lazy_import(globals(), "padding", "..ops.padding")
+
 
 DIM, DIMS, SHAPE = "dim", "dims", "shape"
 
@@ -270,15 +275,12 @@ def _stack_one(level: BatchLevel, input: Any) -> Any:
 @rule("_block_diag")
 def _block_diag(level: BatchLevel, tensors: Any, tensors_shapes: Any, tensors_dtypes: Any) -> Any:
     """Each block between zeros on both sides, and all of them below each other."""
-    from ..ops import cat
-    from ..ops.padding import _constant_pad
-
     blocks = [t if t.dim() == 2 else t.reshape(1, -1) for t in tensors]
     widths = [b.shape[1] for b in blocks]
     rows = []
     for place, block in enumerate(blocks):
         margins = (sum(widths[:place]), sum(widths[place + 1 :]))
-        rows.append(_constant_pad(level.full(block), margins, 0))
+        rows.append(padding._constant_pad(level.full(block), margins, 0))
     return cat(rows, 1)
 
 
@@ -308,8 +310,6 @@ RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] 
 @rule("_as_strided")
 def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Any:
     """A window into each sample's memory: the first one's, moved on by the step from sample to sample."""
-    from ..ops.strided import as_strided
-
     value = input._value
     own = _reach(geometry[0], geometry[1], value.storage_offset())
     wanted = _reach(size, stride, storage_offset)

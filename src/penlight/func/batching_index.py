@@ -19,6 +19,7 @@ from ..dtypes import promote_types
 from ..ops import OPS
 from ..ops._args import first_outside
 from ..ops._op import Op
+from ..ops.counting import _searchsorted
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from .batched import physical
@@ -301,8 +302,6 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
 @rule("_isin")
 def isin(level: BatchLevel, elements: Any, tests: Any, invert: bool) -> Any:
     """Among one set for all samples as it is; among each sample's own by looking where it would be in the sorted set."""
-    from ..ops.counting import _searchsorted
-
     if not level.has(tests):
         return _run("_isin", elements._value, tests, invert)
     values = level.full(elements).reshape(level.size, elements.numel())

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops import OPS
+from ..kernels.lazy import lazy_import
+from ..ops import OPS, where
 from ..ops._op import Op
 from ..tensor import wrap as plain_tensor
+from .batched import physical
 from .batching import RULES, insert_dims, rule
 from .batching_windows import _joined
 
 if TYPE_CHECKING:
     from .level import BatchLevel
+
+functional = lazy_import(globals(), "functional", "..nn.functional")
 
 
 def _run(name: str, *args: Any) -> Any:
@@ -91,8 +95,6 @@ def embedding(
 
 
 def _check_rows(indices: Any, count: int) -> None:
-    from .batched import physical
-
     array = physical(indices)._array
     if array.size and (array.min() < 0 or array.max() >= count):
         raise IndexError("index out of range in self")
@@ -121,12 +123,9 @@ def embedding_bag(
     scale_grad_by_freq: bool,
 ) -> Any:
     """The rows of all bags, which are brought to one length first."""
-    from ..nn.functional import embedding
-    from ..ops import where
-
     used = bags.owners.size
     indices = indices[:used]
-    rows = embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
+    rows = functional.embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:used].unsqueeze(-1)
     places, present = _table_of_bags(bags)
@@ -178,8 +177,6 @@ def attention(
 @rule("_prelu_kernel")
 def prelu(level: BatchLevel, input: Any, weight: Any) -> Any:
     """x, or its product with the weight where it is not positive: the kernel takes weights of channels only."""
-    from ..ops import where
-
     ndim = max(input.dim(), weight.dim())
     x, w = (insert_dims(level, t, ndim) if level.has(t) else t for t in (input, weight))
     x = level.full(input) if not level.has(input) else x

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .batched import spread, wrap
@@ -19,6 +20,9 @@ from .randomness import _reset, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+function = lazy_import(globals(), "function", "..autograd.function")
+
 
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
@@ -32,14 +36,12 @@ class VmapInfo(NamedTuple):
 
 def run_batched(level: BatchLevel, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls.apply` with arguments that are batched at a level."""
-    from ..autograd.function import Function, _is_setup_context_defined
-
-    if not _is_setup_context_defined(cls.setup_context):
+    if not function._is_setup_context_defined(cls.setup_context):
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
             "setup_context staticmethod. " + MORE
         )
-    own = cls.vmap is not Function.vmap
+    own = cls.vmap is not function.Function.vmap
     if cls.generate_vmap_rule:
         if own:
             raise RuntimeError(
@@ -129,8 +131,6 @@ def _physical(level: BatchLevel, value: Any) -> Any:
 
 def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """Run a function on physical tensors that does to the batch what `cls` does to a sample. See Note [Generated rules]."""
-    from ..autograd.function import Function
-
     which = [level.has(a) for a in args]
     kept: list[Any] = []  # the batched outputs of forward, for setup_context
 
@@ -161,7 +161,7 @@ def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
 
     methods = {"forward": forward, "setup_context": setup_context, "backward": backward, "jvp": jvp}
     body: dict[str, Any] = {name: staticmethod(method) for name, method in methods.items()}
-    made: Any = type(f"Vmapped{cls.__name__}", (Function,), {**body, "generate_vmap_rule": True})
+    made: Any = type(f"Vmapped{cls.__name__}", (function.Function,), {**body, "generate_vmap_rule": True})
     output = made.apply(*(level.value(a) for a in args))
     outputs = tuple(
         [wrap(level, o) if isinstance(o, Tensor) else o for o in (output if isinstance(output, tuple) else (output,))]

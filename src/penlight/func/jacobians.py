@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..ops import cat
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
-from ..utils._pytree import tree_flatten, tree_unflatten
+from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from .level import BatchLevel
 from .mapping import _like, run
 from .transforms import Argnums, jvp_of, picked, vjp_of
@@ -74,8 +75,6 @@ def jacrev(
 
 def _pulled(pull: Any, outputs: list[Tensor], spec: Any, chunk_size: int | None, count: int) -> list[Any]:
     """For each input: its gradients for all unit cotangents, stacked."""
-    from ..ops import cat
-
     total = sum(t.numel() for t in outputs)
     step = total if chunk_size is None else chunk_size
     parts: list[list[Any]] = []
@@ -95,8 +94,6 @@ def _pulled(pull: Any, outputs: list[Tensor], spec: Any, chunk_size: int | None,
 
 def _tuple_of(spec: Any) -> Any:
     """The structure of a call with one argument."""
-    from ..utils._pytree import TreeSpec
-
     return TreeSpec(tuple, None, [spec])
 
 

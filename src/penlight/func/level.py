@@ -19,6 +19,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..autograd import modes
+from ..kernels.lazy import lazy_import
 from ..ops import OPS, _dispatch
 from ..ops._args import broadcast_shape
 from ..ops._dispatch import interpreters
@@ -28,6 +29,9 @@ from .batching import in_place_arguments, rule_for
 
 if TYPE_CHECKING:
     from ..ops._op import Op
+
+functions = lazy_import(globals(), "functions", ".functions")
+
 
 _depths = count()
 
@@ -155,9 +159,7 @@ class BatchLevel:
 
     def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`MyFunction.apply` inside vmap."""
-        from .functions import run_batched
-
-        return run_batched(self, cls, args, kwargs)
+        return functions.run_batched(self, cls, args, kwargs)
 
 
 def open_levels() -> list[BatchLevel]:

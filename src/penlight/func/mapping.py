@@ -17,7 +17,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..ops import cat
 from ..ops._dispatch import interpreters
+from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
 from .batched import spread, wrap
@@ -237,9 +239,6 @@ def _in_chunks(
     kwargs: dict[str, Any],
 ) -> Any:
     """The batch in parts, one after the other, and the outputs joined."""
-    from ..ops import cat
-    from ..random import get_rng_state, set_rng_state
-
     state = get_rng_state() if randomness == "same" else None
     parts = []
     for start in range(0, size, chunk_size):

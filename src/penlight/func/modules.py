@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..kernels.lazy import lazy_import
+from ..ops import stack
+
+batchnorm = lazy_import(globals(), "batchnorm", "..nn.modules.batchnorm")
+stateless = lazy_import(globals(), "stateless", "..nn.utils.stateless")
+
 
 def functional_call(
     module: Any,
@@ -22,8 +28,6 @@ def functional_call(
     >>> torch.func.functional_call(layer, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
     tensor([6.])
     """
-    from ..nn.utils.stateless import _functional_call
-
     if isinstance(parameter_and_buffer_dicts, dict):
         tensors = parameter_and_buffer_dicts
     elif isinstance(parameter_and_buffer_dicts, Sequence):
@@ -33,7 +37,7 @@ def functional_call(
             "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(parameter_and_buffer_dicts)}"
         )
-    return _functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
+    return stateless._functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def _merged(dicts: Sequence[Any]) -> dict[str, Any]:
@@ -67,8 +71,6 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
-    from ..ops import stack
-
     found = {}
     for name in states[0]:
         tensors = [state[name] for state in states]
@@ -87,10 +89,8 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     >>> torch.func.replace_all_batch_norm_modules_(model)[0].track_running_stats
     False
     """
-    from ..nn.modules.batchnorm import _BatchNorm
-
     for module in root.modules():
-        if isinstance(module, _BatchNorm) and module.track_running_stats:
+        if isinstance(module, batchnorm._BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from contextvars import Token
 from typing import Any
 
+from ..ops import OPS, _dispatch
+from ..ops._dispatch import interpreters
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from .batched import wrap, wrap_all
@@ -71,14 +73,10 @@ def _aligned(level: BatchLevel, tensor: Any, ndim: int) -> Any:
 
 def without(level: BatchLevel) -> Token[Any]:
     """Make all levels but this one the open ones; gives the token to undo it."""
-    from ..ops._dispatch import interpreters
-
     return interpreters.set(tuple([other for other in interpreters.get() if other is not level]))
 
 
 def _reset(token: Token[Any]) -> None:
-    from ..ops._dispatch import interpreters
-
     interpreters.reset(token)
 
 
@@ -97,8 +95,6 @@ def check_filled(tensor: Tensor) -> None:
 
 def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
     """An in-place random op on a batched tensor."""
-    from ..ops import OPS, _dispatch
-
     tensor, *rest = arguments
     token = without(level)
     try:

@@ -26,10 +26,16 @@ from ..autograd import modes
 from ..autograd.modes import grad_mode
 from ..autograd.node import NO_EDGE, AccumulateGrad, Edge
 from ..autograd.views import edge_of
+from ..creation import ones_like, zeros_like
+from ..kernels.lazy import lazy_import
+from ..ops._dispatch import interpreters
 from ..tensor import Tensor, views_of
 from ..tensor import wrap as plain_tensor
 from .batched import expose, hide, levels_of, physical, spread, wrap_all
 from .level import open_levels
+
+autograd = lazy_import(globals(), "autograd", "..autograd")
+
 
 Span = tuple[float, float]  # the creation numbers between which a transform's function ran
 
@@ -132,9 +138,6 @@ class Tape:
 
     def pull(self, outputs: list[Any], cotangents: list[Any] | None, keep: bool, create_graph: bool) -> list[Any]:
         """The gradients of the inputs from those of the outputs (ones, if none are given)."""
-        from ..autograd import grad
-        from ..creation import ones_like, zeros_like
-
         roots, grads = [], []
         before = grad_mode.get()
         try:
@@ -155,7 +158,7 @@ class Tape:
             or any(leads_out(root, self.span) for root in roots)
             or any(physical(g).requires_grad for g in grads)
         )
-        found = grad(
+        found = autograd.grad(
             roots, self.entries, grads, retain_graph=keep or create_graph, create_graph=create_graph, allow_unused=True
         )
         results = [hide(zeros_like(e) if g is None else g, self.levels) for g, e in zip(found, self.entries)]
@@ -168,8 +171,6 @@ class Tape:
 
 
 def _dual_levels_open() -> bool:
-    from ..ops._dispatch import interpreters
-
     return any(not level.batching for level in interpreters.get())
 
 

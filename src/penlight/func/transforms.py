@@ -8,6 +8,7 @@ from typing import Any
 
 from ..autograd import forward_ad, modes
 from ..autograd.modes import grad_mode
+from ..creation import zeros_like
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from .batched import physical
@@ -263,8 +264,6 @@ def _dual(level: Any, primal: Tensor, tangent: Tensor) -> Any:
 def _undual(level: Any, out: Any, strict: bool) -> tuple[Any, Any]:
     if not isinstance(out, Tensor):
         raise RuntimeError(f"{_JVP}: expected f(*primals) to return only tensors, got unsupported type {type(out)}")
-    from ..creation import zeros_like
-
     value, tangent = forward_ad.lower(level, out)
     if tangent is None:
         if strict:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..autograd import modes
 from ..autograd.anomaly_mode import _remember, _stack
+from ..ops._dispatch import node_watchers, op_watchers
 from ..tensor import Tensor
 
 
@@ -160,8 +161,6 @@ class watch:
         self._undo: list[Any] = []
 
     def __enter__(self) -> Log:
-        from ..ops._dispatch import node_watchers, op_watchers
-
         log = Log(self._nan)
         modes.open_slow_mode()
         self._undo.append(

@@ -18,7 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .lazy import lazy_import
 from .rows import NATIVE_FROM, each_block, is_half, narrow, pointwise, widen
+
+error_functions = lazy_import(globals(), "error_functions", ".special.error_functions")
+
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -187,13 +191,11 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _normal_cdf(x: np.ndarray, out: np.ndarray) -> None:
-    from .special.error_functions import erf, normal_cdf32
-
     if x.dtype == np.float32:
-        normal_cdf32(x, out)
+        error_functions.normal_cdf32(x, out)
         return
     np.multiply(x, _SQRT_HALF, out)
-    np.add(erf(out), 1.0, out)
+    np.add(error_functions.erf(out), 1.0, out)
     out *= 0.5
 
 
@@ -232,11 +234,15 @@ def _gelu_slope(x: np.ndarray, out: np.ndarray) -> None:
 
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """Gradient of `gelu`."""
-    from .special.error_functions import SLOPE32_END, gelu_slope32
 
     def exact(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
-        if x.dtype == np.float32 and x.size and x.min() >= -SLOPE32_END and x.max() <= SLOPE32_END:
-            gelu_slope32(x, out)
+        if (
+            x.dtype == np.float32
+            and x.size
+            and x.min() >= -error_functions.SLOPE32_END
+            and x.max() <= error_functions.SLOPE32_END
+        ):
+            error_functions.gelu_slope32(x, out)
             out *= g
             return
         _gelu_slope(x, out)
@@ -260,15 +266,13 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
 
 def _gelu_backward_everywhere(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
     """The quotient for gelu's slope without a look at the values: limited, then 0 and 1 beyond its ends, NaN for infinity."""
-    from .special.error_functions import SLOPE32_END, gelu_slope32
-
     if x.dtype != np.float32:
         _gelu_slope(x, out)
         out *= g
         return
-    gelu_slope32(x.clip(-SLOPE32_END, SLOPE32_END), out)
-    blend(np.zeros(1, out.dtype), x < -SLOPE32_END, out)
-    blend(np.ones(1, out.dtype), x > SLOPE32_END, out)
+    error_functions.gelu_slope32(x.clip(-error_functions.SLOPE32_END, error_functions.SLOPE32_END), out)
+    blend(np.zeros(1, out.dtype), x < -error_functions.SLOPE32_END, out)
+    blend(np.ones(1, out.dtype), x > error_functions.SLOPE32_END, out)
     out += x * 0.0
     out *= g
 

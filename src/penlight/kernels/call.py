@@ -10,11 +10,15 @@ An argument that is a name alone is an integer, `float` is a floating-point scal
 its element type (f16, bf16, f32, f64, i32, i64, u32, u8, bool; b1, b2, b4, b8, b16 for any of that many bytes, or `any`), and in
 brackets how many elements it must have at least, an expression of the other arguments. Arrays are C-contiguous unless they are
 `strided`; then the caller has computed from their shape and strides where the code will read and write. Those that are `written` must
-be writable, `optional` ones may be None. A signature may end in `where`, with a condition that must hold.
+be writable, `optional` ones may be None, and what is given for an `unused` one does not matter. A signature may end in `where`, with a
+condition that must hold. An array that is `new` is written, and a caller gives its shape: it is made here, and returned. A caller that
+gives an array has seen to it that it overlaps no other, which is checked. Kernels of the compiler have such signatures: Note [The
+signature of a compiled kernel] in compiler/load.py.
 
 Element types are compared by equality, so kind, size and byte order count, and not which object a dtype is: an array that was
-unpickled has a dtype object of its own. An array that does not fit raises ValueError before anything is read or written. That is a
-defect of ours, as the callers choose NumPy for arrays that machine code does not serve; it must not become a defect of memory.
+unpickled has a dtype object of its own. An array that does not fit raises `Unfit` before anything is read or written. A caller converts
+the arrays then, or it is a defect of ours, as callers choose NumPy for arrays that machine code does not serve; it must not become a
+defect of memory.
 """
 
 from __future__ import annotations
@@ -29,12 +33,18 @@ from . import executable
 from .addresses import address
 
 _TYPES: dict[str, Any] = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_,
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_,
 }  # fmt: skip
 _DTYPES = {name: np.dtype(kind) for name, kind in _TYPES.items()}
 _BYTES = {f"b{size}": size for size in (1, 2, 4, 8, 16)}
 _NOTHING = np.zeros(1)  # stands for an optional array that is not given; no code reads it
-_ARGUMENT = re.compile(r"(\w+)(?:: (?P<words>(?:(?:written|strided|optional) )*)(?P<type>\w+)(?:\[(?P<least>.+)\])?)?$")
+_ARGUMENT = re.compile(
+    r"(\w+)(?:: (?P<words>(?:(?:written|strided|optional|new) )*)(?P<type>\w+)(?:\[(?P<least>.+)\])?)?$"
+)
+
+
+class Unfit(ValueError):
+    """An array that machine code was called with is none that its signature allows."""
 
 
 class Argument(NamedTuple):
@@ -43,7 +53,7 @@ class Argument(NamedTuple):
     name: str
     type: str  # "int", "float", or an element type
     least: str | None  # how many elements an array must have, as an expression
-    words: frozenset[str]  # written, strided, optional
+    words: frozenset[str]  # written, strided, optional, new, unused
 
     @property
     def is_array(self) -> bool:
@@ -111,25 +121,47 @@ def data_address(array: np.ndarray) -> int:
     return address(array)
 
 
-def checked(run: Callable[..., Any], signature: Signature) -> Any:
-    """A function that checks its arguments and passes them on to `run`, arrays as the addresses of their objects."""
+def checked(run: Callable[..., Any], signature: Signature, by_id: bool = True) -> Any:
+    """A function that checks its arguments and passes them on to `run`, arrays as the addresses of their objects, unless it is told not to."""
     names = [argument.name for argument in signature.arguments]
     arrays = [argument for argument in signature.arguments if argument.is_array]
-    conditions = [_condition(argument) for argument in arrays]
-    if signature.where is not None:
-        conditions.append(f"({signature.where})")
-    passed = [_passed(argument) for argument in signature.arguments]
+    used = [argument for argument in arrays if "unused" not in argument.words]
+    new = [argument for argument in used if "new" in argument.words]
+    refused = f"        refuse(({', '.join(names)},))"
     lines = [f"def call({', '.join(names)}):"]
+    conditions = [f"({signature.where})"] if signature.where is not None else []
+    conditions += [_condition(argument) for argument in used if argument not in new]
     if conditions:
-        lines += [f"    if not ({' and '.join(conditions)}):", f"        refuse(({', '.join(names)},))"]
+        lines += [f"    if not ({' and '.join(conditions)}):", refused]
+    seen = [argument.name for argument in used if argument not in new]
+    for argument in new:
+        name = argument.name
+        apart = "".join([_apart(name, other) for other in seen])
+        lines += [f"    if type({name}) is tuple:", f"        {name} = empty({name}, {argument.type})"]
+        lines += [f"    elif not ({_fits(argument)}{apart}):", refused]
+        lines += [f"    if {name}.size < {argument.least}:", refused]
+        seen.append(name)
+    passed = [_passed(argument) for argument in signature.arguments] if by_id else names
     lines.append(f"    run({', '.join(passed)})")
+    returned = [argument.name for argument in arrays if "new" in argument.words]
+    if returned:
+        lines.append(f"    return {', '.join(returned)}")
 
     def refuse(given: tuple[Any, ...]) -> NoReturn:
         _refuse(signature, given)
 
-    space = {"run": run, "refuse": refuse, "ndarray": np.ndarray, "NOTHING": _NOTHING, **_known_dtypes(arrays)}
+    space = {
+        "run": run, "refuse": refuse, "ndarray": np.ndarray, "empty": np.empty, "NOTHING": _NOTHING,
+        "overlap": np.may_share_memory, **_known_dtypes(used),
+    }  # fmt: skip
     exec(compile("\n".join(lines), "<penlight machine code>", "exec"), space)
     return space["call"]
+
+
+def _apart(written: str, other: str) -> str:
+    """Whether two arrays don't overlap, as an expression. One that owns its memory overlaps itself and its views only."""
+    own = f"{written}.base is None and {other} is not {written} and {other}.base is not {written}"
+    return f" and ({own} or not overlap({written}, {other}))"
 
 
 def _known_dtypes(arrays: list[Argument]) -> dict[str, np.dtype[Any]]:
@@ -147,7 +179,15 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 def _condition(argument: Argument) -> str:
     """Whether an array fits its argument, as an expression."""
-    name, kind, least, words = argument
+    fits = _fits(argument)
+    if argument.least is not None:
+        fits += f" and {argument.name}.size >= {argument.least}"
+    return f"({argument.name} is None or {fits})" if "optional" in argument.words else fits
+
+
+def _fits(argument: Argument) -> str:
+    """The same but for its size."""
+    name, kind, _, words = argument
     parts = [f"(type({name}) is ndarray or isinstance({name}, ndarray))"]
     if kind in _BYTES:
         parts.append(f"{name}.itemsize == {_BYTES[kind]} and not {name}.dtype.hasobject")
@@ -157,17 +197,16 @@ def _condition(argument: Argument) -> str:
         parts.append(f"({name}.dtype is {kind} or {name}.dtype == {kind})")
     if "strided" not in words:
         parts.append(f"{name}.flags.c_contiguous")
-    if "written" in words:
+    if "written" in words or "new" in words:
         parts.append(f"{name}.flags.writeable")
-    if least is not None:
-        parts.append(f"{name}.size >= {least}")
-    fits = " and ".join(parts)
-    return f"({name} is None or {fits})" if "optional" in words else fits
+    return " and ".join(parts)
 
 
 def _passed(argument: Argument) -> str:
     if not argument.is_array:
         return argument.name
+    if "unused" in argument.words:
+        return "id(NOTHING)"
     return (
         f"id(NOTHING if {argument.name} is None else {argument.name})"
         if "optional" in argument.words
@@ -179,11 +218,13 @@ def _refuse(signature: Signature, given: tuple[Any, ...]) -> NoReturn:
     """Raise what is wrong with the arguments of a call."""
     values = {argument.name: value for argument, value in zip(signature.arguments, given)}
     for argument, value in zip(signature.arguments, given):
-        if not argument.is_array or (value is None and "optional" in argument.words):
+        if not argument.is_array or "unused" in argument.words or (value is None and "optional" in argument.words):
             continue
+        if type(value) is tuple and "new" in argument.words:
+            value = np.empty(value, dtype_of(argument.type))
         what = f"machine code got an unfit array for `{argument.name}`: "
         if not isinstance(value, np.ndarray):
-            raise ValueError(f"{what}{type(value).__name__} is not an array")
+            raise Unfit(f"{what}{type(value).__name__} is not an array")
         if argument.type in _BYTES:
             fits = value.itemsize == _BYTES[argument.type] and not value.dtype.hasobject
         elif argument.type == "any":
@@ -191,11 +232,13 @@ def _refuse(signature: Signature, given: tuple[Any, ...]) -> NoReturn:
         else:
             fits = value.dtype == dtype_of(argument.type)
         if not fits:
-            raise ValueError(f"{what}elements of {value.dtype.str} where {argument.type} is expected")
+            raise Unfit(f"{what}elements of {value.dtype.str} where {argument.type} is expected")
         if "strided" not in argument.words and not value.flags.c_contiguous:
-            raise ValueError(f"{what}it is not contiguous")
-        if "written" in argument.words and not value.flags.writeable:
-            raise ValueError("output array is read-only")
+            raise Unfit(f"{what}it is not contiguous")
+        if argument.words & {"written", "new"} and not value.flags.writeable:
+            raise Unfit("output array is read-only")
         if argument.least is not None and value.size < (least := eval(argument.least, {}, values)):
-            raise ValueError(f"{what}it has {value.size} elements where {least} are needed")
-    raise ValueError(f"machine code was called where this does not hold: {signature.where}, of {values}")
+            raise Unfit(f"{what}it has {value.size} elements where {least} are needed")
+    raise Unfit(
+        f"machine code was called with arrays that overlap, or where this does not hold: {signature.where}, of {values}"
+    )

@@ -1,4 +1,4 @@
-"""Distances between all pairs of rows as loops in machine code, see Note [Compiled loops] in native/loops.py. The same in NumPy: ops/distance.py."""
+"""Distances between all pairs of rows as loops in machine code, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: ops/distance.py."""
 
 from __future__ import annotations
 
@@ -6,83 +6,75 @@ import math
 
 import numpy as np
 
-from .native.loops import Floats, fma, run_of
+from .compiler.loops import Floats, checked, compile_loops, fma
 from .waiting_threads import over
 
 _GRAIN = 1 << 16  # differences that are worth waking a thread for
 _MOST = 1 << 17  # numbers in all pairs of rows; for more, a product of matrices makes the gradient sooner
 
 
-def _all_pairs(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int, *, squared: bool) -> None:
-    """Two rows at a time against an earlier one, whose numbers are read once for both. The last may have to be both."""
-    whole = columns // 4 * 4
+def _all_pairs(
+    begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int, pairs: int, *, squared: bool
+) -> None:
+    """Two rows at a time against an earlier one, whose numbers are read once for both. Where there is no second one, it is the first row of all."""
     for first in range(begin, end):
         start = first * columns
-        place = first * (2 * rows - first - 1) // 2
-        second = first + 1
-        while second < rows:
+        for second in range(first + 1, rows, 2):
             m = second * columns
-            n = m
-            if second + 1 < rows:
-                n = m + columns
+            n = checked(second + 1, rows) * columns
             a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for k in range(start, start + whole, 4):
-                p = x[k]
-                q = p - x[m]
+            for k in range(0, columns - 3, 4):
+                p = x[start + k]
+                q = p - x[m + k]
                 a = fma(q, q, a) if squared else a + abs(q)
-                q = p - x[n]
+                q = p - x[n + k]
                 c = fma(q, q, c) if squared else c + abs(q)
-                p = x[k + 1]
-                q = p - x[m + 1]
+                p = x[start + k + 1]
+                q = p - x[m + k + 1]
                 b = fma(q, q, b) if squared else b + abs(q)
-                q = p - x[n + 1]
+                q = p - x[n + k + 1]
                 d = fma(q, q, d) if squared else d + abs(q)
-                p = x[k + 2]
-                q = p - x[m + 2]
+                p = x[start + k + 2]
+                q = p - x[m + k + 2]
                 a = fma(q, q, a) if squared else a + abs(q)
-                q = p - x[n + 2]
+                q = p - x[n + k + 2]
                 c = fma(q, q, c) if squared else c + abs(q)
-                p = x[k + 3]
-                q = p - x[m + 3]
+                p = x[start + k + 3]
+                q = p - x[m + k + 3]
                 b = fma(q, q, b) if squared else b + abs(q)
-                q = p - x[n + 3]
+                q = p - x[n + k + 3]
                 d = fma(q, q, d) if squared else d + abs(q)
-                m += 4
-                n += 4
-            for k in range(start + whole, start + columns):
-                p = x[k]
-                q = p - x[m]
+            for k in range(columns // 4 * 4, columns):
+                p = x[start + k]
+                q = p - x[m + k]
                 a = fma(q, q, a) if squared else a + abs(q)
-                q = p - x[n]
+                q = p - x[n + k]
                 c = fma(q, q, c) if squared else c + abs(q)
-                m += 1
-                n += 1
-            out[place] = math.sqrt(a + b) if squared else a + b
+            pair = first * (2 * rows - first - 1) // 2 + second - first - 1
             if second + 1 < rows:
-                out[place + 1] = math.sqrt(c + d) if squared else c + d
-            place += 2
-            second += 2
+                out[checked(pair + 1, pairs)] = math.sqrt(c + d) if squared else c + d
+            out[checked(pair, pairs)] = math.sqrt(a + b) if squared else a + b
 
 
 def _euclid_back(
-    begin: int, end: int, grad: Floats, x: Floats, result: Floats, out: Floats, rows: int, columns: int
+    begin: int, end: int, grad: Floats, x: Floats, result: Floats, out: Floats, rows: int, columns: int, pairs: int
 ) -> None:
     for i in range(rows * columns):
         out[i] = 0.0
-    place = 0
+    pair = 0
     for first in range(begin, end):
         start = first * columns
         for second in range(first + 1, rows):
+            at = checked(pair, pairs)
             scale = 0.0
-            if result[place] != 0.0:
-                scale = grad[place] / result[place]
-            place += 1
+            if result[at] != 0.0:
+                scale = grad[at] / result[at]
+            pair += 1
             m = second * columns
-            for k in range(start, start + columns):
-                push = scale * (x[k] - x[m])
-                out[k] += push
-                out[m] -= push
-                m += 1
+            for k in range(columns):
+                push = scale * (x[start + k] - x[m + k])
+                out[start + k] += push
+                out[m + k] -= push
 
 
 def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
@@ -92,18 +84,20 @@ def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
     """
     if p not in (1, 2):
         return None
-    run = run_of(_all_pairs, x.dtype, squared=p == 2)
+    run = compile_loops(_all_pairs, x.dtype, squared=p == 2)
     if run is None or not x.size or type(x) is not np.ndarray or not x.flags.c_contiguous:
         return None
     rows, columns = x.shape
-    out = np.empty(rows * (rows - 1) // 2, x.dtype)
-    over(run, rows, _GRAIN // (rows * columns) + 1, x, out, rows, columns)
+    pairs = rows * (rows - 1) // 2
+    if not pairs:
+        return np.empty(0, x.dtype)
+    out: np.ndarray = over(run, rows, _GRAIN // (rows * columns) + 1, x, (pairs,), rows, columns, pairs)
     return out
 
 
 def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.ndarray | None:
     """The gradient of Euclidean distances between all pairs of a few rows; rows that are equal don't push each other."""
-    run = run_of(_euclid_back, x.dtype)
+    run = compile_loops(_euclid_back, x.dtype)
     rows, columns = x.shape
     if run is None or not 0 < rows * rows * columns <= _MOST:
         return None
@@ -111,8 +105,7 @@ def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.n
         if type(array) is not np.ndarray or array.dtype != x.dtype:
             return None
     grad, x, result = [np.ascontiguousarray(array) for array in (grad, x, result)]
-    if not grad.size == result.size == rows * (rows - 1) // 2:
+    if not 0 < grad.size == result.size == rows * (rows - 1) // 2:
         return None
-    out = np.empty(x.shape, x.dtype)
-    run(0, rows, grad, x, result, out, rows, columns)
+    out: np.ndarray = run(0, rows, grad, x, result, x.shape, rows, columns, grad.size)
     return out

@@ -12,11 +12,14 @@ the file. Where the next code goes is therefore counted in the file itself, in o
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import sys
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
 _ROOM = 1 << 25  # bytes of code that a process can have; what is not used takes no memory
@@ -65,10 +68,6 @@ def obstacle() -> str | None:
 
 def _trial() -> bool:
     """Whether code can be loaded and run, and finds an array's data."""
-    import ctypes
-
-    import numpy as np
-
     try:
         fetch = load(_FETCH, [ctypes.c_void_p], ctypes.c_void_p)
     except OSError:
@@ -79,8 +78,6 @@ def _trial() -> bool:
 
 def keep(thing: Any) -> None:
     """Never free an object. When Python ends it frees what modules hold, while threads may still look at it or run it."""
-    import ctypes
-
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
@@ -88,8 +85,6 @@ class _Memory:
     """The file that holds all code, mapped twice. See Note [Executable memory]."""
 
     def __init__(self) -> None:
-        import ctypes
-
         libc = ctypes.CDLL(None, use_errno=True)
         # Python's own mmap would keep the file open. What is mapped here stays so until the process ends.
         libc.mmap.restype = ctypes.c_void_p
@@ -128,8 +123,6 @@ def _memory() -> _Memory:
 
 def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any:
     """A function that runs `code`. It lives, and so does its memory, until the process ends."""
-    import ctypes
-
     address = _memory().put(code)
     function = ctypes.CFUNCTYPE(result_type, *argument_types)(address)
     function.address = address  # type: ignore[attr-defined]  # for machine code that calls it
@@ -141,7 +134,5 @@ def load_kernel(code: bytes, whole: int, numbers: int, double: bool = False) -> 
 
     Only call.py and the machine code of this folder call what this gives: see Note [Calling machine code].
     """
-    import ctypes
-
     # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.
     return load(code, [ctypes.c_void_p] * whole + [ctypes.c_double if double else ctypes.c_float] * numbers)

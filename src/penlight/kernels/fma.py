@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from . import native
+from .native import fma
+
 _kernels: list[Any] = []  # the room of machine code, once it was looked for
 
 
 def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
     """The processor's own, if there are native kernels, for float32 or float64."""
     if not _kernels:
-        from . import native
-
         if native.available():
-            from .native import fma
-
             _kernels.append(fma)
         else:
             _kernels.append(None)

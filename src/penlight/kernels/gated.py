@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .activation import blend, drop, sigmoid
-from .lazy import late
+from .lazy import lazy_import
+from .reduce import reduce_sum
 from .rows import NATIVE_FROM, by_machine, narrow, quiet, split_shape, widen
 
-operands = late(globals(), "operands", ".native.operands")
+operands = lazy_import(globals(), "operands", ".native.operands")
 
 
 def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -44,8 +45,6 @@ def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.nd
 
 
 def _whole_sum(x: np.ndarray) -> np.ndarray:
-    from .reduce import reduce_sum
-
     return reduce_sum(x, tuple(range(x.ndim)))
 
 

@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .fused import Program, program_of
-from .lazy import late
+from .lazy import lazy_import
 from .numpy_warnings import hush, unhush
 from .parallel import parallel_for, thread_count
 
-machine = late(globals(), "machine", ".native.operands")
-sum_to = late(globals(), "sum_to", ".reduce.sum_to")
+machine = lazy_import(globals(), "machine", ".native.operands")
+sum_to = lazy_import(globals(), "sum_to", ".reduce.sum_to")
 K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread

@@ -1,7 +1,7 @@
-"""Modules that are imported when something of them is first asked for, at no price after that.
+"""Modules that are imported when something of them is first asked for.
 
-An `import` inside a function costs a microsecond or two at each call, which is as much as a kernel on some thousand numbers; at the top of a module it
-would make `import penlight` slower, or go in circles.
+An `import` inside a function takes a microsecond or two at each call, as much as a kernel on some thousand numbers. At the top of a module it would
+make `import penlight` slower, or go in circles. A lazy import stands at the top, where a reader looks for it, and costs nothing after its first use.
 """
 
 from __future__ import annotations
@@ -10,29 +10,31 @@ from importlib import import_module
 from typing import Any
 
 
-class _Late:
+class _Unloaded:
     """Stands for a module in a namespace until it is asked for an attribute; then the module takes its place.
 
-    In copies of the namespace (see `quiet` in ops/_declare.py) it stays, and hands on what it is asked for.
+    In copies of the namespace it stays, and hands on what it is asked for.
     """
 
     _found: Any = None
 
     def __init__(self, namespace: dict[str, Any], name: str, module: str) -> None:
-        self._place = namespace, name, module
+        self._target = namespace, name, module
 
     def __getattr__(self, attribute: str) -> Any:
         if self._found is None:
-            namespace, name, module = self._place
+            namespace, name, module = self._target
             namespace[name] = self._found = import_module(module, namespace["__package__"])
         return getattr(self._found, attribute)
 
 
-def late(namespace: dict[str, Any], name: str, module: str) -> Any:
-    """What a module that is imported late is called by in `namespace`, the globals of the one that uses it, which nobody else imports from there.
+def lazy_import(namespace: dict[str, Any], name: str, module: str) -> Any:
+    """A module under `name` in `namespace`, the globals of the module that uses it; `module` is absolute or begins with dots.
 
-    >>> words = late({"__package__": "penlight.kernels"}, "words", ".numpy_warnings")
+    Nobody else should import `name` from there: they would keep the object that stands for the module.
+
+    >>> words = lazy_import({"__package__": "penlight.kernels"}, "words", ".numpy_warnings")
     >>> words.silent.__name__
     'silent'
     """
-    return _Late(namespace, name, module)
+    return _Unloaded(namespace, name, module)

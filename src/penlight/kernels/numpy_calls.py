@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .copies import contiguous, copy
-from .lazy import late
+from .lazy import lazy_import
 
-definitions = late(globals(), "definitions", ".reduce.columns")
-native = late(globals(), "native", ".native")
+definitions = lazy_import(globals(), "definitions", ".reduce.columns")
+native = lazy_import(globals(), "native", ".native")
 
 Shape = tuple[int, ...]
 _KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call

@@ -15,6 +15,7 @@ there are does not depend on who does them, so results do not either.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -120,8 +121,6 @@ def start_thread(target: Callable[..., Any], args: tuple[Any, ...], name: str) -
 
 def numpy_library() -> Any:
     """The shared library of NumPy's, by which its BLAS can be reached; None where it cannot."""
-    import ctypes
-
     try:
         from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 

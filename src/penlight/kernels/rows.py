@@ -29,12 +29,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .copies.convert import cast, is_half
-from .lazy import late
+from .lazy import lazy_import
 from .numpy_warnings import hush, silent, unhush
 
-machine = late(globals(), "machine", ".native")
-small = late(globals(), "small", ".native.small")  # see Note [Small arrays in machine code]
-traced = late(globals(), "traced", ".native.traced")
+machine = lazy_import(globals(), "machine", ".native")
+small = lazy_import(globals(), "small", ".native.small")  # see Note [Small arrays in machine code]
+traced = lazy_import(globals(), "traced", ".native.traced")
 F = TypeVar("F", bound=Callable[..., Any])
 BLOCK_ELEMENTS = 1 << 16
 GROUP = 64  # rows; see Note [Column sums]

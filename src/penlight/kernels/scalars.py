@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import late
+from .call import Unfit
+from .lazy import lazy_import
+from .waiting_threads import over
 
-call = late(globals(), "call", ".compiler.call")
-ir = late(globals(), "ir", ".compiler.ir")
+load = lazy_import(globals(), "load", ".compiler.load")
+ir = lazy_import(globals(), "ir", ".compiler.ir")
 
 Array = np.ndarray
 FUNCTIONS: list[Any] = []  # all that `elementwise` has marked
@@ -53,7 +55,7 @@ def _entry(function: Any, char: str) -> Any:
     key = function, char
     found = _entries.get(key)
     if found is None:
-        found = _entries[key] = call.elementwise(function, *types_of(function, char)).enter
+        found = _entries[key] = load.elementwise(function, *types_of(function, char))
     return found
 
 
@@ -78,8 +80,19 @@ def apply(function: Callable[..., float], *arrays: Array) -> Array:
             return _converted(function, arrays)
     if not count or char not in "fd":
         return _converted(function, arrays)
-    made: Array | None = _entry(function, char)(0, count, shape, *arrays, *steps, _GRAIN)
-    return _converted(function, arrays) if made is None else made
+    try:
+        return _run(function, char, count, shape, arrays, steps)
+    except Unfit:
+        return _converted(function, arrays)
+
+
+def _run(
+    function: Callable[..., float], char: str, count: int, shape: tuple[int, ...], arrays: Any, steps: list[int]
+) -> Array:
+    run = _entry(function, char)
+    if count < 2 * _GRAIN or run.address is None:
+        return run(0, count, shape, *arrays, *steps)  # type: ignore[no-any-return]
+    return over(run, count, _GRAIN, shape, *arrays, *steps)  # type: ignore[no-any-return]
 
 
 def _converted(function: Callable[..., float], arrays: tuple[Array, ...]) -> Array:
@@ -94,8 +107,7 @@ def _converted(function: Callable[..., float], arrays: tuple[Array, ...]) -> Arr
         np.array(array if array.size == 1 else np.broadcast_to(array, shape), kind, order="C") for array in arrays
     ]
     steps = [0 if column.size == 1 else 1 for column in columns]
-    made: Array = _entry(function, kind.char)(0, count, shape, *columns, *steps, _GRAIN)
-    return made.astype(dtype, copy=False)
+    return _run(function, kind.char, count, shape, columns, steps).astype(dtype, copy=False)
 
 
 @lru_cache(None)

@@ -14,6 +14,7 @@ threads) do theirs alone: `busy` says so. Which ranges there are does not depend
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from typing import Any
@@ -238,8 +239,6 @@ class _Pool:
     """The helpers and the memory that they share with those who call them."""
 
     def __init__(self) -> None:
-        import ctypes
-
         room = np.zeros(_SIZE // 8 + 8, np.int64)
         executable.keep(room)
         start = -room.ctypes.data // 8 % 8  # at a cache line's begin
@@ -309,12 +308,11 @@ def _shared(function: Any) -> Any:
     """A function of call.py, with the same arguments but a step and a total instead of `low` and `high`, that threads share."""
     arguments = function.signature.arguments
     numbers = sum(argument.type == "float" for argument in arguments)
-    code = shared_code(function.address, len(arguments) - numbers, numbers)
+    code = _shared_code(function.address, len(arguments) - numbers, numbers)
     return call.load(code, function.signature, function.double)
 
 
-def shared_code(kernel: int, whole: int, numbers: int) -> bytes:
-    """The code of a function like the one at an address, with so many integers and floats as arguments, that threads share."""
+def _shared_code(kernel: int, whole: int, numbers: int) -> bytes:
     if whole - len(_REGISTERS) > _STACKED:
         raise ValueError("a native kernel takes too many arguments to be shared between threads")
     pool = _the_pool()
@@ -330,16 +328,15 @@ def shared(function: Any) -> Any:
     return function.shared
 
 
-def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int = 1) -> None:
-    """Call a function of call.py whose first arguments are a range, for the range from 0 to `total`.
+def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int = 1) -> Any:
+    """Call a function of call.py whose first arguments are a range, for the range from 0 to `total`; what it returns.
 
     Threads share it from two times `grain` on, in steps that are a multiple of `multiple`.
     """
     each = -(-step(total, grain) // multiple) * multiple if total >= 2 * grain else total
     if each < total:
-        shared(function)(each, total, *arguments)
-    else:
-        function(0, total, *arguments)
+        return shared(function)(each, total, *arguments)
+    return function(0, total, *arguments)
 
 
 def step(total: int, grain: int) -> int:

@@ -10,6 +10,8 @@ import multiprocessing as _std
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
+from penlight._refused import missing
+
 from ._shared import init_reductions as init_reductions
 from .spawn import ProcessContext as ProcessContext
 from .spawn import ProcessExitedException as ProcessExitedException
@@ -46,8 +48,6 @@ def set_sharing_strategy(new_strategy: str) -> None:
 def __getattr__(name: str) -> Any:
     if hasattr(_std, name):
         return getattr(_std, name)
-    from penlight._refused import missing
-
     raise missing(__name__, name)
 
 

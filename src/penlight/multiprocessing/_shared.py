@@ -19,6 +19,11 @@ import numpy as np
 
 from penlight.tensor import Tensor, rebuild, wrap
 
+from ..kernels.lazy import lazy_import
+
+parameter = lazy_import(globals(), "parameter", "penlight.nn.parameter")
+
+
 _READ_AND_WRITE = 0xC0000000  # rights to a file, in the words of Windows
 
 
@@ -124,7 +129,5 @@ def _attach(cls: type, handle: Any, place: tuple[Any, ...], requires_grad: bool,
 
 def init_reductions() -> None:
     """Teach `multiprocessing` to send tensors."""
-    from penlight.nn.parameter import Parameter
-
-    for cls in (Tensor, Parameter):
+    for cls in (Tensor, parameter.Parameter):
         reduction.ForkingPickler.register(cls, _reduce)

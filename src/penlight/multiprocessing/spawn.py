@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from multiprocessing import connection
 from typing import Any
@@ -58,8 +59,6 @@ def _run(function: Any, index: int, args: tuple[Any, ...], error_file: str) -> N
     except KeyboardInterrupt:
         pass
     except Exception:
-        import traceback
-
         with open(error_file, "w") as file:
             file.write(traceback.format_exc())
         sys.exit(1)

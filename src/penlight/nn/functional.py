@@ -53,6 +53,7 @@ from ..ops.scaling import *  # noqa: F403
 from ..ops.shuffle import *  # noqa: F403
 from ..ops.unpool import *  # noqa: F403
 from ..tensor import Tensor as Tensor
+from importlib import import_module
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -152,8 +153,6 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     if name in _ELSEWHERE:
-        from importlib import import_module
-
         module, attribute = _ELSEWHERE[name]
         found = import_module(module, "penlight.nn")
         return found if attribute is None else getattr(found, attribute)

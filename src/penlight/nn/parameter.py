@@ -10,6 +10,11 @@ from penlight import Tensor
 from penlight.printing import PARAMETER_TYPES
 from penlight.tensor import DISABLED, wrap
 
+from ..kernels.lazy import lazy_import
+
+_meta = lazy_import(globals(), "_meta", "penlight._meta")
+
+
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
 ]  # fmt: skip
@@ -43,8 +48,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if type(data) in (Tensor, Parameter):
             return Tensor._make_subclass(cls, data, requires_grad)
         if isinstance(data, Tensor) and data.is_meta:
-            from penlight import _meta
-
             return _meta.parameter(data, requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")

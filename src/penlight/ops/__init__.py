@@ -5,6 +5,7 @@ Importing this package declares them all and installs them as methods of Tensor.
 
 # ruff: noqa: I001  (the tables build on each other in this order)
 from __future__ import annotations
+from ..kernels.lazy import lazy_import as _lazy_import
 
 from ._declare import OPS as OPS
 from .arithmetic import *  # noqa: F403
@@ -52,6 +53,12 @@ from .memory import *  # noqa: F403
 from .absent import *  # noqa: F403
 from .names import *  # noqa: F403
 from . import later as _later  # noqa: F401
+from types import SimpleNamespace as _SimpleNamespace
+
+_aten = _lazy_import(globals(), "_aten", "._aten")
+_custom_ops = _lazy_import(globals(), "_custom_ops", ".._custom_ops")
+_refused = _lazy_import(globals(), "_refused", ".._refused")
+
 
 # The functions, not the tables that they are in.
 __all__ = [name for name, value in globals().items() if name[0] != "_" and callable(value)]
@@ -59,21 +66,14 @@ __all__ = [name for name, value in globals().items() if name[0] != "_" and calla
 
 def __getattr__(name: str) -> object:
     if name == "aten":
-        from ._aten import aten
-
-        return aten
+        return _aten.aten
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from types import SimpleNamespace
-
-    from .._custom_ops import REGISTERED
-    from .._refused import NotAvailable, message, refused_function
-
-    own = {op._name: op for op in REGISTERED.values() if op._namespace == name}
+    own = {op._name: op for op in _custom_ops.REGISTERED.values() if op._namespace == name}
     if own:
-        return SimpleNamespace(**own)
+        return _SimpleNamespace(**own)
     why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"
     if name == "load_library":
         # PyTorch's error for a library that can't be loaded: packages like torchvision then do without it.
-        return refused_function("ops.load_library", message("ops.load_library", why), OSError)
-    raise NotAvailable(message(f"ops.{name}", why))
+        return _refused.refused_function("ops.load_library", _refused.message("ops.load_library", why), OSError)
+    raise _refused.NotAvailable(_refused.message(f"ops.{name}", why))

@@ -18,7 +18,11 @@ import numpy as np
 
 from .. import dtypes
 from .._function_code import Compiled, own_code_of
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
+
+_torch_signatures = lazy_import(globals(), "_torch_signatures", ".._torch_signatures")
+
 
 _SHOWN = {
     "ints": "tuple of ints", "ints1": "tuple of ints", "tensors": "tuple of Tensors", "floats": "tuple of floats", "numbers": "tuple of Scalars",
@@ -55,9 +59,7 @@ class Form(NamedTuple):
 
 @cache
 def _table() -> dict[str, str]:
-    from .._torch_signatures import FORMS
-
-    return dict(line.split(":", 1) for line in FORMS.strip().splitlines())
+    return dict(line.split(":", 1) for line in _torch_signatures.FORMS.strip().splitlines())
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ._op import Op
@@ -30,8 +31,6 @@ class OpOverload:
 
 def _function(name: str) -> Any:
     """The function behind an op's name: of torch, of one of its namespaces, or a method of Tensor."""
-    import importlib
-
     import penlight
 
     if name == "slice":

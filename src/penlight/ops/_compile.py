@@ -19,9 +19,12 @@ from .._docstrings import in_place
 from .._function_code import Compiled, compile_function, compiled_when_called
 from ..autograd.modes import NAMESPACE
 from ..kernels.large import HALVES, LARGE, least_size
+from ..kernels.lazy import lazy_import
 from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 from ._public_functions import explaining
+
+_compile_backward = lazy_import(globals(), "_compile_backward", "._compile_backward")
 
 
 def stub(op: Op, operator: str | None = None) -> Any:
@@ -100,9 +103,7 @@ def in_place_function(op: Op) -> Any:
 
 def compile_backward(op: Op) -> None:
     """Give an op's node class its generated `run_raw`."""
-    from ._compile_backward import backward
-
-    code = _make(op, backward(op), "run_raw")
+    code = _make(op, _compile_backward.backward(op), "run_raw")
     op.Backward.run_raw = FunctionType(code, NAMESPACE, "run_raw")
     op.Backward.run_raw.__qualname__ = f"{op.node_name}.run_raw"
 
@@ -337,7 +338,9 @@ def _record(op: Op, number: str | None = None) -> list[str]:
     if not op.rules:
         return ["wrapped._edge = NO_EDGE", "return wrapped"]
     body = _edges(op, number)
-    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(wrapped)"
+    none_of = "unrecorded_edge(wrapped)" if op.view else "NO_EDGE"
+    if op.view and "input" in op.rules and not joins(op):  # what that gives if the input is the base
+        none_of = f"NO_EDGE if input_edge is NO_EDGE and input._view is None else {none_of}"
     body += [f"    wrapped._edge = {none_of}", "    return wrapped"]
     body += _node(op, number) + _fit(op, number) + _save(op, number)
     body += ["wrapped._edge = (node, 0)", "return wrapped"]

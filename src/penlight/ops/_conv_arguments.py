@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from .. import dtypes
 from ..tensor import Tensor
-from ._guards import not_implemented, type_name
+from ._guards import c_name, not_implemented, type_name
 
 Ints = tuple[int, ...]
 
@@ -153,6 +153,7 @@ def _check_sizes(
                 for side, n in zip(names, v)
             )
             raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {listed}")
+        _refuse_empty_images(x)
         return
     padded = [n + 2 * p for n, p in zip(x[2:], padding)]
     kernel = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation)]
@@ -161,6 +162,10 @@ def _check_sizes(
             f"Calculated padded input size per channel: ({_times(padded)}). Kernel size: ({_times(kernel)}). Kernel size "
             "can't be greater than actual input size"
         )
+    _refuse_empty_images(x)
+
+
+def _refuse_empty_images(x: Ints) -> None:
     if 0 in x[2:] and x[0] and x[1]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
 
@@ -179,8 +184,6 @@ def _by_mkldnn(input: Tensor, weight: Tensor, dims: int, groups: int) -> bool:
 def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, transposed: bool, groups: int) -> None:
     wrong_weight = input.dtype is not weight.dtype
     if bias is not None and bias.dtype is not input.dtype and not (transposed and wrong_weight):
-        from ._guards import c_name
-
         raise RuntimeError(
             f"Input type ({c_name(input.dtype)}) and bias type ({c_name(bias.dtype)}) should be the same"
         )

@@ -27,12 +27,16 @@ from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
 from ..kernels.large import COSTLY, HALVES, LARGE, OUTER, run_function, run_into, run_rule, run_rule_to, run_ufunc
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, meta_of, wrap
 from . import _compile, _dispatch, _numbers, _recovery, _rules  # noqa: F401
 from ._layouts import following
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
 from ._refusals import refusing_dtypes
+
+packing = lazy_import(globals(), "packing", "..autograd.packing")
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -265,9 +269,7 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
 
 def _raw_reader(want: str) -> Callable[[Any], Any]:
     def read(node: Any) -> Any:
-        from ..autograd.packing import SlotSaved
-
-        return SlotSaved(node, want)
+        return packing.SlotSaved(node, want)
 
     return read
 

@@ -19,12 +19,20 @@ from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
 from ..kernels.copies.convert import cast, cast_operand, is_half
 from ..kernels.large import HALVES, least_size, run_ufunc
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from ..tensor import Tensor, wrap
+from ._args import broadcast_shape
+from ._compile import straight
 from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
+from ._overloads import wrong_type
 from ._refusals import REFUSED, refuse
 from ._rules import ComplexFit, PackedFit, restore_result
+
+arithmetic = lazy_import(globals(), "arithmetic", ".arithmetic")
+packing = lazy_import(globals(), "packing", "..autograd.packing")
+
 
 # The open dual levels and batching levels of this thread, outermost first. Each has `run(op, arguments, out)`.
 interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", default=())
@@ -90,8 +98,6 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
 def _straight(op: Op) -> Any:
     if op.straight is not None:
         return op.straight
-    from ._compile import straight
-
     return straight(op)
 
 
@@ -222,9 +228,7 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
             and isinstance(value, (bool, int, float, complex, np.generic))
             and (not op.name.startswith("bitwise") or isinstance(arguments[1], Tensor))
         ):
-            from .arithmetic import scalar_like
-
-            env[i] = scalar_like(number_of(value) if isinstance(value, np.generic) else value)
+            env[i] = arithmetic.scalar_like(number_of(value) if isinstance(value, np.generic) else value)
         else:
             raise _wrong_type(op, arguments, i, "tuple of Tensors" if kind == LIST else "Tensor")
     if op.check is not None:
@@ -233,8 +237,6 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _wrong_type(op: Op, arguments: tuple[Any, ...], parameter: str, wanted: str) -> TypeError:
-    from ._overloads import wrong_type
-
     given = list(arguments)
     while len(given) > 1 and op.defaults.get(op.parameters[len(given) - 1], given) is given[-1]:
         given.pop()  # a default that was not given, as far as one can tell
@@ -312,8 +314,6 @@ exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): arra
 
 def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
     """NumPy's complaint about shapes or dtypes in PyTorch's words."""
-    from ._args import broadcast_shape
-
     if op.check is not None:
         op.check(dict(zip(op.parameters, arguments)))
     settle_all(arguments)  # PyTorch looks at the history before the shapes
@@ -523,9 +523,7 @@ def _packable(op: Op) -> list[tuple[str, int | None]]:
 
 
 def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
-    from ..autograd.packing import keep_packed
-
-    keep_packed(node, want, pack_hooks.get().pack(value, edge))
+    packing.keep_packed(node, want, pack_hooks.get().pack(value, edge))
 
 
 # The in-place forms and `out=`, which build on what is above.

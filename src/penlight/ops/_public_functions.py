@@ -28,7 +28,12 @@ from typing import Any
 
 from .._function_code import Compiled, compile_function, compiled_when_called, own_code_of
 from ..autograd.modes import NAMESPACE
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
+
+_argument_errors = lazy_import(globals(), "_argument_errors", "._argument_errors")
+_takeover = lazy_import(globals(), "_takeover", ".._takeover")
+
 
 _VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
 
@@ -150,15 +155,11 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
     inside = caller is not None and _ours(caller.f_globals.get("__name__"))
     if inside and not isinstance(failure, (AttributeError, TypeError)):
         return None
-    from ._argument_errors import Call, argument_error
-
-    call = Call.of(own_code_of(public), values, caller)
+    call = _argument_errors.Call.of(own_code_of(public), values, caller)
     if not inside and not _hands_over(frame.f_back):
-        from .._takeover import foreign
-
-        if foreign((*call.args, *call.kwargs.values())):
+        if _takeover.foreign((*call.args, *call.kwargs.values())):
             return (public(*call.args, **call.kwargs),)
-    better = argument_error(public, name, call, failure)
+    better = _argument_errors.argument_error(public, name, call, failure)
     if better is None:
         return None
     try:

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..autograd.modes import NAMESPACE, is_grad_enabled
+from ..kernels.lazy import lazy_import
 from ..tensor import wrap
 from ._dispatch import dispatch, enter, settle_all
 from ._op import OPTIONAL, PLAIN, Op
 from ._writing import rewrite
+
+_takeover = lazy_import(globals(), "_takeover", ".._takeover")
 
 
 def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
@@ -37,16 +40,12 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
 
 def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
     """Whether a class with `__torch_function__` is among the operands. See Note [Functions taken over] in _takeover.py."""
-    from .._takeover import foreign
-
-    return foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
+    return _takeover.foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
 
 
 def _looks(op: Op) -> bool:
     """Whether an op's function is one of those that look at their arguments: public ones are."""
-    from .._takeover import _originals
-
-    return op.function in _originals
+    return op.function in _takeover._originals
 
 
 # Note [Beside ndarrays]

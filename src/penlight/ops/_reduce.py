@@ -13,6 +13,7 @@ from ..kernels.reduce.large import FROM as FOLDS_FROM
 from ..kernels.reduce.large import fold
 from ..kernels.rows import is_half
 from ..tensor import Tensor
+from ._args import broadcast_shape
 from ._raw import shared
 
 WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
@@ -71,8 +72,6 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
-        from ._args import broadcast_shape
-
         shape = broadcast_shape(a.shape, b.shape)
         input, target = input.expand(shape), target.expand(shape)
     if a.dtype is not b.dtype and input.dtype is not target.dtype:

@@ -17,12 +17,16 @@ from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ..kernels.copies.convert import is_half
 from ..kernels.large import HALVES, LARGE, run_rule
+from ..kernels.lazy import lazy_import
+from ..tensor import wrap
 from ._numbers import IN_FULL
 from ._op import LIST, Op, slot_kind
 from ._unmoved import attach, unmoved
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+forward_ad = lazy_import(globals(), "forward_ad", "..autograd.forward_ad")
 
 
 class ComplexFit(tuple):
@@ -184,14 +188,10 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
 
 def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
     """A saved output as a tensor again, at its place in the graph."""
-    from ..tensor import wrap
-
     out = wrap(array)
     out._vc = vc
     if array.dtype.kind in "fcV":
         out._edge = (node, place)
     if modes.slow():
-        from ..autograd.forward_ad import restore_tangent
-
-        restore_tangent(node, place, out)
+        forward_ad.restore_tangent(node, place, out)
     return out

@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
+
+_sparse_coo = lazy_import(globals(), "_sparse_coo", ".._sparse_coo")
+
 
 # The rows looked up in the pass that runs, by the id of the table. (Tensors are no keys of a WeakKeyDictionary: == is not a bool.)
 _touched: dict[int, list[Any]] = {}
@@ -34,13 +38,11 @@ def follow(weight: Tensor, result: Tensor, indices: Tensor, padding_idx: int) ->
 
 
 def _watch(weight: Tensor) -> None:
-    from .._sparse_coo import SparseTensor
-
     table = weakref.ref(weight)
 
     def before(grad: Tensor) -> None:
         owner = table()
-        if owner is not None and isinstance(owner._grad, SparseTensor):
+        if owner is not None and isinstance(owner._grad, _sparse_coo.SparseTensor):
             _touched[id(owner)].append(owner._grad._places._array[0])
             owner._grad = owner._grad.to_dense()
 
@@ -53,7 +55,7 @@ def _watch(weight: Tensor) -> None:
         elsewhere = np.ones(len(grad._array), bool)
         elsewhere[places] = False
         if not grad._array[elsewhere].any():
-            owner._grad = SparseTensor(wrap(places[None]), wrap(grad._array[places]), grad.shape)
+            owner._grad = _sparse_coo.SparseTensor(wrap(places[None]), wrap(grad._array[places]), grad.shape)
 
     weight.register_hook(before)
     weight.register_post_accumulate_grad_hook(after)

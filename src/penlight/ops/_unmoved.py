@@ -17,7 +17,12 @@ import numpy as np
 from ..autograd import views
 from ..autograd.modes import is_grad_enabled, sequence
 from ..autograd.node import Edge, Node
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
+
+_dispatch = lazy_import(globals(), "_dispatch", "._dispatch")
+creation = lazy_import(globals(), "creation", "..creation")
+
 
 _ZERO = ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "FractionalMaxPool", "ReflectionPad", "ReplicationPad", "NllLoss")  # fmt: skip
 _NOTHING = ("ConvolutionBackward", "NativeLayerNorm", "NativeBatchNorm")
@@ -37,9 +42,7 @@ class Unmoved(Node):
         return self._given(grad, np.zeros_like(grad) if self.zeros else None)
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from ..creation import zeros_like
-
-        return self._given(grad, zeros_like(grad) if self.zeros else None)
+        return self._given(grad, creation.zeros_like(grad) if self.zeros else None)
 
     def _given(self, grad: Any, nothing: Any) -> tuple[Any, ...]:
         return (grad if self.next_functions[0][0] is not None else None, *[nothing] * (len(self.next_functions) - 1))
@@ -58,9 +61,9 @@ def unmoved(name: str) -> bool:
 
 def attach(node: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
     """A node's gradients, those that nothing moves with a way to its inputs."""
-    from ._dispatch import interpreters
-
-    if not is_grad_enabled() or interpreters.get():  # a transform gives zeros for what depends on nothing anyway
+    if (
+        not is_grad_enabled() or _dispatch.interpreters.get()
+    ):  # a transform gives zeros for what depends on nothing anyway
         return grads
     edges = tuple(edge for name, edge in zip(node.op.rules, node.next_functions) if name != "bias")
     if all(edge[0] is None for edge in edges):

@@ -15,6 +15,8 @@ from ..autograd import modes, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.saved import NoVersion
 from ..kernels.addresses import address
+from ..tensor import Tensor
+from ._compile import in_place_function
 from ._dispatch import (
     _watched,
     coerce,
@@ -59,8 +61,6 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     if NAMESPACE["SLOW"]:
         return rewrite(op, arguments)
     if op.in_place is None:
-        from ._compile import in_place_function
-
         op.in_place = in_place_function(op)
     return op.in_place(*arguments)
 
@@ -209,10 +209,13 @@ def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> N
     for i in op.inputs[1:]:
         other = getattr(env[i], "_array", None)
         if other is not None and i not in op.exempt and _partly_over(array, other):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
+            raise RuntimeError(_PARTLY_OVER)
+
+
+_PARTLY_OVER = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
 
 
 def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
@@ -246,21 +249,19 @@ def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
 
 def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
     """`out=`: write the result into a given tensor, resizing it if it is empty; never in a graph."""
-    from ..tensor import Tensor
-
     several = op.outputs > 1 or op.kind == "multi"
     outs = outs_of(op.public, out, len(raw) if several else None)
     raws = raw if several else (raw,)
     inputs = [t for v in env.values() for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Tensor)]
     refuse_graph(op.public, inputs, outs)
+    if any(_partly_over(o._array, t._array) for o in outs for t in inputs):
+        raise RuntimeError(_PARTLY_OVER)
     fill_outs(op.name.lstrip("_"), outs, [as_array(r) for r in raws])
     return out
 
 
 def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
     """The tensors that were given for results: a tuple or list of so many of them, or (None) just one."""
-    from ..tensor import Tensor
-
     several = isinstance(out, (tuple, list))
     if several != (count is not None) or not all(isinstance(o, Tensor) for o in (out if several else (out,))):
         wanted = "Tensor" if count is None else "tuple of Tensors"

@@ -7,8 +7,14 @@ from typing import Any
 from .. import dtypes
 from .._docstrings import documented
 from .._user_warnings import warn_user
+from ..device import require_cpu
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ._declare import install_method, method
+
+_sparse_coo = lazy_import(globals(), "_sparse_coo", ".._sparse_coo")
+storage = lazy_import(globals(), "storage", "..storage")
+
 
 __all__ = [
     "dequantize",
@@ -113,8 +119,6 @@ def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **mo
     tensor([[0, 1],
             [0, 1]])
     """
-    from .._sparse_coo import from_dense
-
     if layout is not None and str(layout) != "torch.sparse_coo":
         raise NotImplementedError(f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates only")
     if sparse_dim is not None and not 0 <= sparse_dim <= input.dim():
@@ -123,7 +127,7 @@ def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **mo
         )
     if sparse_dim == 0 < input.dim():
         raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
-    return from_dense(input, sparse_dim)
+    return _sparse_coo.from_dense(input, sparse_dim)
 
 
 install_method("to_sparse_coo", to_sparse)
@@ -137,9 +141,7 @@ def sparse_mask(input: Tensor, mask: Any) -> Any:
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
     tensor([1., 1.])
     """
-    from .._sparse_coo import sparse_mask
-
-    return sparse_mask(input, mask)
+    return _sparse_coo.sparse_mask(input, mask)
 
 
 @method
@@ -207,9 +209,7 @@ def storage_type(input: Tensor) -> Any:
     >>> torch.zeros(2).storage_type().__name__
     'TypedStorage'
     """
-    from ..storage import TypedStorage
-
-    return TypedStorage
+    return storage.TypedStorage
 
 
 @method
@@ -244,8 +244,6 @@ install_method("volatile", property(_volatile))
 
 def _elsewhere(name: str) -> Any:
     def move(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        from ..device import require_cpu
-
         require_cpu(name)
         return self
 

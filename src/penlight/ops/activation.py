@@ -21,6 +21,7 @@ from ._args import wrap_dim
 from ._declare import OPS, differentiable, install_method, method, pointwise, warning_free
 from ._guards import cannot_cast, need_number
 from ._raw import both
+from .pointwise import _as_operands
 
 if TYPE_CHECKING:
     pass
@@ -143,8 +144,6 @@ def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        from .pointwise import _as_operands
-
         if min is None:
             return run(OPS["_clamp_high"], (input, max))
         if max is None:

@@ -8,6 +8,7 @@ from typing import Any
 from ..kernels import pool as kernels
 from ..kernels.pool import loops
 from ..kernels.pool import small as pool_small
+from ..random import rand
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -180,7 +181,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     check_rows(input, "adaptive_avg_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
     array = input._array
-    if size > 0 and unrecorded(input) and loops.suits(array):
+    if size > 0 and array.flags.c_contiguous and unrecorded(input) and loops.suits(array):
         return wrap(loops.mean(array, loops.even(array.shape, (size,)), None))
     return _average(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
 
@@ -323,8 +324,6 @@ def _fractional(
             raise RuntimeError(f"{where}(): pool {side} {k} too large relative to input {side} {n}")
     count = input.shape[0] if input.dim() == dims + 2 else 1
     if samples is None:
-        from ..random import rand
-
         samples = rand(count, input.shape[-dims - 1], dims, dtype=input.dtype)
     if samples.dtype is not input.dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")

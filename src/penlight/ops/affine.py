@@ -9,6 +9,7 @@ import numpy as np
 
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import legacy_sum
@@ -19,6 +20,9 @@ from .transposing import _t
 
 if TYPE_CHECKING:
     from ._types import Number
+
+operands = lazy_import(globals(), "operands", "..kernels.native.operands")
+
 
 __all__ = [
     "addmm",
@@ -44,8 +48,6 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
     if beta == 0:
         return product
     if beta == 1 and product.size >= _LARGE_RESULT and product.dtype is _FLOAT32 and product.flags.c_contiguous:
-        from ..kernels.native import operands
-
         if operands.run(np.add, (product, input), product) is not None:
             return product
     product += input if beta == 1 else input * product.dtype.type(beta)

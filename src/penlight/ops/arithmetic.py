@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
+from ..creation import scalar_tensor
 from ..kernels.large import one_pass, run_function
-from ..kernels.lazy import late
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
@@ -39,7 +40,7 @@ __all__ = [
     "true_divide",
 ]
 
-machine = late(globals(), "machine", "..kernels.native.operands")
+machine = lazy_import(globals(), "machine", "..kernels.native.operands")
 _IN_ONE_PASS = 1 << 12  # elements
 
 # ----- Sums and products --------------------------------------------------------------------------------------------
@@ -432,8 +433,6 @@ def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out
 
 def scalar_like(number: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype that Python's kind of number has."""
-    from ..creation import scalar_tensor
-
     return scalar_tensor(number, dtype=dtypes.of_number(number))
 
 

@@ -12,11 +12,14 @@ from .. import dtypes
 from .._user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
+from ..creation import _accept
 from ..device import require_cpu
 from ..kernels.copies import fresh
 from ..kernels.index.moves import places
 from ..kernels.index_width import native_counts
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import lower
+from ..layout import contiguous_format
 from ..size import Size
 from ..tensor import Tensor, wrap
 from ._args import as_int, broadcast_shape, wrap_dim
@@ -24,6 +27,10 @@ from ._declare import linear, method
 from ._guards import not_implemented, unrecorded, unrecorded_view
 from .joining import _check_list, stack
 from .shape import _expand, _view
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+batching = lazy_import(globals(), "batching", "..func.batching")
+
 
 __all__ = [
     "broadcast_shapes",
@@ -163,26 +170,23 @@ def repeat_interleave(
 
 def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
     """`_repeated_places` for each sample of a vmap; there must be as many for each."""
-    from ..func.batched import levels_of, physical, wrap_all
-    from ..func.batching import DYNAMIC
-
     repeats = repeats if repeats.dim() else repeats.unsqueeze(0)
-    counts = np.broadcast_to(physical(repeats)._array, (*physical(repeats).shape[:-1], n))
+    counts = np.broadcast_to(batched.physical(repeats)._array, (*batched.physical(repeats).shape[:-1], n))
     totals = counts.sum(-1)
     if totals.size and (counts.min() < 0 or totals.min() != totals.max()):
-        raise RuntimeError("repeats can not be negative" if counts.min() < 0 else DYNAMIC.format("repeat_interleave"))
+        raise RuntimeError(
+            "repeats can not be negative" if counts.min() < 0 else batching.DYNAMIC.format("repeat_interleave")
+        )
     if output_size is not None and totals.size and output_size != totals.flat[0]:
         raise RuntimeError("allocated size does not match required size")
     each = np.broadcast_to(np.arange(n, dtype=np.int64), counts.shape).reshape(-1)
     places = np.repeat(each, native_counts(counts).reshape(-1))
-    return wrap_all(levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
+    return batched.wrap_all(batched.levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
 
 
 def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:
     if not modes.slow() and (not modes.is_grad_enabled() or getattr(input, "_edge", None) is NO_EDGE):
         return wrap(input._array.repeat(repeats, dim))
-    from ..layout import contiguous_format
-
     shape = tuple(input.shape)
     wide = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
     return wide.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
@@ -301,7 +305,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _triangle(False, row, col, offset, dtype, device)
+    return _triangle(False, row, col, offset, dtype, device, more)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
@@ -312,10 +316,12 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return _triangle(True, row, col, offset, dtype, device)
+    return _triangle(True, row, col, offset, dtype, device, more)
 
 
-def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: Any, more: dict[str, Any]) -> Tensor:
+    more.pop("requires_grad", None)
+    _accept("triu_indices" if upper else "tril_indices", more)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     require_cpu(device)

@@ -10,16 +10,23 @@ import numpy as np
 from .. import dtypes
 from .._user_warnings import warn_user
 from ..kernels import attention as kernels
+from ..kernels.lazy import lazy_import
 from ..kernels.softmax import softmax as _softmax_kernel
 from ..tensor import Tensor, wrap
+from ._args import mismatch
 from ._declare import differentiable
 from ._guards import c_name, not_implemented
 from ._raw import both
 from ._together import Together
+from .activation import softmax
 from .affine import baddbmm, linear
 from .joining import cat
 from .matmul import bmm
 from .pointwise import where
+
+dropouts = lazy_import(globals(), "dropouts", ".dropouts")
+padding = lazy_import(globals(), "padding", ".padding")
+
 
 __all__ = [
     "multi_head_attention_forward",
@@ -195,17 +202,13 @@ def _composed(
         scores = scores + _above(query, key)
     probabilities = _safe_softmax(scores if mask is None else scores + mask, scores.dim() - 1)
     if dropout_p > 0.0:
-        from .dropouts import drop
-
         if dropout_p > 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
-        probabilities = drop(probabilities, dropout_p, True, False)
+        probabilities = dropouts.drop(probabilities, dropout_p, True, False)
     return probabilities @ value
 
 
 def _check_mask(mask: Tensor, wanted: tuple[int, ...]) -> None:
-    from ._args import mismatch
-
     if any(m not in (1, n) for m, n in zip(mask.shape, wanted)):
         raise mismatch(wanted, tuple(mask.shape))
 
@@ -330,9 +333,7 @@ def _shape_mask(mask: Tensor, rows: int, columns: int, count: int) -> Tensor:
 
 def _longer(attn_mask: Tensor | None, key_padding_mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
     """Masks with one column more, which may be looked at."""
-    from .padding import pad
-
-    longer = [None if m is None else pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
+    longer = [None if m is None else padding.pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
     return longer[0], longer[1]
 
 
@@ -467,16 +468,13 @@ def _project(
 def _attend_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, batch: int, heads: int,
                          is_causal: bool) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Attention by plain matrix products, which has the probabilities to show."""
-    from .activation import softmax
-    from .dropouts import dropout
-
     _expect(not (is_causal and mask is None), "FIXME: is_causal not implemented for need_weights")
     _, rows, width = q.shape
     scaled = q * math.sqrt(1.0 / width)
     scores = bmm(scaled, k.transpose(-2, -1)) if mask is None else baddbmm(mask, scaled, k.transpose(-2, -1))
     weights = softmax(scores, -1)
     if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p)
+        weights = dropouts.dropout(weights, dropout_p)
     output = bmm(weights, v).transpose(0, 1).reshape(rows * batch, heads * width)
     return output, weights.view(batch, heads, rows, k.shape[1])
 

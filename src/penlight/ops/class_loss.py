@@ -36,6 +36,7 @@ from ._guards import not_implemented
 from ._raw import both
 from ._reduce import WORDS, need_tensors, not_differentiable, reduction_number
 from .activation import log_softmax
+from .affine import linear as apply
 from .arithmetic import _div_number, _mul_number
 
 __all__ = [
@@ -414,8 +415,6 @@ def linear_cross_entropy(
             f"target.dtype={target.dtype}, out_features={rest[1:]}, tracing=False, linear_bias.shape="
             f"{tuple(linear_bias.shape) if linear_bias is not None else None}."
         )
-    from .affine import linear as apply
-
     if len(rest) > 1:
         linear_weight = linear_weight.reshape(-1, features)
         linear_bias = None if linear_bias is None else linear_bias.reshape(-1)

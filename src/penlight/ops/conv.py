@@ -17,6 +17,7 @@ from ._declare import OPS, differentiable
 from ._guards import plain_numbers
 from ._raw import both
 from ._together import saved_as_input
+from .padding import constant_pad_nd
 
 __all__ = [
     "conv1d",
@@ -187,8 +188,6 @@ def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dila
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
     if any(t % 2 for t in totals):
-        from .padding import constant_pad_nd
-
         if not _warned:
             _warned.append(True)
             warn_user(

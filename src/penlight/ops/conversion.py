@@ -13,6 +13,7 @@ from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels.copies import convert
 from ..kernels.copies.order import empty_like_expanded
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcasts_to
 from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
@@ -20,7 +21,11 @@ from ._args import broadcast_shape
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise, warning_free
 from ._public_functions import failed
 from ._raw import both, cast, real_part, sum_to
+from .joining import _clone_array, in_format
 from .parts import _select
+
+_meta = lazy_import(globals(), "_meta", ".._meta")
+
 
 __all__ = [
     "conj",
@@ -127,14 +132,10 @@ def _to(input: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
             raise TypeError(f"to() received an invalid combination of arguments - got ({a.__class__.__name__})")
     dtype = other.dtype if other is not None else dtypes.given(dtype)
     if where is not None and where is not CPU and on_meta(where):
-        from .._meta import moved
-
-        return moved(input, dtype or input.dtype)
+        return _meta.moved(input, dtype or input.dtype)
     require_cpu(where)
     if memory_format is None:
         return _convert(input, dtype or input.dtype, copy)
-    from .joining import in_format
-
     wanted = in_format(input, memory_format)
     if wanted and not input.is_contiguous(memory_format=memory_format):
         return _in_format_copy(_convert(input, dtype or input.dtype), wanted)
@@ -142,8 +143,6 @@ def _to(input: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
 
 
 def _in_format_array(input: Any, contiguous: bool | int) -> Any:
-    from .joining import _clone_array
-
     return _clone_array(input, contiguous)
 
 

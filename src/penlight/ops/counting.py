@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._spaced import linspace_array
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, silent, unhush
 from ..tensor import Tensor, wrap
 from ._args import wrap_dim, wrap_dims
@@ -16,6 +18,9 @@ from ._declare import differentiable, method, plain
 from ._guards import c_name, lazy, no_derivative, not_implemented, not_written
 from .arithmetic import scalar_like
 from .reduction import named_result
+
+ranges = lazy_import(globals(), "ranges", "..kernels.ranges")
+
 
 __all__ = [
     "bincount",
@@ -226,8 +231,6 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str, at: int =
         raise RuntimeError(f"torch.{name}: min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    from .._spaced import linspace_array
-
     return linspace_array(low, high, bins + 1, dtypes.from_np(dtype))
 
 
@@ -284,12 +287,10 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
 
 def _row_edges(rows: Any, bins: int) -> Any:
     """Bin edges over the values of each row."""
-    from ..kernels.ranges import linspace
-
     _edges(rows, bins, None, rows.dtype, "histogram")  # refuses what is not finite
     low, high = rows.min(1, keepdims=True).astype(np.float64), rows.max(1, keepdims=True).astype(np.float64)
     margin = np.where(low == high, 0.5, 0)
-    return linspace(low - margin, high + margin, bins + 1, rows.dtype)
+    return ranges.linspace(low - margin, high + margin, bins + 1, rows.dtype)
 
 
 def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:

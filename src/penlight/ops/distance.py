@@ -9,15 +9,19 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import distance
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcast_shapes
 from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import ABSENT, broadcast_shape, wrap_dim
 from ._declare import OPS, differentiable, method
-from ._raw import both
+from ._raw import both, graph, raw
 from .arithmetic import no_bools
 from .norms import _norm_array, _norm_rule, norm
+
+linalg = lazy_import(globals(), "linalg", "..linalg")
+
 
 __all__ = [
     "cdist",
@@ -109,10 +113,8 @@ def nuclear_norm(
     """
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
-    from ..linalg import matrix_norm
-
     return _dispatch.given(
-        "nuclear_norm", matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim), out
+        "nuclear_norm", linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim), out
     )
 
 
@@ -183,6 +185,13 @@ def _cdist_array(x1: Any, x2: Any, p: float, by_product: bool) -> Any:
     return _by_blocks(x1, x2, lambda a, b, rows: _norm_array(_pairs(a, b), p, (len(batch) + 2,), False), out)
 
 
+def _pairs_rule(grad: Any, pairs: Any, result: Any, p: float, xp: Any) -> Any:
+    """The gradient of the differences of rows. Unlike `norm`, PyTorch gives every largest difference the whole of it."""
+    if p == float("inf"):
+        return grad[..., None] * xp.sign(pairs) * (abs(pairs) == result[..., None])
+    return _norm_rule(grad, pairs, result, p, (len(pairs.shape) - 1,), False, xp)
+
+
 def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
     """The gradient for the rows of x1."""
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -194,21 +203,18 @@ def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any
             scale = np.where(result == 0, 0, grad / result)
         middle = x2.mean(-2, keepdims=True)  # differences don't change, and little cancels
         return scale.sum(-1, keepdims=True) * (x1 - middle) - np.matmul(scale, x2 - middle)
-    from ._raw import raw
 
     def compute(a: Any, b: Any, rows: slice) -> Any:
         pairs = np.broadcast_to(_pairs(a, b), (*batch, a.shape[-2], *b.shape[-2:]))
         with silent():
-            return _norm_rule(grad[..., rows, :], pairs, result[..., rows, :], p, (len(batch) + 2,), False, raw).sum(-2)
+            return _pairs_rule(grad[..., rows, :], pairs, result[..., rows, :], p, raw).sum(-2)
 
     return _by_blocks(x1, x2, compute, out)
 
 
 def _cdist_back_graph(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
-    from ._raw import graph
-
     pairs = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return _norm_rule(grad, pairs, result, p, (pairs.dim() - 1,), False, graph).sum(-2)
+    return _pairs_rule(grad, pairs, result, p, graph).sum(-2)
 
 
 both("cdist_backward", _cdist_back_array, _cdist_back_graph)
@@ -298,8 +304,6 @@ def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
 
 
 def _pdist_back_graph(grad: Any, input: Any, p: float, result: Any) -> Any:
-    from ._raw import graph
-
     dim = input.dim() - 2
     first, second = (wrap(i) for i in np.triu_indices(input.shape[dim], 1))
     apart = input.index_select(dim, first) - input.index_select(dim, second)

@@ -12,11 +12,16 @@ import numpy as np
 
 from .. import dtypes, random
 from .._user_warnings import warn_user
+from ..kernels.lazy import lazy_import
 from ..kernels.random.uniform import bernoulli
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS
 from .arithmetic import mul
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+
 
 __all__ = [
     "alpha_dropout",
@@ -50,9 +55,7 @@ def _noise(input: Tensor, p: float, features: bool) -> Tensor:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*shape[:2], *(1,) * (array.ndim - 2))
     if random.inside_vmap():
-        from ..func.randomness import drawn
-
-        made = drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))
+        made = randomness.drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))
         if made is not None:
             return made
     if features or array.flags.c_contiguous:
@@ -66,18 +69,14 @@ def _memory(noise: Tensor) -> Any:
     """The array of the noise, which nobody else has yet; inside vmap, that of all samples."""
     if noise._level is None:
         return noise._array
-    from ..func.batched import physical
-
-    return physical(noise)._array
+    return batched.physical(noise)._array
 
 
 def _like(noise: Tensor, array: Any) -> Tensor:
     """Another array as a tensor like the noise."""
     if noise._level is None:
         return wrap(array)
-    from ..func.batched import levels_of, wrap_all
-
-    return wrap_all(levels_of(noise), wrap(array))
+    return batched.wrap_all(batched.levels_of(noise), wrap(array))
 
 
 def _times(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:

@@ -45,11 +45,12 @@ def einsum(*args: Any) -> Tensor:
     steps, new_memory = _plan(equation, tuple([tuple(t.shape) for t in operands]))
     if new_memory and plain_floats(operands):
         values = [t._array for t in operands]
+        end, last, rest = steps[-1]
+        viewed = end in _VIEWS  # the result is a view, of what a step before gives
         with silent():
-            for name, a, rest in steps:
-                others = rest if name not in _TWO else (values[rest],)
-                values.append(_ON_ARRAYS[name](values[a], *others))
-        return wrap(values[-1])
+            for name, a, others in steps[:-1] if viewed else steps:
+                values.append(_ON_ARRAYS[name](values[a], *(others if name not in _TWO else (values[others],))))
+        return _ON_TENSORS[end](wrap(values[last]), *rest) if viewed else wrap(values[-1])
     for name, a, rest in steps:
         operands.append(
             _ON_TENSORS[name](operands[a], *rest)
@@ -63,6 +64,7 @@ def einsum(*args: Any) -> Tensor:
 # What an equation does with operands of given shapes is found out once, with stand-ins that write down each step.
 
 _TWO = ("mul", "bmm")
+_VIEWS = ("permute", "unsqueeze", "expand", "view", "diagonal")
 _ON_TENSORS: dict[str, Any] = {
     "sum": lambda t, dims: t.sum(dims), "permute": _permute, "unsqueeze": _unsqueeze, "expand": _expand, "reshape": reshape, "view": _view,
     "diagonal": diagonal, "mul": lambda a, b: a * b, "bmm": bmm,

@@ -14,11 +14,12 @@ from ..kernels.index.moves import all_inside
 from ..kernels.index.moves import places as nonzero_places
 from ..kernels.index.scatter import embedding_backward as _embedding_back_kernel
 from ..kernels.index.scatter import reduce_rows
+from ..kernels.index.scatter_kernels import reduce_rows as add_rows
 from ..kernels.index_width import native_counts
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
-from ._guards import type_name
+from ._guards import refuse_complex_gradient, type_name
 from ._sparse_gradient import follow
 
 __all__ = [
@@ -86,6 +87,8 @@ def lookup(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices(indices, "embedding")
+    if weight._array.dtype.kind == "c":
+        refuse_complex_gradient("embedding", weight)
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
@@ -230,8 +233,6 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
     """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
     if rows.size < _MANY:
         return False
-    from ..kernels.index.scatter_kernels import reduce_rows as add_rows
-
     return add_rows(out, owners, rows)
 
 

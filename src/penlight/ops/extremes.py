@@ -13,6 +13,7 @@ from ..kernels.reduce.large import FROM as FOLDS_FROM
 from ..kernels.reduce.large import fold
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
+from . import pointwise
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, method, plain
 from ._raw import both
@@ -159,8 +160,6 @@ _Max, _Min = named_result("max", "values indices"), named_result("min", "values 
 def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwargs: Any) -> Any:
     dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
     if isinstance(dim, Tensor) and isinstance(input, Tensor):
-        from . import pointwise
-
         return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim, out=out)
     if dim is None:
         return (_max_all if name == "max" else _min_all)(input, out=out)

@@ -11,7 +11,9 @@ from .. import dtypes
 from .._user_warnings import warn_user
 from ..kernels import gated as kernels
 from ..kernels.activation import leaky_relu
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import silent
+from ..random import engine_of, inside_vmap
 from ..tensor import Tensor, wrap
 from ._activation import floats_only, run
 from ._args import wrap_dim
@@ -20,8 +22,14 @@ from ._guards import not_implemented, plain_floats
 from ._raw import both
 from ._together import Together
 from .activation import softmax as _softmax_along
+from .joining import cat
 from .piecewise import flat, leaky_result_rule
 from .pointwise import where
+
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+samplers = lazy_import(globals(), "samplers", "..kernels.random.samplers")
+uniform = lazy_import(globals(), "uniform", "..kernels.random.uniform")
+
 
 __all__ = [
     "glu",
@@ -127,18 +135,12 @@ def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: flo
 
 def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
     """A random slope for each element that is not positive, 1 for the others."""
-    from ..kernels.random.uniform import uniform53
-    from ..random import engine_of, inside_vmap
-    from ..tensor import wrap
-
     if inside_vmap():
-        from ..func.randomness import drawn_from
-
-        return drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))  # type: ignore[return-value]
+        return randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))  # type: ignore[return-value]
     array = input._array
     noise = np.ones(array.shape, array.dtype)
     flat = array <= 0
-    draws = uniform53(engine_of(None), (int(np.count_nonzero(flat)),))
+    draws = uniform.uniform53(engine_of(None), (int(np.count_nonzero(flat)),))
     noise[flat] = draws * (upper - lower) + lower
     return wrap(noise)
 
@@ -176,8 +178,6 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
 
 def _glu_slope(grad: Any, input: Any, dim: int) -> Any:
-    from .joining import cat
-
     first, second = input.chunk(2, dim)
     gate = second.sigmoid()
     part = grad * gate
@@ -231,20 +231,14 @@ def softmax_dim(name: str, ndim: int) -> int:
 
 def _gumbels(logits: Tensor) -> Tensor:
     """Gumbel noise in the shape of a tensor."""
-    from ..kernels.random.samplers import exponential
-    from ..random import engine_of, inside_vmap
-    from ..tensor import wrap
-
     engine, dtype = engine_of(None), logits._array.dtype
 
     def draw(shape: tuple[int, ...]) -> Any:
         with silent():
-            return -np.log(exponential(engine, shape, dtype))
+            return -np.log(samplers.exponential(engine, shape, dtype))
 
     if inside_vmap():
-        from ..func.randomness import drawn
-
-        return drawn(tuple(logits.shape), draw)  # type: ignore[return-value]
+        return randomness.drawn(tuple(logits.shape), draw)  # type: ignore[return-value]
     return wrap(draw(tuple(logits.shape)))
 
 
@@ -256,8 +250,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     >>> bool(torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum() == 2)
     True
     """
-
-    from ..tensor import wrap
 
     if eps != 1e-10:
         warn_user("`eps` parameter is deprecated and has no effect.")

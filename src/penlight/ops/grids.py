@@ -8,12 +8,15 @@ the gradient: a weight is a polynomial of the coordinate, so it is its Taylor se
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
+from ..autograd import grad as gradient
 from ..autograd.grad_mode import enable_grad
 from ..autograd.modes import is_grad_enabled
 from ..kernels import grid_sample as kernels
@@ -96,9 +99,6 @@ def _tap_weights(sampler: Any, dim: int, at: Any, move: Tensor) -> list[tuple[An
 
 def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """`grid_sample` as a composition of differentiable ops."""
-    from itertools import product
-    from math import prod
-
     shape, count = tuple(input.shape), grid.shape[0]
     sampler = kernels._Sampler(
         grid._array, shape, GRID_MODES[interpolation_mode], GRID_PADDINGS[padding_mode], align_corners, slopes=True
@@ -137,8 +137,6 @@ def _grid_grad_rule(place: int) -> Any:
         align_corners: bool,
         xp: Any,
     ) -> Any:
-        from ..autograd import grad as gradient
-
         values = (upstream, input, grid)
         if interpolation_mode == 1:
             return xp.zeros_like(values[place])

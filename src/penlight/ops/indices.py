@@ -12,6 +12,7 @@ from ..autograd.modes import is_grad_enabled
 from ..autograd.saved import input_modified, version_of
 from ..kernels.index.moves import FROM as MOVES_FROM
 from ..kernels.index.moves import all_inside, places, put_along, take_along, take_slices
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -19,6 +20,9 @@ from ._args import first_outside
 from ._declare import OPS, linear, method
 from ._guards import lazy
 from ._raw import both
+
+indexing = lazy_import(globals(), "indexing", "..indexing")
+
 
 __all__ = [
     "index_put",
@@ -149,9 +153,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                     f"{list(input.shape)} at index {dim}"
                 )
             if item._level is not None:
-                from ..indexing import refuse_batched_mask
-
-                refuse_batched_mask(item)
+                indexing.refuse_batched_mask(item)
             if array.ndim == 0:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:

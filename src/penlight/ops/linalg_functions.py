@@ -14,9 +14,10 @@ from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
 from ._guards import c_name, unrecorded
+from .joining import cat
 from .linalg_common import are_matrices, into, need_floating, need_same_dtype, need_square, need_tensor
 from .linalg_solve import inv
-from .products import powers_of
+from .products import powers_of, vdot
 
 __all__ = [
     "matrix_exp",
@@ -192,8 +193,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, ax
     need_floating(x, "linalg.vecdot")
     need_same_dtype("linalg.vecdot", x, y, ("x", "y"))
     if x.dim() == 1 and y.dim() == 1:
-        from .products import vdot
-
         return into("linalg_vecdot", out, vdot(x, y), x, y)
     return into("linalg_vecdot", out, (x.conj() * y).sum(dim), x, y)
 
@@ -220,6 +219,4 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if unrecorded((x,)) and kind.np.char in "fdlq":
         return wrap(powers_of(x._array, count, kind.np))
     powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
-    from .joining import cat
-
     return cat([powers.new_ones(powers.shape[:-1]).unsqueeze(-1), powers], -1)

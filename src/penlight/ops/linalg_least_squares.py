@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import linalg as kernels
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
@@ -15,6 +16,9 @@ from ._declare import differentiable
 from .linalg_common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
 from .linalg_solve import in_both_worlds
 from .linalg_spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+
 
 __all__ = [
     "lstsq",
@@ -46,19 +50,17 @@ def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any
 
 def _by_levels(function: Any, input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     """Inside vmap, with tolerances for each sample: the matrices of all samples at once, each with its own."""
-    from ..func.batched import expose, hide, levels_of
-
     tensors = [t for t in (input, atol, rtol) if isinstance(t, Tensor)]
-    levels = sorted({level for t in tensors for level in levels_of(t)}, key=lambda level: level.depth)
+    levels = sorted({level for t in tensors for level in batched.levels_of(t)}, key=lambda level: level.depth)
 
     def exposed(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
         lead = [level.size for level in levels]
-        return expose(value, levels).reshape(*lead, *(1,) * (input.dim() - 2 - value.dim()), *value.shape)
+        return batched.expose(value, levels).reshape(*lead, *(1,) * (input.dim() - 2 - value.dim()), *value.shape)
 
-    found = function(expose(input, levels), hermitian=hermitian, atol=exposed(atol), rtol=exposed(rtol))
-    return hide(found, levels)
+    found = function(batched.expose(input, levels), hermitian=hermitian, atol=exposed(atol), rtol=exposed(rtol))
+    return batched.hide(found, levels)
 
 
 def matrix_rank(

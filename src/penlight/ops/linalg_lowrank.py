@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..random import randn
 from ..tensor import Tensor
 from .linalg_common import need_tensor
 from .linalg_factor import cholesky
@@ -21,8 +22,6 @@ __all__ = [
 
 def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
     """q orthonormal columns that nearly span the range of A - M: of a random mixture, improved by power iterations."""
-    from ..random import randn
-
     dtype = A.dtype if A.dtype.category >= dtypes.FLOATING else dtypes.float32
     mixture = randn(A.shape[-1], q, dtype=dtype)
 

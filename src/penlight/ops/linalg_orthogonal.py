@@ -10,7 +10,7 @@ from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._declare import differentiable
 from ._guards import not_implemented, not_written
-from ._raw import both
+from ._raw import both, graph
 from .linalg_common import (
     are_matrices,
     by_columns,
@@ -129,8 +129,6 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 
 def _reflectors_graph(A: Any, tau: Any) -> tuple[Any, Any]:
     """V and T of Note [Products of reflectors] in kernels/linalg/, from differentiable ops."""
-    from ._raw import graph
-
     k = tau.shape[-1]
     V = A[..., :, :k].tril(-1) + graph.fixed(np.eye(A.shape[-2], k, dtype=A._array.dtype))
     overlap = tau[..., :, None] * (V.mH @ V).triu(1)

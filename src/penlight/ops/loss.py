@@ -17,6 +17,7 @@ from ..autograd.grad_mode import no_grad
 from ..kernels import loss as kernels
 from ..tensor import Tensor
 from . import nonlinear as _nonlinear  # noqa: F401  declares `_logsigmoid`
+from ._args import broadcast_shape
 from ._declare import differentiable
 from ._guards import not_implemented
 from ._raw import both
@@ -31,6 +32,7 @@ from ._reduce import (
     unreduce,
 )
 from .pointwise import where
+from .special_functions import xlogy
 
 __all__ = [
     "binary_cross_entropy",
@@ -306,8 +308,6 @@ def binary_cross_entropy_with_logits(
 
 
 def _fit_factor(factor: Tensor, input: Tensor) -> None:
-    from ._args import broadcast_shape
-
     shape = broadcast_shape(tuple(factor.shape), tuple(input.shape))
     if shape != tuple(input.shape):
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
@@ -362,8 +362,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     if input._array.dtype.kind in "biu":
         raise not_implemented("binary_cross_entropy", input._array.dtype)
     if weight is not None:
-        from ._args import broadcast_shape
-
         not_differentiable("binary_cross_entropy", weight=weight)
         shape = broadcast_shape(tuple(weight.shape), tuple(input.shape))
         weight = weight.expand(shape)
@@ -397,8 +395,6 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
 
 def kl_divergence(input: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
     """`kl_div` by the number of its reduction."""
-    from .special_functions import xlogy
-
     for kind, what in ((dtypes.COMPLEX, "Complex"), (dtypes.INTEGRAL, "Integral"), (dtypes.BOOL, "Integral")):
         if kind in (input.dtype.category, target.dtype.category):
             raise RuntimeError(f"kl_div: {what} inputs not supported.")

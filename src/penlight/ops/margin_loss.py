@@ -19,6 +19,7 @@ from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import differentiable
 from ._guards import refuse_complex_gradient, unrecorded
 from ._reduce import legacy_word, not_differentiable, reduce_values, reduction_number, unreduce
+from .nonlinear import logsigmoid
 from .norms import _norm_array, _norm_rule
 from .pointwise import minimum, where
 from .reduction import _sum_array
@@ -101,8 +102,6 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
     """
-    from .nonlinear import logsigmoid
-
     if size_average is not None or reduce is not None:
         reduction = legacy_word(size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))

@@ -19,6 +19,8 @@ from . import _dispatch
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, linear, method, plain, pointwise
 from ._guards import need_number
+from .parts import _writable
+from .replaced import diagonal_copy
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -213,8 +215,6 @@ def _embed_array(input: Any, offset: int, dim1: int, dim2: int) -> Any:
     shape = list(input.shape[:-1])
     for d in sorted((dim1, dim2)):
         shape.insert(d, n)
-    from .parts import _writable
-
     out = np.zeros(shape, input.dtype)
     _writable(np.diagonal(out, offset, dim1, dim2))[...] = input
     return out
@@ -254,6 +254,4 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
         return _dispatch.given("diag", diag_embed(input, diagonal), out)
     if input.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
-    from .replaced import diagonal_copy
-
     return diagonal_copy(input, diagonal, out=out)

@@ -11,8 +11,8 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.node import NO_EDGE
-from ..autograd.views import history_first
-from ..kernels.lazy import late
+from ..autograd.views import bump, history_first
+from ..kernels.lazy import lazy_import
 from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -48,7 +48,7 @@ both(
     "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
 )  # fmt: skip
 
-blas = late(globals(), "blas", "..kernels.linalg.blas")
+blas = lazy_import(globals(), "blas", "..kernels.linalg.blas")
 _FLOAT32 = dtypes.float32.np
 _FEW = 1 << 16  # multiplications
 
@@ -239,7 +239,10 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         return mv(a, b)
     if _plain(a, b):
         try:
-            return wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
+            product = wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
+            if da == 1 and db == 2:
+                bump(product)  # as `squeeze_` below does
+            return product
         except ValueError:
             pass  # which is explained below
     if da == 1 and db == 2:

@@ -15,6 +15,9 @@ from ..kernels.addresses import offset
 from ..tensor import Tensor, wrap
 from ._args import sizes
 from ._declare import install_method, method
+from ._guards import c_name
+from ._in_place_view import in_place_class
+from .arithmetic import scalar_like
 
 __all__ = [
     "as_strided_",
@@ -117,8 +120,6 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     tensor([[0, 2],
             [1, 3]])
     """
-    from ._in_place_view import in_place_class
-
     views.check_inplace(input, input.requires_grad)
     changed = input.as_strided(size, stride, storage_offset)
     edge = views.edge_of(changed)
@@ -143,8 +144,6 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
         return input
     kind = getattr(source, "dtype", input.dtype)
     if isinstance(kind, dtypes.dtype) and kind is not input.dtype:
-        from ._guards import c_name
-
         raise RuntimeError(f"Could not set tensor of type {c_name(kind)} to a tensor of type {c_name(input.dtype)}")
     if isinstance(source, Tensor):
         memory = source._array
@@ -304,8 +303,6 @@ for _name, _function in {
 
 def _shifted(name: str, operator: str) -> Any:
     def reflected(self: Tensor, other: Any) -> Any:
-        from .arithmetic import scalar_like
-
         if isinstance(other, np.generic):
             other = other.item()
         return getattr(scalar_like(other), operator)(self) if isinstance(other, (bool, int, float)) else NotImplemented

@@ -8,6 +8,7 @@ from .._docstrings import documented
 from ..tensor import Tensor
 from . import pointwise, rounding
 from ._declare import OPS, install_method
+from ._declare import pointwise as declare
 from ._dispatch import inplace
 from ._op import Op
 from .matmul import outer
@@ -63,8 +64,6 @@ def _comparing(name: str) -> object:
 
 def _comparison(name: str, with_tensor: bool) -> Op:
     """The op that compares in place, declared when it is first needed: few programs do."""
-    from ._declare import pointwise as declare
-
     key = f"_{name}_{'tensor' if with_tensor else 'number'}_into"
     if key not in OPS:
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
+from ..kernels.random.uniform import bernoulli
+from ..random import engine_of, inside_vmap
 from ..tensor import Tensor, wrap
 from . import class_loss as _class_loss
 from . import loss as _loss
@@ -56,6 +59,9 @@ from .shuffle import channel_shuffle as channel_shuffle
 from .shuffle import native_channel_shuffle as native_channel_shuffle
 from .shuffle import pixel_shuffle as pixel_shuffle
 from .shuffle import pixel_unshuffle as pixel_unshuffle
+
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+
 
 __all__ = [
     "adaptive_max_pool1d",
@@ -170,9 +176,6 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and which elements it kept."""
-    from ..kernels.random.uniform import bernoulli
-    from ..random import engine_of, inside_vmap
-
     if train is False or not input.numel():
         return input.clone(), wrap(np.ones(tuple(input.shape), bool))
     engine, shape = engine_of(None), tuple(input.shape)
@@ -182,9 +185,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
     kept: Any
     if inside_vmap():
-        from ..func.randomness import drawn
-
-        kept = drawn(shape, draw)
+        kept = randomness.drawn(shape, draw)
     else:
         kept = wrap(draw(shape))
     return input * kept * (0.0 if p == 1 else 1.0 / (1.0 - p)), kept

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..autograd.modes import is_grad_enabled, slow
 from ..kernels import activation as kernels
+from ..kernels import native
 from ..tensor import Tensor
 from ._activation import floats_only, run
 from ._declare import differentiable, pointwise
@@ -209,8 +210,6 @@ def _keeps(input: Tensor) -> bool:
 
 
 def _has_native_kernels() -> bool:
-    from ..kernels import native
-
     return native.available()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.lazy import lazy_import
 from ..kernels.reduce import norm as norm_kernel
 from ..kernels.reduce.large import FROM as FOLDS_FROM
 from ..kernels.reduce.large import fold
@@ -15,6 +16,9 @@ from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method
 from ._halves import in_float32
+
+linalg_norms = lazy_import(globals(), "linalg_norms", ".linalg_norms")
+
 
 __all__ = [
     "norm",
@@ -155,8 +159,6 @@ def norm(
     if p is None or p == "fro":
         p = 2
     elif isinstance(p, str):  # the nuclear norm, or none that there is
-        from .linalg_norms import matrix_norm
-
         dims = (-2, -1) if dim is None and input.dim() < 2 else wrap_dims(dim, input.dim())
-        return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+        return linalg_norms.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)

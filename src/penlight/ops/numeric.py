@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.large import one_pass
+from ..kernels.lazy import lazy_import
 from ..kernels.rows import pointwise as blockwise
 from ..tensor import Tensor
 from . import _dispatch
@@ -20,6 +21,9 @@ from .reduction import named_result
 
 if TYPE_CHECKING:
     from ._types import Number
+
+powers = lazy_import(globals(), "powers", ".powers")
+
 
 __all__ = [
     "copysign",
@@ -303,9 +307,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
             f"the output given to float_power has dtype {dtypes.LEGACY[out.dtype]} but the operation's result requires dtype "
             f"{dtypes.LEGACY[dtype]}"
         )
-    from .powers import pow
-
-    return pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
+    return powers.pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
 
 
 @method

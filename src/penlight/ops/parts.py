@@ -40,7 +40,7 @@ def _put(grad: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Any:
     return out
 
 
-@linear(lambda input, dim, index: input[at(dim, index)], view=True, node="SelectBackward0",
+@linear(lambda input, dim, index: input[at(dim, index) if dim else (index, ...)], view=True, node="SelectBackward0",
         input=lambda grad, input_shape, dim, index, xp: xp._select_backward(grad, input_shape, dim, index))  # fmt: skip
 def _select(input: Tensor, dim: int, index: int) -> Tensor: ...
 

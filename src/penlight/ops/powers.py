@@ -84,7 +84,7 @@ def _power_of(input: Any, exponent: Any) -> Any:
 
 
 @pointwise(_power_of, node="PowBackward1", inplace=True,
-           input=lambda grad, input, exponent, xp:
+           input=lambda grad, input, exponent, result, xp:  # PyTorch saves the result for this, too
                xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
            exponent=lambda grad, input, exponent, result, xp:
                grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip

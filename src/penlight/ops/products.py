@@ -17,6 +17,7 @@ from ._declare import bilinear, linear, method, warning_free
 from ._guards import need_one_dtype, not_implemented, plain_floats, unrecorded, without_numpy_warnings
 from ._halves import in_float32
 from .joining import cat
+from .shape import _unsafe_view
 
 __all__ = [
     "chain_matmul",
@@ -201,8 +202,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
-    from .shape import _unsafe_view
-
     if out is None and plain_floats((input, other)) and input._array.ndim == other._array.ndim:
         return wrap(_kron_array(input._array, other._array))
     ndim = max(input.dim(), other.dim())

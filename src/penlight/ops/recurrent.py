@@ -14,12 +14,17 @@ from typing import Any
 
 from ..autograd import modes
 from ..kernels import recurrent as kernels
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import differentiable, linear
 from ._raw import both
 from ._together import Together
 from .joining import stack
+
+_rnn_loop = lazy_import(globals(), "_rnn_loop", "..nn.modules._rnn_loop")
+autograd = lazy_import(globals(), "autograd", "..autograd")
+
 
 Ints = tuple[int, ...]
 
@@ -45,9 +50,6 @@ def _rnn_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, 
 
 def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: bool, needs: Any) -> list[Any]:
     """The gradients as tensors that can be differentiated again: those of the loop over the same inputs."""
-    from ..autograd import grad
-    from ..nn.modules import _rnn_loop
-
     # New names for the inputs, so that only the way through this layer counts.
     inputs = [t.view_as(t) if need else t for t, need in zip(inputs, (*needs, False))]
     x, w_ih, w_hh, b_ih, b_hh, *start = inputs
@@ -56,7 +58,9 @@ def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: b
     output, last = _rnn_loop.loop_direction(mode, x, tuple(start), weights, sizes, reverse)
     pairs = [(out, g) for out, g in zip((output, *last), grads) if g is not None]
     wanted = [t for t, need in zip(inputs, needs) if need]
-    found = iter(grad([p[0] for p in pairs], wanted, [p[1] for p in pairs], create_graph=True, allow_unused=True))
+    found = iter(
+        autograd.grad([p[0] for p in pairs], wanted, [p[1] for p in pairs], create_graph=True, allow_unused=True)
+    )
     return [next(found) if need else None for need in needs]
 
 

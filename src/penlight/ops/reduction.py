@@ -19,7 +19,7 @@ from ..kernels.rows import quiet
 from ..kernels.scan import running
 from ..kernels.softmax import logsumexp as logsumexp_kernel
 from ..return_types import named_result as named_result
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain, warning_free
@@ -304,8 +304,6 @@ def _others_graph(input: Any, dim: tuple[int, ...]) -> Any:
 
 
 def _eye_mask(n: int) -> Tensor:
-    from ..tensor import wrap
-
     return wrap(np.eye(n, dtype=bool))
 
 

@@ -16,7 +16,7 @@ from ._args import ABSENT, wrap_dim
 from ._declare import install_method, linear, method
 from ._in_place_view import in_place_class
 from ._raw import both
-from .conversion import fill_into
+from .conversion import fill_into, view_as_complex, view_as_real
 
 __all__ = [
     "alias_copy",
@@ -273,14 +273,10 @@ def _slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int 
 
 
 def _view_as_real(input: Tensor) -> Tensor:
-    from .conversion import view_as_real
-
     return view_as_real(input)
 
 
 def _view_as_complex(input: Tensor) -> Tensor:
-    from .conversion import view_as_complex
-
     return view_as_complex(input)
 
 

@@ -8,11 +8,15 @@ from typing import Any
 from .. import dtypes
 from .._user_warnings import warn_user
 from ..kernels import resample as kernels
+from ..kernels.lazy import lazy_import
 from ..kernels.resample.bytes import interpolate_bytes
 from ..tensor import Tensor
 from ._declare import OPS, linear
 from ._guards import not_implemented
 from ._raw import both
+
+adaptive_pool = lazy_import(globals(), "adaptive_pool", ".adaptive_pool")
+
 
 __all__ = [
     "interpolate",
@@ -179,8 +183,6 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and dims in (1, 2, 3):
-        from . import adaptive_pool
-
         return getattr(adaptive_pool, f"adaptive_avg_pool{dims}d")(input, found)
     if (mode, dims) not in _NODES and not (mode == "lanczos" and dims == 2 and antialias and not align_corners):
         _refuse_mode(mode, dims, align_corners, antialias)

@@ -11,11 +11,15 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import slow
-from ..kernels.lazy import late
+from ..kernels.lazy import lazy_import
+from ..random import bernoulli
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
 from ._guards import lazy, no_derivative
+
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+
 
 __all__ = [
     "binomial",
@@ -23,7 +27,7 @@ __all__ = [
     "poisson",
 ]
 
-_random = late(globals(), "_random", "..random")
+_random = lazy_import(globals(), "_random", "..random")
 
 # ----- In place -----------------------------------------------------------------------------------------------------
 
@@ -129,9 +133,7 @@ _INTO = {name: OPS[f"_{name}_into"] for name in _FILLERS}
 def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
     engine = _random.engine_of(generator)
     if slow() and _random.inside_vmap():
-        from ..func.randomness import check_filled
-
-        check_filled(input)
+        randomness.check_filled(input)
     return _dispatch.inplace(_INTO[name], (input, engine, *parameters))
 
 
@@ -252,8 +254,6 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """
     if isinstance(p, Tensor):
         if input._level is not None or p._level is not None:
-            from ..random import bernoulli
-
             return input.copy_(bernoulli(p.expand(tuple(input.shape)), generator=generator))
         return _fill("bernoulli_each", input, generator, p.expand(tuple(input.shape))._array)
     if not 0 <= p <= 1:
@@ -300,8 +300,6 @@ def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any =
     >>> torch.tensor([0.0, 1.0]).bernoulli()
     tensor([0., 1.])
     """
-    from ..random import bernoulli
-
     return bernoulli(input, p, generator=generator)
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ._declare import OPS
+
+padding = lazy_import(globals(), "padding", ".padding")
+pool = lazy_import(globals(), "pool", ".pool")
+
 
 __all__ = [
     "local_response_norm",
@@ -20,9 +25,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 3), 2).shape
     torch.Size([1, 2, 3])
     """
-    from .padding import pad
-    from .pool import avg_pool2d, avg_pool3d
-
     ndim = input.dim()
     if ndim < 3:
         gap = " " * 26
@@ -31,12 +33,14 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         return input
     squares = input.mul(input)
     if ndim == 3:
-        padded = pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
-        mean = avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
+        padded = padding.pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
+        mean = pool.avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
     else:
         shape = input.shape
-        padded = pad(squares.view(shape[0], 1, shape[1], shape[2], -1), (0, 0, 0, 0, size // 2, (size - 1) // 2))
-        mean = avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
+        padded = padding.pad(
+            squares.view(shape[0], 1, shape[1], shape[2], -1), (0, 0, 0, 0, size // 2, (size - 1) // 2)
+        )
+        mean = pool.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
     return input / mean.mul(alpha).add(k).pow(beta)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.lazy import lazy_import
 from ..kernels.scan import running
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -16,6 +17,9 @@ from ._guards import lazy, only, without_numpy_warnings
 from ._halves import in_float32
 from ._raw import both
 from .reduction import in_out, named_result, refuse_bool
+
+scatter = lazy_import(globals(), "scatter", "..kernels.index.scatter")
+
 
 __all__ = [
     "cummax",
@@ -137,9 +141,7 @@ def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = 
 def _places_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
     if not shape:
         return grad
-    from ..kernels.index.scatter import scatter_add
-
-    return scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
+    return scatter.scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
 
 
 def _places_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:

@@ -17,6 +17,7 @@ from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, need_number
 from ._raw import both
 from .indices import within
+from .joining import cat
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -182,8 +183,6 @@ def _fill_up_graph(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
         return grad
     for dim, (n, m) in enumerate(zip(grad.shape, shape)):
         if n != m:
-            from .joining import cat
-
             grad = cat([grad, grad.new_zeros(*grad.shape[:dim], m - n, *grad.shape[dim + 1 :])], dim)
     return grad
 

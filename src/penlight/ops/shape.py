@@ -18,6 +18,7 @@ from ._guards import type_name
 from ._in_place_view import in_place_view
 from ._public_functions import failed
 from ._raw import both
+from .conversion import view_dtype
 
 __all__ = [
     "broadcast_to",
@@ -107,8 +108,6 @@ def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tens
     """
     try:
         if dtype is not None or (len(args) == 1 and type(args[0]) in (dtypes.dtype, type)):
-            from .conversion import view_dtype
-
             return view_dtype(input, dtypes.given(args[0] if dtype is None else dtype))
         return _view(input, infer_size(sizes(args if size is None else (size,), "view"), input.numel()))
     except Exception as failure:

@@ -8,13 +8,18 @@ import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ._declare import OPS, linear
 from ._fourier_arguments import BY_N, BY_ROOT_N, NONE
 from ._guards import type_name
+from .conversion import view_as_real
 from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from .linalg_common import need_tensor
 from .parts import _unfold_array
+
+padding = lazy_import(globals(), "padding", ".padding")
+
 
 __all__ = [
     "istft",
@@ -84,18 +89,14 @@ def _padded_window(window: Tensor | None, like: Tensor, win_length: int, n_fft: 
     window = like.new_ones(win_length, dtype=dtype) if window is None else window
     if win_length == n_fft:
         return window
-    from .padding import constant_pad_nd
-
     left = (n_fft - win_length) // 2
-    return constant_pad_nd(window, (left, n_fft - win_length - left), 0.0)
+    return padding.constant_pad_nd(window, (left, n_fft - win_length - left), 0.0)
 
 
 def _centred(input: Tensor, n_fft: int, pad_mode: str) -> Tensor:
     """Half a window more on both sides."""
-    from .padding import pad
-
     half, extra = n_fft // 2, max(3 - input.dim(), 0)
-    padded = pad(input.view((1,) * extra + tuple(input.shape)), (half, half), pad_mode)
+    padded = padding.pad(input.view((1,) * extra + tuple(input.shape)), (half, half), pad_mode)
     return padded.view(padded.shape[min(extra, 2) :])
 
 
@@ -176,10 +177,8 @@ def _frames(
     single = input.dim() == 1
     x = input.unsqueeze(0) if single else input
     if align:  # frames as long as the window, filled up to n_fft by its zeros
-        from .padding import constant_pad_nd
-
         left = (n_fft - win_length) // 2
-        x = constant_pad_nd(x, (left, n_fft - win_length - left), 0.0)
+        x = padding.constant_pad_nd(x, (left, n_fft - win_length - left), 0.0)
     frames = _sliding(x, n_fft, hop)
     if window is not None or win_length != n_fft:
         frames = frames * _padded_window(window, x, win_length, n_fft)
@@ -194,8 +193,6 @@ def _frames(
     out = out.squeeze_(0) if single else out
     if as_complex:
         return out
-    from .conversion import view_as_real
-
     return view_as_real(out)
 
 
@@ -277,8 +274,6 @@ def _overlapped(
     call: Any, frames: Tensor, weights: Tensor, hop: int, center: bool, length: int | None, single: bool
 ) -> Tensor:
     """The frames added up where they belong, over the squares of the window added up in the same way."""
-    from .padding import constant_pad_nd
-
     _, count, n_fft = frames.shape
     total = n_fft + hop * (count - 1)
     signal = _overlap_add(frames, total, n_fft, hop)
@@ -295,5 +290,5 @@ def _overlapped(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your "
             "center and hop_length settings."
         )
-        signal = constant_pad_nd(signal, (0, end - total), 0.0)
+        signal = padding.constant_pad_nd(signal, (0, end - total), 0.0)
     return signal

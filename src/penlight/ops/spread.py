@@ -87,8 +87,12 @@ def _quick_variance(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
 
 def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
     shape = tuple(input.shape)
-    scale = 2.0 / (_count(shape, dim) - correction) if _count(shape, dim) != correction else math.inf
-    centred = input - xp._mean_dims(input, dim, True)
+    free = _count(shape, dim) - correction
+    mean = xp._mean_dims(input, dim, True)
+    if free <= 0 and len(dim) == len(shape):
+        grad = xp.spread(grad, shape, dim, keepdim)
+        return xp.where(input == mean, grad * math.nan, grad * math.inf)
+    scale, centred = 2.0 / free if free else math.inf, input - mean
     return xp.spread(grad * scale, shape, dim, keepdim) * centred
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
@@ -18,6 +19,9 @@ from ._raw import shared
 from .extremes import _share
 from .reduction import _add_reduce, _count, in_out, named_result
 from .spread import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
+
+angles = lazy_import(globals(), "angles", ".angles")
+
 
 __all__ = [
     "aminmax",
@@ -357,9 +361,7 @@ def corrcoef(input: Tensor) -> Tensor:
     result = covariance / deviation.view(-1, 1) / deviation.view(1, -1)
     if not result.is_complex():
         return result.clamp(-1, 1)
-    from .angles import complex
-
-    return complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+    return angles.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
 
 
 # ----- Sums to a shape ----------------------------------------------------------------------------------------------

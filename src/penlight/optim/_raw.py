@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penlight
+from penlight._function_code import compile_function
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
 from penlight.kernels.addresses import address
@@ -34,9 +35,14 @@ from penlight.kernels.numpy_warnings import hush, unhush
 from penlight.kernels.rows import NATIVE_FROM
 from penlight.tensor import wrap
 
+from ..kernels.lazy import lazy_import
+
 if TYPE_CHECKING:
     from penlight import Tensor
     from penlight.optim._elementwise import Elementwise
+
+traced = lazy_import(globals(), "traced", "penlight.kernels.native.traced")
+
 
 Array = np.ndarray
 Group = dict[str, Any]
@@ -386,8 +392,6 @@ def _update_natively(
     rule: Any, flat: list[Array], grad: Array, pattern: list[Any], decays: int, floats: list[float]
 ) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
-    from penlight.kernels.native import traced
-
     body = _body_of(rule, tuple(pattern), decays, len(flat), traced.Stand)
     return traced.run(body, grad, *flat, numbers=tuple(floats))
 
@@ -409,12 +413,11 @@ def _apply(rule: Any, numbers: list[Any], decays: int, arrays: list[Any], scratc
 
 @lru_cache(None)
 def written_out(rule: Any, pattern: tuple[Any, ...], decays: int, count: int) -> tuple[Callable[..., None], int]:
-    """The update as a function without a loop or a condition, and how many arrays of intermediate results it takes.
+    """The update as a function that is nothing but calls of NumPy, and how many arrays of intermediate results it takes.
 
-    Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
+    For few elements the time of a step is that of its Python calls. The formula is therefore run once on arrays that
+    write down what is done with them, and what they wrote is compiled. Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
     """
-    from penlight._function_code import compile_function
-
     lines: list[str] = []
     results: list[str] = []
 

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import penlight
 from penlight.autograd.modes import grad_mode
 
+from ..kernels.lazy import lazy_import
+
 if TYPE_CHECKING:
     from penlight import Tensor
     from penlight.utils.hooks import RemovableHandle
+
+_foreach_utils = lazy_import(globals(), "_foreach_utils", "penlight.utils._foreach_utils")
+
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -366,9 +371,7 @@ class Optimizer:
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
         """Rows of tensors in columns of one dtype each, for optimisers written elsewhere."""
-        from penlight.utils._foreach_utils import _group_tensors_by_device_and_dtype
-
-        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+        return _foreach_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters: set them to None, or with ``set_to_none=False`` fill them with zeros.

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from penlight._refused import missing
+
 from .. import dtypes
 from ..device import require_cpu
 from ..layout import strided
@@ -276,6 +278,4 @@ def nuttall(
 
 
 def __getattr__(name: str) -> Any:
-    from penlight._refused import missing
-
     raise missing(__name__, name)

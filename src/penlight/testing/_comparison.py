@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penlight import dtypes
+from penlight.creation import as_tensor, from_numpy, tensor
 from penlight.ops import isclose
 from penlight.tensor import Tensor
 
@@ -139,8 +140,6 @@ def _refuse(actual: Any, expected: Any) -> None:
 
 
 def _tensor(value: Any) -> Tensor:
-    from penlight.creation import from_numpy
-
     return value if isinstance(value, Tensor) else from_numpy(value)
 
 
@@ -295,8 +294,6 @@ def assert_allclose(
     >>> import penlight as torch
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-8]))
     """
-    from penlight.creation import as_tensor, tensor
-
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
         "Please use `torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from penlight import dtypes
 from penlight.creation import empty
+from penlight.device import require_cpu
 from penlight.random import rand, randint
 from penlight.tensor import Tensor, wrap
 
@@ -33,8 +35,6 @@ def make_tensor(
     tensor([[0, 0, 0],
             [0, 0, 0]])
     """
-    from penlight.device import require_cpu
-
     require_cpu(device)
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = tuple(shape[0])
@@ -84,8 +84,6 @@ def _bounds(low: Any, high: Any, default_low: float, default_high: float, dtype:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and dtype.category >= dtypes.FLOATING:
-        import warnings
-
         warnings.warn(
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
             "be removed in 2.3. Use `torch.full(...)` instead.",

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from ..autograd.node import NO_EDGE, AccumulateGrad
+from ..kernels.lazy import lazy_import
+from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from . import benchmark as benchmark
     from . import checkpoint as checkpoint
     from . import data as data
     from . import hooks as hooks
+
+_refused = lazy_import(globals(), "_refused", "penlight._refused")
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
@@ -20,9 +27,6 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     >>> torch.utils.swap_tensors(a, b); a
     tensor([0.])
     """
-    from ..autograd.node import NO_EDGE, AccumulateGrad
-    from ..tensor import Tensor
-
     if not (isinstance(t1, Tensor) and isinstance(t2, Tensor)):
         raise TypeError("swap_tensors expects two tensors")
     kept = [(t.__class__, dict(t.__dict__), *(getattr(t, n) for n in _FIELDS)) for t in (t1, t2)]
@@ -54,10 +58,6 @@ def set_module(obj: Any, mod: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    from importlib.util import find_spec
-
     if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
-    from penlight._refused import missing
-
-    raise missing(__name__, name)
+    raise _refused.missing(__name__, name)

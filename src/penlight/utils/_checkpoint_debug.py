@@ -9,6 +9,7 @@ from typing import Any
 from ..autograd import modes
 from ..autograd.anomaly_mode import _stack
 from ..ops._aten import overload_of
+from ..ops._dispatch import op_watchers
 from ..tensor import Tensor
 from ._checkpoint_frame import CheckpointError
 
@@ -86,8 +87,6 @@ class _Logging:
 
 @contextmanager
 def _logging(log: list[tuple[str, list[str]]]) -> Generator[None, None, None]:
-    from ..ops._dispatch import op_watchers
-
     def watch(op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
         shown = ", ".join(_brief(a) for a in arguments)
         log.append((f"torch.ops.{overload_of(op)}({shown})", _stack(all_frames=False)))

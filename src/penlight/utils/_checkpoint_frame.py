@@ -18,12 +18,19 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from ..autograd.engine import task
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import is_grad_enabled
 from ..autograd.node import Node
 from ..autograd.packing import Kept
+from ..kernels.lazy import lazy_import
+from ..ops._dispatch import pack_hooks
+from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
+
+_state = lazy_import(globals(), "_state", "..amp._state")
+
 
 # What `set_checkpoint_early_stop` and `set_checkpoint_debug_enabled` say; None leaves it to the arguments of `checkpoint`.
 settings: dict[str, bool | None] = {"early_stop": None, "debug": None}
@@ -88,16 +95,12 @@ class Surroundings:
     """The state of the random numbers and of autocast at one point, put up again for a `with` block."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        from ..random import get_rng_state
-
         self.preserve = preserve_rng_state
         self.then: Any = get_rng_state() if preserve_rng_state else None
         self.cast = _autocast_settings()
         self.now: list[Any] = []
 
     def __enter__(self) -> None:
-        from ..random import get_rng_state, set_rng_state
-
         amp = sys.modules.get(_AMP)
         casting: Any = nullcontext() if amp is None else amp.autocast("cpu", **self.cast)
         casting.__enter__()
@@ -106,8 +109,6 @@ class Surroundings:
             set_rng_state(self.then)
 
     def __exit__(self, *args: Any) -> None:
-        from ..random import set_rng_state
-
         state, casting = self.now.pop()
         if self.preserve:
             set_rng_state(state)
@@ -121,8 +122,6 @@ def _autocast_settings() -> dict[str, Any]:
     """How autocast is set; off if its module was never imported."""
     if _AMP not in sys.modules:
         return {"enabled": False}
-    from ..amp import _state
-
     return {
         "enabled": _state.is_autocast_enabled("cpu"),
         "dtype": _state.get_autocast_dtype("cpu"),
@@ -155,8 +154,6 @@ class Frame:
     def __init__(
         self, again: Callable[..., None], args: tuple[Any, ...], describe: Callable[[Tensor], Any], early_stop: bool
     ) -> None:
-        from ..ops._dispatch import pack_hooks
-
         self.again, self.describe, self.early_stop = again, describe, early_stop
         nobody, pair = Node(), pack_hooks.get()
         self.args = [Kept(a, nobody, pair) if isinstance(a, Tensor) else a for a in args]
@@ -174,8 +171,6 @@ class Frame:
         return holder
 
     def unpack(self, holder: Holder) -> Tensor:
-        from ..autograd.engine import task
-
         current = _group.get() or task.get() or _Pass()
         try:
             if current not in self.recomputed:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..autograd import modes
 from ..ops._aten import OpOverload, overload_of
+from ..ops._dispatch import op_watchers
 
 
 class CheckpointPolicy(enum.Enum):
@@ -84,16 +85,12 @@ class _Watching:
     """A context in which this object sees each op."""
 
     def __enter__(self) -> Any:
-        from ..ops._dispatch import op_watchers
-
         self.counts: dict[OpOverload, int] = {}
         modes.open_slow_mode()
         op_watchers.set((*op_watchers.get(), self.watch))
         return self
 
     def __exit__(self, *args: object) -> None:
-        from ..ops._dispatch import op_watchers
-
         op_watchers.set(op_watchers.get()[:-1])
         modes.close_slow_mode()
 

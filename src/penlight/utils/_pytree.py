@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -120,8 +121,6 @@ def register_dataclass(
     cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None
 ) -> None:
     """Make a dataclass a node whose children are its fields."""
-    import dataclasses
-
     names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in (drop_field_names or [])]
     names = names if field_names is None else field_names
 
@@ -138,36 +137,58 @@ def register_dataclass(
     )
 
 
-def _numbered(values: Any) -> list[Any]:
-    return [(SequenceKey(i), v) for i, v in enumerate(values)]
+# Under the names that PyTorch's have, which libraries use for mappings of their own.
+def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
+    return list(d.values()), list(d)
 
 
-def _keyed(mapping: Any) -> list[Any]:
-    return [(MappingKey(k), v) for k, v in mapping.items()]
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    return dict(zip(context, values))
 
 
-def _named(values: Any) -> list[Any]:
-    return [(GetAttrKey(name), v) for name, v in zip(type(values)._fields, values)]
+def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    return [(MappingKey(k), v) for k, v in d.items()], list(d)
 
 
-_register(tuple, lambda t: (list(t), None), lambda c, _: tuple(c), lambda t: (_numbered(t), None))
-_register(Size, lambda t: (list(t), None), lambda c, _: tuple(c), lambda t: (_numbered(t), None))
-_register(list, lambda t: (t, None), lambda c, _: list(c), lambda t: (_numbered(t), None))
-_register(dict, lambda d: (list(d.values()), list(d)), lambda c, k: dict(zip(k, c)), lambda d: (_keyed(d), list(d)))
-_register(
-    OrderedDict,
-    lambda d: (list(d.values()), list(d)),
-    lambda c, k: OrderedDict(zip(k, c)),
-    lambda d: (_keyed(d), list(d)),
-)
+def _list_flatten(d: Any) -> tuple[Any, None]:
+    return d, None
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
+
+
+def _list_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], None]:
+    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
+
+
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], type]:
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return context(*values)
+
+
+def _namedtuple_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], type]:
+    return [(GetAttrKey(name), v) for name, v in zip(type(d)._fields, d)], type(d)
+
+
+for _kind in (tuple, Size):
+    _register(_kind, lambda t: (list(t), None), lambda c, _: tuple(c), _list_flatten_with_keys)
+_register(list, _list_flatten, _list_unflatten, _list_flatten_with_keys)
+_register(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys)
+_register(OrderedDict, _dict_flatten, lambda c, k: OrderedDict(zip(k, c)), _dict_flatten_with_keys)
 _register(
     defaultdict,
     lambda d: (list(d.values()), [d.default_factory, list(d)]),
     lambda c, k: defaultdict(k[0], zip(k[1], c)),
-    lambda d: (_keyed(d), [d.default_factory, list(d)]),
+    lambda d: (_dict_flatten_with_keys(d)[0], [d.default_factory, list(d)]),
 )
-_register(deque, lambda d: (list(d), d.maxlen), lambda c, n: deque(c, n), lambda d: (_numbered(d), d.maxlen))
-_register(namedtuple, lambda t: (list(t), type(t)), lambda c, cls: cls(*c), lambda t: (_named(t), type(t)))
+_register(
+    deque, lambda d: (list(d), d.maxlen), lambda c, n: deque(c, n), lambda d: (_list_flatten_with_keys(d)[0], d.maxlen)
+)
+_register(namedtuple, _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys)
 
 _DICTS: tuple[Any, ...] = (dict, OrderedDict, defaultdict)
 
@@ -483,42 +504,6 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf 
             return None
         out += found
     return out
-
-
-# The parts of PyTorch's registration of dicts and lists, which libraries use for mappings of their own.
-
-
-def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
-    return list(d.values()), list(d.keys())
-
-
-def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values))
-
-
-def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    values, context = _dict_flatten(d)
-    return [(MappingKey(k), v) for k, v in zip(context, values)], context
-
-
-def _list_flatten(d: list[Any]) -> tuple[list[Any], None]:
-    return d, None
-
-
-def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
-    return list(values)
-
-
-def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], None]:
-    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
-
-
-def _namedtuple_flatten(d: Any) -> tuple[list[Any], type]:
-    return list(d), type(d)
-
-
-def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
-    return context(*values)
 
 
 _get_node_type = _node_type

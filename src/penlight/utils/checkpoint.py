@@ -10,9 +10,13 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from ..autograd.engine import task
 from ..autograd.function import Function
+from ..autograd.grad_mode import enable_grad
+from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from . import _checkpoint_frame as frames
+from ._checkpoint_debug import Recorder
 from ._checkpoint_frame import CheckpointError, GraphExecGroup
 from ._checkpoint_selective import (
     SAC_IGNORED_OPS,
@@ -20,6 +24,9 @@ from ._checkpoint_selective import (
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
+
+autograd = lazy_import(globals(), "autograd", "..autograd")
+
 
 __all__ = [
     "SAC_IGNORED_OPS", "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType",
@@ -77,8 +84,6 @@ def checkpoint(
     if frames.debug_enabled() if frames.debug_enabled() is not None else debug:
         if context_fn is not noop_context_fn:
             raise ValueError("debug=True is incompatible with non-default context_fn")
-        from ._checkpoint_debug import Recorder
-
         recorder = Recorder()
         return frames.run(function, args, kwargs, preserve, recorder.contexts, determinism_check, early_stop, recorder)
     return frames.run(function, args, kwargs, preserve, context_fn, determinism_check, early_stop, None)
@@ -152,10 +157,6 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        from ..autograd import backward
-        from ..autograd.engine import task
-        from ..autograd.grad_mode import enable_grad
-
         running = task.get()
         if running is not None and running.captures is not None:
             raise RuntimeError(
@@ -173,7 +174,7 @@ class CheckpointFunction(Function):
         pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        backward([o for o, _ in pairs], [g for _, g in pairs])
+        autograd.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(i.grad if isinstance(i, Tensor) else None for i in detached))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..autograd.node import RemovableHandle
+from ..autograd.views import edge_of
 
 if TYPE_CHECKING:
     from ..nn.modules._backward_hook import BackwardHook
@@ -32,15 +34,11 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
     >>> import penlight as torch
     >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1))
     """
-    from ..autograd.views import edge_of
-
     node, nr = edge_of(tensor)
     if node is None or node._hooks is None:
         return
     for hook in node._hooks.tensor.get(nr, {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            import warnings
-
             warnings.warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
                 "function with @torch.utils.hooks.unserializable_hook to suppress this warning",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penlight import hub
 from penlight.hub import _download_url_to_file as _download_url_to_file
 from penlight.hub import load_state_dict_from_url as load_url
 
@@ -14,6 +15,4 @@ def __getattr__(name: str) -> Any:
     """`tqdm`, as `torch.hub` has it."""
     if name != "tqdm":
         raise AttributeError(f"module 'torch.utils.model_zoo' has no attribute '{name}'")
-    from penlight import hub
-
     return hub.tqdm

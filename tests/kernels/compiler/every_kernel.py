@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from penlight.kernels import executable, scalars, special
-from penlight.kernels.compiler import interpret, ir, python, x86
+from penlight.kernels import distance, executable, scalars, special
+from penlight.kernels.attention import loops as attention
+from penlight.kernels.compiler import bounds, interpret, ir, python, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
+from penlight.kernels.grid_sample import loops as grid_sample
+from penlight.kernels.loss import ctc_loops
+from penlight.kernels.loss import loops as loss
+from penlight.kernels.norm import features
+from penlight.kernels.norm import loops as norm
+from penlight.kernels.pool import loops as pool
 from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  (they declare kernels)
+from penlight.kernels.softmax import loops as softmax
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
     getattr(special, _name)
@@ -26,6 +35,56 @@ DOMAINS = {
     "incomplete": (None, None, (1e-16, 1e-15)),
 }
 
+EITHER = (False, True)
+# Functions with loops, whether float32 is computed with as float64, and what is known when they are compiled.
+LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
+    (attention.attend, False, {"causal": EITHER}),
+    (attention.attend_backward, False, {}),
+    (distance._all_pairs, False, {"squared": EITHER}),
+    (distance._euclid_back, False, {}),
+    (softmax._softmax, False, {"logs": EITHER}),
+    (softmax._cosines, True, {}),
+    (pool._largest, False, {}),
+    (pool._mean, False, {}),
+    (pool._mean_back, False, {"tiled": EITHER}),
+    *[
+        (pool._largest_sliding, False, {"taps": ((0, 1), (0, 2, 4)), "stride": (stride,), "d_step": (1,), "h_step": (2,), "bordered": EITHER})
+        for stride in (1, 2, 3)
+    ],
+    (pool._mean_sliding, False, {"taps": ((0, 1, 2),), "stride": (1, 2), "bordered": EITHER, "overridden": (False,)}),
+    (pool._mean_back_sliding, False, {"taps": ((1, 0),), "stride": (1, 2), "bordered": EITHER, "overridden": (True,), "tiled": (False,)}),
+    (pool._mean_back_sliding, False, {"taps": ((1, 0),), "stride": (2,), "bordered": (False,), "overridden": (False,), "tiled": (True,)}),
+    (pool._at_indices, False, {"does": ("add", "write", "read")}),
+    (norm._layer, True, {"centred": EITHER, "scaled": (True,), "shifted": EITHER}),
+    (norm._layer_back, True, {"centred": EITHER, "scaled": EITHER, "of_x": (True,), "of_weight": EITHER, "of_bias": (True,)}),
+    (norm._group, True, {"scaled": (True,), "shifted": EITHER}),
+    (norm._group_back, True, {"scaled": EITHER}),
+    (norm._batch, True, {"scaled": EITHER, "shifted": (True,)}),
+    (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
+    (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
+    (features.features_back, True, {"scaled": (True,), "training": EITHER}),
+    (loss._nll, True, {"weighted": EITHER, "each": EITHER}),
+    (loss._nll_back, True, {"weighted": EITHER, "reduction": (0, 1)}),
+    (loss._multi_margin, False, {"p": (1, 2), "weighted": (True,)}),
+    (loss._multi_margin_slopes, False, {"p": (1, 2), "weighted": (True,), "reduction": (0, 1)}),
+    (loss._multilabel, False, {"back": EITHER}),
+    (ctc_loops._forward, True, {}),
+    (ctc_loops._backward, True, {"forgiving": EITHER}),
+    *[
+        (function, False, {"mode": modes, "padding": paddings, "align": (1,), "dims": dims})
+        for function, paddings in ((grid_sample._sample, (0, 2)), (grid_sample._image_grad, (1,)), (grid_sample._grid_grad, (2,)))
+        for modes, dims in (((0,), (3,)), ((1, 2) if function is grid_sample._sample else (2,), (2,)))
+    ],
+]  # fmt: skip
+
+
+def _loops() -> Iterator[tuple[str, Kernel]]:
+    for function, wide, choices in LOOPS:
+        for values, floats in itertools.product(itertools.product(*choices.values()), (ir.F32, ir.F64)):
+            known = dict(zip(choices, values, strict=True))
+            said = " ".join(map(str, [function.__module__.split(".")[2], function.__name__, *values, floats]))
+            yield said, python.loops(function, floats, ir.F64 if wide else floats, **known)
+
 
 def kernels() -> Iterator[tuple[str, Kernel]]:
     for function in scalars.FUNCTIONS:
@@ -35,6 +94,7 @@ def kernels() -> Iterator[tuple[str, Kernel]]:
     for sample, width in rejection.SAMPLERS.items():
         kernel = python.loops(rejection.samples, ir.F64, ir.F64, sample=sample, width=width)
         yield f"samples of {sample.__name__}", kernel._replace(name=f"samples{sample.__name__}")
+    yield from _loops()
 
 
 def walk(region: ir.Region) -> Iterator[ir.Op]:
@@ -50,6 +110,8 @@ def arguments(kernel: Kernel, length: int, seed: int = 0) -> dict[str, Any]:
     pick = np.random.default_rng(seed)
     if kernel.name.startswith("samples"):
         return _for_samples(kernel, length, pick)
+    if not any([op.attribute == f"{name}_step" for op in kernel.arguments for name in kernel.buffers]):
+        return _for_loops(kernel, length, pick)
     columns = [buffer for buffer in kernel.buffers.values() if buffer.name != "out"]
     named: dict[str, Any] = {"begin": 0, "end": length, "out": np.zeros(length, columns[0].type.dtype)}
     domains = DOMAINS.get(kernel.name, (None,) * len(columns))
@@ -93,6 +155,31 @@ def _for_samples(kernel: Kernel, length: int, pick: np.random.Generator) -> dict
         "begin": 0, "end": length, "table": table, "draws": draws, "out": np.zeros(length), "state": state, "size": draws.size,
         "count": draws.size,
     }  # fmt: skip
+
+
+def _for_loops(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[str, Any]:
+    """Sizes by chance, arrays that are exactly as large as the kernel requires, and anything in them."""
+    found = bounds.requirements(kernel)
+    named: dict[str, Any] = {"begin": 0, "end": min(length, 5)}
+    for op in kernel.arguments:
+        if op.type.is_float:
+            named[op.attribute] = float(pick.uniform(0.1, 2.0))
+        else:
+            named.setdefault(op.attribute, int(pick.integers(1, 4)))
+    sizes = [op.attribute for op in kernel.arguments if not op.type.is_float and op.attribute not in ("begin", "end")]
+    for name in sizes[-1:] if length == 9 else pick.choice(sizes, 1).tolist() if length > 9 else []:
+        named[name] += int(pick.integers(4, 18))  # so that loops over vectors run, and leave something
+    assert all([eval(condition, {}, named) for condition in found.conditions])
+    for buffer in kernel.buffers.values():
+        size = max(eval(found.sizes.get(buffer.name, "0"), {}, named), 0)
+        if buffer.type.is_float:
+            values = np.where(
+                pick.random(size) < 0.9, pick.normal(size=size), pick.choice([0.0, -0.0, np.nan, np.inf], size)
+            )
+        else:
+            values = pick.integers(-1 if buffer.type is ir.I64 else 0, 4, size)
+        named[buffer.name] = values.astype(buffer.type.dtype)
+    return named
 
 
 def copied(named: dict[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from every_kernel import few_registers, interpreted, machine_code, same_bits
 
-from penlight.kernels import executable, native
-from penlight.kernels.compiler import bounds, call, check_allocation, interpret, ir, python, text, verify, x86
+from penlight.kernels import native
+from penlight.kernels.call import Unfit
+from penlight.kernels.compiler import bounds, check_allocation, interpret, ir, load, python, text, verify, x86
 from penlight.kernels.compiler.ir import BOOL, F64, I64, NOTHING, Buffer, Builder, Kernel, Op
-from penlight.kernels.compiler.python import checked, fma
+from penlight.kernels.compiler.loops import checked, fma
+from penlight.kernels.waiting_threads import over
 
 Floats: TypeAlias = Any
 Doubles: TypeAlias = Any
@@ -275,55 +277,69 @@ def wandering(begin: int, end: int, x: Floats, out: Floats) -> None:
         out[i] = x[at]
 
 
-def required(function: Callable[..., None]) -> set[tuple[str | None, str]]:
-    return {(r.buffer, r.expression) for r in bounds.requirements(python.loops(function, F64, F64))}
+def required(function: Callable[..., None]) -> bounds.Requirements:
+    return bounds.requirements(python.loops(function, F64, F64))
 
 
 def test_requirements() -> None:
-    assert required(sums) == {("x", "columns * end - 1"), ("out", "end - 1")}
+    assert required(sums) == ({"x": "columns * end", "out": "end"}, ("begin | end | columns >= 0",))
     found = required(shifted)
-    assert {
-        ("x", "end + 1"),
-        ("x", "size - 1"),
-        (None, "size + 1 - end"),
-        ("x", "size - begin"),
-        ("x", "end - 1"),
-        ("x", "3"),
-    } <= found
-    assert required(looked_up) == {(None, "size - 1"), ("x", "size - 1"), ("n", "end - 1"), ("out", "end - 1")}
+    assert found.sizes["x"] == "max(2 + end, size + 1 - begin, size)"
+    assert found.conditions == ("begin | end | size >= 0", "size + 1 - end >= 0", "size - 1 >= 0")
+    assert required(looked_up) == (
+        {"x": "size", "n": "end", "out": "end"},
+        ("begin | end | size >= 0", "size - 1 >= 0"),
+    )
     for function in (unchecked, wandering):
         with pytest.raises(bounds.Unbounded):
             required(function)
 
 
-# ----- The entry ------------------------------------------------------------------------------------------------------
+def clamped(begin: int, end: int, x: Floats, table: Ints, out: Floats, rows: int, columns: int, skip: int) -> None:
+    for i in range(begin, end):
+        total = 0.0
+        for r in range(max(0, table[2 * i]), min(rows, table[2 * i + 1])):
+            for c in range(0, columns - 1, 2):
+                total += x[r * columns + c] - x[r * columns + c + 1]
+            for c in range(columns // 2 * 2, columns):
+                total += x[r * columns + c]
+        if i != skip:
+            out[i] = total
+
+
+def test_what_is_read_from_a_table_is_limited() -> None:
+    """`skip` is in no index, so it may be negative."""
+    sizes = {"x": "columns * rows", "table": "2 * end", "out": "end"}
+    assert required(clamped) == (sizes, ("begin | end | rows | columns >= 0",))
+
+
+# ----- Signatures -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["native", "interpreted"])
-def entry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> call.Entry:
+def entry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    kernel = python.loops(sums, F64, F64)
     if request.param == "interpreted":
-        monkeypatch.setattr(executable, "available", lambda: False)
-    return call.Entry(python.loops(sums, F64, F64))
+        return load.interpreted(kernel)
+    if not native.available():
+        pytest.skip("no machine code on this machine")
+    return load.machine_code(kernel)
 
 
-def test_an_entry_runs_what_fits(entry: call.Entry) -> None:
+def test_a_kernel_runs_what_fits(entry: Any) -> None:
     x = np.arange(12.0).reshape(3, 4)
     out = np.zeros(3)
     assert entry(0, 3, x, out, 4) is out
     assert out.tolist() == [6.0, 22.0, 38.0]
     assert entry(0, 3, x, (3, 1), 4).tolist() == [[6.0], [22.0], [38.0]]
     assert entry(0, 0, x, (0,), 4).shape == (0,)
-    many = np.ones((500, 3))
-    assert entry(0, 500, many, (500,), 3, grain=10).tolist() == [3.0] * 500
+    if entry.address is not None:
+        assert over(entry, 500, 10, np.ones((500, 3)), (500,), 3).tolist() == [3.0] * 500
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
-
-
-class Sub(np.ndarray):
-    pass
 
 
 MEMORY = np.zeros(20)
@@ -343,17 +359,20 @@ MEMORY = np.zeros(20)
         (np.zeros(24)[::2], np.zeros(3), 4),
         (np.zeros(12)[::-1], np.zeros(3), 4),
         (np.zeros(12), read_only(np.zeros(3)), 4),
-        (np.zeros(12).view(Sub), np.zeros(3), 4),
         ([0.0] * 12, np.zeros(3), 4),
         (MEMORY[:12], MEMORY[11:14], 4),
+        (MEMORY[:12], MEMORY, 4),
+        (MEMORY, MEMORY, 4),
+        (np.zeros(12), (2,), 4),
         (np.float64(1.0), np.zeros(3), 0),
     ],
 )
-def test_an_entry_refuses_the_rest(entry: call.Entry, x: Any, out: Any, columns: int) -> None:
-    assert entry(0, 3, x, out, columns) is None
+def test_a_kernel_refuses_the_rest(entry: Any, x: Any, out: Any, columns: int) -> None:
+    with pytest.raises(Unfit):
+        entry(0, 3, x, out, columns)
 
 
-def test_dtypes_are_compared_by_what_they_are(entry: call.Entry) -> None:
+def test_dtypes_are_compared_by_what_they_are(entry: Any) -> None:
     other = np.dtype("<f8", metadata={"of": "another object"})
     x = np.ones(4).astype(other)
     assert x.dtype is not np.dtype(np.float64)
@@ -387,7 +406,7 @@ def test_the_checker_finds_what_a_call_overwrites(monkeypatch: pytest.MonkeyPatc
 
 def test_a_dump_says_where_values_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PENLIGHT_DUMP", "sums")
-    call.Entry(python.loops(sums, F64, F64))
+    load.machine_code(python.loops(sums, F64, F64))
     said = capsys.readouterr().err
     assert "# built" in said and "load x[" in said
     assert native.available() == (" in xmm3" in said)

@@ -19,8 +19,6 @@ from penlight.kernels.conv.im2col import gather_weight
 from penlight.kernels.index.scatter_kernels import reduce_rows
 from penlight.kernels.native import Kernel, operands, traced
 from penlight.kernels.norm import kernels as norm
-from penlight.kernels.pool import compiled as pool_compiled
-from penlight.kernels.pool.windows import Windows
 from penlight.kernels.random import normal_kernels as normal
 from penlight.kernels.recurrent import kernels as recurrent
 from penlight.kernels.recurrent.product import panels, products
@@ -125,21 +123,6 @@ for batch, channels, results, size, low in TILES:
         y[...] = 1
         wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
         assert (winograd.tiles_weight(y, x, low, 1) == wanted).all()
-for sizes, out, kernel, stride in [((16, 17), (8, 8), (2, 2), (2, 2)), ((3, 20), (1, 18), (3, 3), (1, 1)), ((41,), (20,), (3,), (2,)), ((2, 4, 16), (1, 2, 8), (2, 2, 2), (2, 2, 2))]:
-    for at_end in (True, False):
-        print("pooling", sizes, out, kernel, stride, at_end, flush=True)
-        kept.clear()
-        x, values, grad = (fenced(6 * int(np.prod(s)), at_end).reshape(2, 3, *s) for s in (sizes, out, out))
-        places = fenced(12 * int(np.prod(out)), at_end).view(np.int64).reshape(values.shape)
-        x[...], grad[...] = np.arange(x.size).reshape(x.shape), 1
-        pool_compiled._LEAST, nothing, ones = 0, (0,) * len(out), (1,) * len(out)
-        windows = Windows(sizes, out, kernel, stride, nothing, ones)
-        pool_compiled.fill_largest(x, windows, kernel, stride, nothing, ones, values, places)
-        assert places.min() > 0
-        pool_compiled.np = Fenced(at_end)
-        assert pool_compiled.place(grad, places, x.shape).sum() == grad.size
-        pool_compiled.np = np
-
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     if len(size) == 3 or stride[-1] > 2:
         continue

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native, parallel, pool
-from penlight.kernels.pool import compiled
+from penlight.kernels.pool import loops
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 CASES = [
@@ -16,47 +16,55 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _any_size(monkeypatch):
-    monkeypatch.setattr(compiled, "_LEAST", 0)
-
-
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("values", ["plain", "equal", "special"])
 @pytest.mark.parametrize("shape, kernel, stride, padding, dilation, ceil_mode", CASES)
-def test_like_numpy(shape, kernel, stride, padding, dilation, ceil_mode, values, monkeypatch):
+def test_like_numpy(shape, kernel, stride, padding, dilation, ceil_mode, values, dtype, monkeypatch):
     rng = np.random.default_rng(1)
-    x = rng.standard_normal(shape, dtype=np.float32)
+    x = rng.standard_normal(shape, dtype=dtype)
     if values == "equal":
         x = np.round(x)
     elif values == "special":
-        x = rng.choice(np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1], np.float32), shape)
+        x = rng.choice(np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1], dtype), shape)
     args = kernel, stride, padding, dilation, ceil_mode
-    out = pool.pool_output_sizes(shape[2:], *args)
-    assert compiled.suits(x, out, stride)
+    assert loops.suits(x)
     best, where = pool.max_pool(x, *args)
-    grad = rng.standard_normal(best.shape, dtype=np.float32)
+    grad = rng.standard_normal(best.shape, dtype=dtype)
     back = pool.max_pool_backward(grad, where, shape)
-    monkeypatch.setattr(native, "available", lambda: False)
+    means = kernel, stride, padding, ceil_mode, False
+    mean = pool.avg_pool(x, *means)
+    slopes = rng.standard_normal(mean.shape, dtype=dtype)
+    mean_back = pool.avg_pool_backward(slopes, shape, *means)
+    monkeypatch.setattr(loops, "suits", lambda x: False)
     expected, places = pool.max_pool(x, *args)
     np.testing.assert_array_equal(best, expected)
     np.testing.assert_array_equal(where, places)
     np.testing.assert_allclose(back, pool.max_pool_backward(grad, where, shape), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(mean, pool.avg_pool(x, *means), rtol=1e-5, atol=1e-6)
+    wanted = pool.avg_pool_backward(slopes, shape, *means)
+    np.testing.assert_allclose(mean_back, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_only_what_suits():
-    x = np.zeros((2, 2, 16, 16), np.float32)
-    assert compiled.suits(x, (8, 8), (2, 2))
-    assert not compiled.suits(x.astype(float), (8, 8), (2, 2))
-    assert not compiled.suits(x, (8, 7), (2, 2))
-    assert not compiled.suits(x, (8, 8), (1, 3))
-    assert not compiled.suits(x.swapaxes(2, 3), (8, 8), (2, 2))
+@pytest.mark.parametrize("most_taps, most_exact", [(1, 1 << 24), (16, 8)])
+def test_windows_that_are_done_one_by_one(most_taps, most_exact, monkeypatch):
+    """Long windows, and planes with more positions than floats have, take another kernel."""
+    x = np.random.default_rng(2).standard_normal((2, 3, 9, 21), dtype=np.float32)
+    args = (3, 3), (2, 2), (1, 1), (1, 1), False
+    wanted = pool.max_pool(x, *args)
+    loops.sliding.cache_clear()
+    monkeypatch.setattr(loops, "_MOST_TAPS", most_taps)
+    monkeypatch.setattr(loops, "_MOST_EXACT", most_exact)
+    made = pool.max_pool(x, *args)
+    loops.sliding.cache_clear()
+    np.testing.assert_array_equal(made[0], wanted[0])
+    np.testing.assert_array_equal(made[1], wanted[1])
 
 
 @pytest.mark.parametrize("place", [-1, 16, 2**40, -(2**62)])
 def test_places_outside_are_refused_and_not_written_to(place):
     grad, places = np.ones((1, 1, 2, 4), np.float32), np.arange(8).reshape(1, 1, 2, 4)
     places[0, 0, 1, 1] = place
-    assert compiled.place(grad, places, (1, 1, 4, 4)) is None
+    assert loops.place(grad, places, (1, 1, 4, 4), 2) is None
     if place > 0:
         with pytest.raises(IndexError):
             pool.max_pool_backward(grad, places, (1, 1, 4, 4), distinct=True)

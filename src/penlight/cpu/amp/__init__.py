@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from penlight import dtypes
+from penlight._refused import missing
 from penlight.amp import autocast_mode as _amp
 from penlight.amp import grad_scaler as _scaler
 
@@ -44,6 +45,4 @@ class GradScaler(_scaler.GradScaler):
 
 
 def __getattr__(name: str) -> Any:
-    from penlight._refused import missing
-
     raise missing(__name__, name)

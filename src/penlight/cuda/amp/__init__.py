@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penlight._refused import missing
+
 from .autocast_mode import autocast as autocast
 from .autocast_mode import custom_bwd as custom_bwd
 from .autocast_mode import custom_fwd as custom_fwd
@@ -13,6 +15,4 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 def __getattr__(name: str) -> Any:
-    from penlight._refused import missing
-
     raise missing(__name__, name)

@@ -15,6 +15,7 @@ import numpy as np
 from .. import native
 from ..linalg.blas import multiply
 from ..numpy_warnings import silent
+from ..parallel import parallel_for
 from ..rows import narrow, row_max, row_sum, widen
 from . import compiled
 from . import rows as definitions
@@ -88,8 +89,6 @@ class _Heads:
             with silent():
                 run(0, total)
             return
-        from ..parallel import parallel_for
-
         parallel_for(run, total, max(1, total * _GRAIN // max(work, 1)))
 
 

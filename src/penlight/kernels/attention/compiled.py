@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import native
-from ..native.loops import run_of
+from ..compiler.loops import compile_loops
 from ..numpy_warnings import silent
 from . import loops
 from .rows import attend, attend_backward
@@ -54,11 +54,11 @@ def attention(
         scores = np.matmul(query, key.swapaxes(2, 3), np.empty((batch, heads, rows, columns), dtype))
         if mask is not None:
             scores += mask
-        logs = np.empty((batch, heads, rows), dtype)
         if dtype == _DOUBLE:
-            run = run_of(loops.attend, dtype, causal=causal)
-            run(0, count, scores, logs, columns, rows, scale)
+            run = compile_loops(loops.attend, dtype, causal=causal)
+            _, logs = run(0, count, scores, (batch, heads, rows), columns, rows, scale)
             return np.matmul(scores, value), logs, scores
+        logs = np.empty((batch, heads, rows), dtype)
         places = _places(rows, columns, batch * heads) if causal else ()
         _run_of(causal)(0, count, columns, scores, logs, *places, scale)
         return np.matmul(scores, value), logs, scores
@@ -83,7 +83,7 @@ def attention_backward(
             slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
             columns = kept.shape[3]
             if dtype == _DOUBLE:
-                run = run_of(loops.attend_backward, dtype)
+                run = compile_loops(loops.attend_backward, dtype)
                 run(0, kept.size // columns, slopes, kept, columns, scale)
             else:
                 _back_run()(0, kept.size // columns, columns, slopes, kept, scale)

@@ -4,11 +4,12 @@ code or NumPy.
 Note [The compiler]
 A kernel is a Python function over scalars and flat arrays. `python.py` reads its source and builds IR (`ir.py`):
 typed values in single assignment form, where loops and conditions are nested regions with carried values and no
-jumps. `verify.py` checks that the IR is well formed. `bounds.py` derives from every index what sizes the kernel
+jumps. `vectorise.py` makes vector loops of innermost ones. `verify.py` checks that the IR is well formed. `bounds.py` derives from every index what sizes the kernel
 requires of its arrays. `interpret.py` runs the IR in NumPy: that is what a kernel means, and the fallback where no
 machine code runs. `allocate.py` gives each value a register or a stack slot, and `check_allocation.py` proves that no
-value is overwritten while it is needed. `x86.py` writes the code. `call.py` is the only way into it: it takes arrays,
-and checks them against the requirements before it runs anything. `text.py` prints IR, and parses it back.
+value is overwritten while it is needed. `x86.py` writes the code. `load.py` makes a function of it, whose signature
+has the requirements: `kernels/call.py` is the only way into machine code, and checks arrays against it before anything
+runs. `text.py` prints IR, and parses it back. `loops.py` is what kernels that are written as loops import.
 
 PENLIGHT_DUMP=name prints the IR of the kernel of that name after each pass.
 """

@@ -47,7 +47,7 @@ class Target(NamedTuple):
 
     @staticmethod
     def kind(op: Op) -> str:
-        return "vector" if op.type.is_float else "general"
+        return op.type.register
 
 
 Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op reads
@@ -201,9 +201,9 @@ class Allocation:
     def __getitem__(self, op: Op) -> Location:
         return self._places[op]
 
-    def _slot(self) -> Slot:
-        self.slots += 1
-        return Slot(self.slots - 1)
+    def _slot(self, op: Op) -> Slot:
+        self.slots += 1 if op.type.lanes == 1 else 4
+        return Slot(self.slots - (1 if op.type.lanes == 1 else 4))
 
     def _define(self, op: Op, *wishes: Op) -> None:
         """Give a value a location, one of the wished for if that is free."""
@@ -235,10 +235,10 @@ class Allocation:
         if weight.get(least, 0) < weight.get(op, 0):
             place = self._places[least]
             assert isinstance(place, Register)
-            self._places[least] = self._slot()
+            self._places[least] = self._slot(least)
             self._take(op, place)
         else:
-            self._places[op] = self._slot()
+            self._places[op] = self._slot(op)
 
     def _take(self, op: Op, place: Register) -> None:
         self._places[op] = place

@@ -2,18 +2,21 @@
 
 Note [Bounds]
 Every index gets an interval. Its ends are polynomials in the arguments of the kernel that are whole numbers, none of
-which is negative. A loop's index lies between the loop's limits; sums, differences and products follow from their
-operands; `checked` lies within its extent. The largest index of each load and store is what its buffer's size must
-exceed: that is a requirement, which `call.py` evaluates before the kernel runs. No check is in the code itself, so no
-optimisation can remove one. An index without an interval, such as a number that was loaded and not checked, is
-refused when the kernel is built.
+which is negative; an end that is not known is None. A loop's index lies between the loop's limits; sums, differences
+and products follow from their operands; `min` and `max` with something that is known bound what is not; `checked` lies
+within its extent. The largest index of each load and store is what its buffer's size must exceed: that is a
+requirement, which `kernels/call.py` evaluates before the kernel runs. No check is in the code itself, so no
+optimisation can remove one. An index without an interval, such as a number that was loaded and neither checked nor
+clamped, is refused when the kernel is built.
+
+Where two limits cannot be compared, `min(a, b)` is taken to be limited by `a`: the first is the one that matters.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from .ir import Kernel, Op, Region
+from .ir import BOOL, U8, Kernel, Op, Region
 
 Polynomial = dict[tuple[str, ...], int]  # the coefficient of each product of arguments
 
@@ -25,16 +28,16 @@ class Unbounded(Exception):
 class Interval(NamedTuple):
     """Two polynomials; the upper one is included."""
 
-    low: Polynomial
-    high: Polynomial
+    low: Polynomial | None
+    high: Polynomial | None
 
 
-class Requirement(NamedTuple):
-    """`expression`, of the kernel's arguments, must be less than the size of a buffer, or at least 0 if `buffer` is
-    None."""
+class Requirements(NamedTuple):
+    """For each buffer that is read or written an expression of the kernel's arguments: so many elements it has at least.
+    And conditions that must hold for the arguments alone."""
 
-    buffer: str | None
-    expression: str
+    sizes: dict[str, str]
+    conditions: tuple[str, ...]
 
 
 def _sum(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
@@ -78,8 +81,11 @@ _ONE: Polynomial = {(): 1}
 class _Bounds:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.known: dict[Op, Interval | None] = {}
-        self.found: dict[Requirement, None] = {}
+        self.known: dict[Op, Interval] = {}
+        self.sizes: dict[str, list[Polynomial]] = {}
+        self.not_negative: list[Polynomial] = []
+        self._sources: set[Op] = set()  # what indices are made of
+        self._limits: dict[Op, tuple[Op, ...]] = {}  # of loops, by their indices
         for op in kernel.arguments:
             if not op.type.is_float:
                 self.known[op] = Interval({(op.attribute,): 1}, {(op.attribute,): 1})
@@ -87,74 +93,171 @@ class _Bounds:
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            if op.name in ("load", "store"):
+            if op.name in ("load", "store", "load_vector", "store_vector"):
                 self.require(op)
             elif op.name == "for":
-                low, high = [self.known.get(limit) for limit in op.operands[:2]]
-                if low is not None and high is not None:
-                    self.known[op.regions[0].parameters[0]] = Interval(low.low, _sum(high.high, _ONE, -1))
-            elif not op.type.is_float and op.name not in ("result", "cast"):
+                self.loop(op)
+            elif op.type.register == "general" and op.name != "result":
                 self.known[op] = self.interval(op)
             for inner in op.regions:
                 self.region(inner)
 
+    def loop(self, op: Op) -> None:
+        low, high, step = [self.known.get(limit, _ANY) for limit in op.operands[:3]]
+        if step.low is None or not _is_less(_ONE, step.low):
+            if step.low is None:
+                raise Unbounded(f"{self.kernel.name}: the step of a loop is not known to be positive")
+            self.not_negative.append(_sum(step.low, _ONE, -1))
+            self.use(op.operands[2])
+        below = None if high.high is None else _sum(high.high, _ONE, -1)
+        self.known[op.regions[0].parameters[0]] = Interval(low.low, below)
+        self._limits[op.regions[0].parameters[0]] = op.operands[:2]
+
+    def use(self, op: Op) -> None:
+        """Arguments that this is made of must not be negative."""
+        waiting = [op]
+        while waiting:
+            op = waiting.pop()
+            if op not in self._sources and self.known.get(op, _ANY) != _ANY:
+                self._sources.add(op)
+                waiting += self._limits.get(op, op.operands[op.name in ("select", "checked") :])
+
     def require(self, op: Op) -> None:
-        found = self.known.get(op.operands[0])
-        if found is None:
+        low, high = self.known.get(op.operands[0], _ANY)
+        if low is None or high is None:
             raise Unbounded(
                 f"{self.kernel.name}: the index of {op.name} {op.attribute} is neither made of sizes nor checked"
             )
-        if not _is_positive(found.low):
-            self.found[Requirement(None, written(found.low))] = None
-        self.found[Requirement(op.attribute, written(found.high))] = None
+        self.use(op.operands[0])
+        if not _is_positive(low):
+            self.not_negative.append(low)
+        elements = 1
+        if op.name == "load_vector":
+            elements += (op.type.lanes - 1) * op.operands[1].attribute
+        elif op.name == "store_vector":
+            elements = op.operands[1].type.lanes
+        self.sizes.setdefault(op.attribute, []).append(_sum(high, {(): elements}))
 
-    def interval(self, op: Op) -> Interval | None:
+    def positive(self, op: Op, interval: Interval) -> bool:
+        """Whether a value can be required to be greater than 0 of the arguments."""
+        if interval.low is None:
+            return False
+        self.use(op)
+        if not _is_less(_ONE, interval.low):
+            self.not_negative.append(_sum(interval.low, _ONE, -1))
+        return True
+
+    def interval(self, op: Op) -> Interval:
         if op.name == "const":
             number: Polynomial = {(): op.attribute} if op.attribute else {}
             return Interval(number, number)
-        operands = [self.known.get(operand) for operand in op.operands]
-        if op.name == "checked" and operands[1] is not None:
-            extent = operands[1]
-            self.found[Requirement(None, written(_sum(extent.low, _ONE, -1)))] = None
-            return Interval({}, _sum(extent.high, _ONE, -1))
-        if len(operands) != 2 or operands[0] is None or operands[1] is None:
-            return None
-        a, b = operands
-        assert a is not None and b is not None
-        match op.name:
-            case "add":
-                return Interval(_sum(a.low, b.low), _sum(a.high, b.high))
-            case "sub":
-                quotient = op.operands[1]
-                if (
-                    quotient.name == "mul"
-                    and quotient.operands[0].name == "idiv"
-                    and quotient.operands[0].operands[0] is op.operands[0]
-                ):
-                    divisor = self.known.get(quotient.operands[1])  # the remainder of a division
-                    if (
-                        quotient.operands[0].operands[1] is quotient.operands[1]
-                        and divisor is not None
-                        and _is_positive(a.low)
-                    ):
-                        return Interval({}, _sum(divisor.high, _ONE, -1))
-                return Interval(_sum(a.low, b.high, -1), _sum(a.high, b.low, -1))
-            case "mul" if _is_positive(a.low) and _is_positive(b.low):
-                return Interval(_product(a.low, b.low), _product(a.high, b.high))
-            case "idiv" if _is_positive(a.low) and _is_positive(b.low):
+        operands = [self.known.get(operand, _ANY) for operand in op.operands]
+        match op.name, operands:
+            case "cast", _ if op.operands[0].type in (BOOL, U8):
+                return Interval({}, {(): 1 if op.operands[0].type is BOOL else 255})
+            case "checked", [_, extent]:
+                if extent.high is not None and self.positive(op.operands[1], extent):
+                    return Interval({}, _sum(extent.high, _ONE, -1))
+            case "add", [a, b]:
+                return Interval(_added(a.low, b.low), _added(a.high, b.high))
+            case "sub", [a, b]:
+                divisor = _divisor_of_remainder(op)
+                if divisor is not None:
+                    below = self.known.get(divisor, _ANY)
+                    if below.high is not None and self.positive(divisor, below):
+                        return Interval({}, _sum(below.high, _ONE, -1))
+                return Interval(_added(a.low, b.high, -1), _added(a.high, b.low, -1))
+            case "mul", [a, b]:
+                return self.product(op, a, b)
+            case "idiv", [a, b] if _is_at_least_0(a) and _is_at_least_0(b):
                 return Interval({}, a.high)
-            case "min":
-                low = a.low if _is_less(a.low, b.low) else b.low if _is_less(b.low, a.low) else {}
-                if _is_less(low, a.low) and _is_less(low, b.low):
-                    return Interval(low, b.high if _is_less(b.high, a.high) or set(b.high) <= {()} else a.high)
-            case "max":
-                if _is_less(a.high, b.high) or _is_less(b.high, a.high):
-                    return Interval(
-                        b.low if _is_less(a.low, b.low) else a.low, b.high if _is_less(a.high, b.high) else a.high
-                    )
+            case "min", [a, b]:
+                low = _least(a.low, b.low)
+                high = b.high if a.high is None else a.high if b.high is None else _smaller(b.high, a.high) or b.high
+                return Interval(low, high)
+            case "max", [a, b]:
+                low = b.low if a.low is None else a.low if b.low is None else _larger(b.low, a.low) or b.low
+                high = None if a.high is None or b.high is None else _larger(a.high, b.high)
+                return Interval(low, high)
+            case "select", [_, a, b]:
+                return Interval(
+                    _least(a.low, b.low), None if a.high is None or b.high is None else _larger(a.high, b.high)
+                )
+        return _ANY
+
+    def product(self, op: Op, a: Interval, b: Interval) -> Interval:
+        for one, other in (op.operands, op.operands[::-1]):
+            if one.name == "idiv" and one.operands[1] is other and _is_at_least_0(self.known[one]):
+                return self.known[one]  # a multiple of a number that is at most as large as what was divided
+        if _is_at_least_0(a) and _is_at_least_0(b):
+            assert a.low is not None and b.low is not None
+            return Interval(_product(a.low, b.low), _multiplied(a.high, b.high))
+        for factor, exact in ((a, b), (b, a)):
+            if exact.low is not None and exact.low == exact.high and _is_positive(exact.low):
+                return Interval(_multiplied(factor.low, exact.low), _multiplied(factor.high, exact.low))
+        return _ANY
+
+
+_ANY = Interval(None, None)
+
+
+def _added(a: Polynomial | None, b: Polynomial | None, sign: int = 1) -> Polynomial | None:
+    return None if a is None or b is None else _sum(a, b, sign)
+
+
+def _multiplied(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
+    return None if a is None or b is None else _product(a, b)
+
+
+def _is_at_least_0(a: Interval) -> bool:
+    return a.low is not None and _is_positive(a.low)
+
+
+def _smaller(a: Polynomial, b: Polynomial) -> Polynomial | None:
+    return a if _is_less(a, b) else b if _is_less(b, a) else None
+
+
+def _larger(a: Polynomial, b: Polynomial) -> Polynomial | None:
+    return b if _is_less(a, b) else a if _is_less(b, a) else None
+
+
+def _least(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
+    """A lower limit of two values with these."""
+    if a is None or b is None:
         return None
+    smaller = _smaller(a, b)
+    return smaller if smaller is not None else {} if _is_positive(a) and _is_positive(b) else None
 
 
-def requirements(kernel: Kernel) -> tuple[Requirement, ...]:
+def _divisor_of_remainder(op: Op) -> Op | None:
+    """The `b` of a - a // b * b, which is how a remainder is written."""
+    a, multiple = op.operands
+    if multiple.name == "mul" and multiple.operands[0].name == "idiv":
+        quotient, divisor = multiple.operands
+        if quotient.operands[0] is a and quotient.operands[1] is divisor:
+            return divisor
+    return None
+
+
+def requirements(kernel: Kernel) -> Requirements:
     """What must hold of a kernel's arguments and the sizes of its arrays. Raises `Unbounded`."""
-    return tuple(_Bounds(kernel).found)
+    found = _Bounds(kernel)
+    sizes = {}
+    for name, all_of_it in found.sizes.items():
+        least = [written(p) for p in _maximal(all_of_it)]
+        sizes[name] = least[0] if len(least) == 1 else f"max({', '.join(least)})"
+    negative = [op.attribute for op in kernel.arguments if op in found._sources and not op.type.is_float]
+    conditions = [f"{' | '.join(negative)} >= 0"] if negative else []
+    largest = _maximal([_sum({}, p, -1) for p in found.not_negative])
+    conditions += [f"{written(_sum({}, p, -1))} >= 0" for p in largest]
+    return Requirements(sizes, tuple(conditions))
+
+
+def _maximal(polynomials: list[Polynomial]) -> list[Polynomial]:
+    """Those of several that no other one exceeds for all arguments."""
+    kept: list[Polynomial] = []
+    for p in polynomials:
+        if not any([_is_less(p, other) for other in kept]):
+            kept = [other for other in kept if not _is_less(other, p)]
+            kept.append(p)
+    return kept

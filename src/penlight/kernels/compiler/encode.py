@@ -20,6 +20,13 @@ OPPOSITE = {
     "below": "not below", "equal": "not equal", "above": "not above", "unordered": "ordered", "less": "not less",
     "greater": "not greater",
 }  # fmt: skip
+
+
+def _is_wide(type_: Type) -> bool:
+    """Whether a vector takes 32 bytes, not 16."""
+    return type_.lanes == 8 or (type_.lanes == 4 and type_.element != "f32")
+
+
 OPPOSITE |= {second: first for first, second in OPPOSITE.items()}
 
 
@@ -44,38 +51,66 @@ class Code(Assembler):
     # Floats
 
     def arithmetic(self, name: str, type_: Type, target: int, first: int, second: Operand) -> None:
-        self._scalar(_ARITHMETIC[name], 1, 2 if type_ is F32 else 3, target, second, first)
+        if type_.element == "i64":
+            self._vector("", {"add": 0xD4, "sub": 0xFB}[name], 1, 1, target, second, first)
+        else:
+            self._packed(_ARITHMETIC[name], 1, type_, target, second, first)
+
+    def _packed(
+        self, opcode: int, space: int, type_: Type, target: int, other: Operand, second: int = 0, tail: bytes = b""
+    ) -> None:
+        """An instruction that has forms for one float and for as many as a register has lanes."""
+        if type_.lanes == 1:
+            self._scalar(opcode, space, 2 if type_ is F32 else 3, target, other, second, tail)
+        else:
+            self._vector("", opcode, space, type_.element == "f64", target, other, second, tail, _is_wide(type_))
+
+    def _bitwise(self, opcode: int, type_: Type, target: int, first: int, second: Operand) -> None:
+        self._vector("", opcode, 1, 0, target, second, first, wide=_is_wide(type_))
 
     def sqrt(self, type_: Type, target: int, source: int) -> None:
-        self._scalar(0x51, 1, 2 if type_ is F32 else 3, target, source, source)
+        self._packed(0x51, 1, type_, target, source, source if type_.lanes == 1 else 0)
 
     def round_float(self, type_: Type, target: int, source: int, way: str) -> None:
-        self._scalar(0x0A if type_ is F32 else 0x0B, 3, 1, target, source, source, bytes((ROUNDINGS[way],)))
+        opcode = (0x0A if type_.lanes == 1 else 0x08) + (type_.element == "f64")
+        second = source if type_.lanes == 1 else 0
+        self._vector("", opcode, 3, 1, target, source, second, bytes((ROUNDINGS[way],)), _is_wide(type_))
 
     def multiply_add(self, type_: Type, target: int, first: int, second: Operand) -> None:
         """target += first * second, rounded once."""
-        self._scalar(0xB9, 2, 1 if type_ is F32 else 0x81, target, second, first)
+        opcode = 0xB9 if type_.lanes == 1 else 0xB8
+        self._vector("", opcode, 2, 1 if type_.element == "f32" else 0x81, target, second, first, wide=_is_wide(type_))
 
     def flip_sign(self, type_: Type, target: int, source: int) -> None:
-        self._scalar(0x57, 1, 0, target, Pooled(1 << 31 if type_ is F32 else 1 << 63), source)
+        self._bitwise(0x57, type_, target, source, Pooled(1 << 31 if type_.element == "f32" else 1 << 63))
 
     def drop_sign(self, type_: Type, target: int, source: int) -> None:
-        self._scalar(0x54, 1, 0, target, Pooled((1 << 31) - 1 if type_ is F32 else (1 << 63) - 1), source)
+        bits = (1 << 31) - 1 if type_.element == "f32" else (1 << 63) - 1
+        self._bitwise(0x54, type_, target, source, Pooled(bits))
 
-    def copy_float(self, target: int, source: int) -> None:
-        self._scalar(0x28, 1, 0, target, source)
+    def copy_float(self, type_: Type, target: int, source: int) -> None:
+        self._vector("", 0x28, 1, 0, target, source, wide=_is_wide(type_))
 
     def load_float(self, type_: Type, target: int, source: Address | Pooled) -> None:
         if isinstance(source, Pooled) and not source.bits:
             self._scalar(0x57, 1, 0, target, target, target)
+        elif type_.lanes > 1:
+            self._vector("", 0x10, 1, 0, target, source, wide=_is_wide(type_))
         else:
-            self._scalar(0x10, 1, 2 if type_ is F32 else 3, target, source)
+            self._packed(0x10, 1, type_, target, source)
 
     def store_float(self, type_: Type, target: Address, source: int) -> None:
-        self._scalar(0x11, 1, 2 if type_ is F32 else 3, source, target)
+        if type_.lanes > 1:
+            self._vector("", 0x11, 1, 0, source, target, wide=_is_wide(type_))
+        else:
+            self._packed(0x11, 1, type_, source, target)
 
-    def convert_float(self, target: int, source: int, to_double: bool) -> None:
-        self._scalar(0x5A, 1, 2 if to_double else 3, target, source, source)
+    def convert_float(self, type_: Type, target: int, source: int) -> None:
+        """A float32 to this type if it is float64, or a float64 to float32."""
+        if type_.lanes > 1:
+            self._vector("", 0x5A, 1, 0 if type_.element == "f64" else 1, target, source)
+        else:
+            self._scalar(0x5A, 1, 2 if type_ is not F32 else 3, target, source, source)
 
     def float_of_whole(self, type_: Type, target: int, source: int) -> None:
         self._scalar(0x57, 1, 0, target, target, target)  # else the result depends on what was there
@@ -88,14 +123,88 @@ class Code(Assembler):
         self._scalar(0x2E, 1, 0 if type_ is F32 else 1, first, second)
 
     def compare_to_mask(self, type_: Type, target: int, first: int, second: Operand, relation: str) -> None:
-        self._scalar(0xC2, 1, 2 if type_ is F32 else 3, target, second, first, bytes((_PREDICATES[relation],)))
+        self._packed(0xC2, 1, type_, target, second, first, bytes((_PREDICATES[relation],)))
 
     def mask_to_whole(self, target: int, source: int) -> None:
         """The lowest 32 bits of a vector register."""
         self._scalar(0x7E, 1, 1, source, target)
 
     def choose_float(self, type_: Type, target: int, no: int, yes: Operand, mask: int) -> None:
-        self._scalar(0x4A if type_ is F32 else 0x4B, 3, 1, target, yes, no, bytes((mask << 4,)))
+        opcode = 0x4A if type_.element == "f32" else 0x4B
+        self._vector("", opcode, 3, 1, target, yes, no, bytes((mask << 4,)), _is_wide(type_))
+
+    # Lanes
+
+    def mask_logic(self, name: str, type_: Type, target: int, first: int, second: Operand) -> None:
+        self._bitwise({"and": 0x54, "or": 0x56, "xor": 0x57}[name], type_, target, first, second)
+
+    def widen_mask(self, target: int, source: int) -> None:
+        """Four lanes of 32 bits as four of 64."""
+        self._vector("", 0x25, 2, 1, target, source)
+
+    def narrow_mask(self, target: int, source: int, spare: int) -> None:
+        self.upper_half(spare, source)
+        self._scalar(0xC6, 1, 0, target, spare, source, b"\x88")
+
+    def upper_half(self, target: int, source: int) -> None:
+        self._vector("", 0x19, 3, 1, source, target, tail=b"\x01")
+
+    def join_halves(self, target: int, low: int, high: int) -> None:
+        self._vector("", 0x18, 3, 1, target, high, low, b"\x01")
+
+    def splat(self, type_: Type, target: int, source: int | Address) -> None:
+        """A float in all lanes."""
+        self._vector("", 0x18 if type_.element == "f32" else 0x19, 2, 1, target, source, wide=_is_wide(type_))
+
+    def splat_whole(self, target: int, source: int) -> None:
+        self._scalar(0x6E, 1, 0x81, target, source)
+        self._vector("", 0x59, 2, 1, target, target)
+
+    def iota(self, target: int, step: int, spare: int, general: int) -> None:
+        """0, step, 2 * step, 3 * step."""
+        self.number(general, step)
+        self._scalar(0x6E, 1, 0x81, target, general)
+        self._scalar(0x73, 1, 1, 7, target, target, b"\x08")  # eight bytes further up
+        self.number(general, 2 * step)
+        self.splat_whole(spare, general)
+        self._scalar(0xD4, 1, 1, spare, target, spare)
+        self.join_halves(target, target, spare)
+
+    def sum_lanes(self, type_: Type, target: int, source: int, spare: int) -> None:
+        """All lanes added up, halves first."""
+        if _is_wide(type_):
+            self.upper_half(spare, source)
+            self._scalar(0x58, 1, type_.element == "f64", target, spare, source)
+            source = target
+        if type_.element == "f32":
+            self._scalar(0xC6, 1, 0, spare, source, source, b"\x0e")
+            self._scalar(0x58, 1, 0, target, spare, source)
+            self._scalar(0xC6, 1, 0, spare, target, target, b"\x01")
+        else:
+            self._scalar(0xC6, 1, 1, spare, source, source, b"\x01")
+        self._scalar(0x58, 1, 2 if type_.element == "f32" else 3, target, spare, target)
+
+    def load_strided(self, type_: Type, target: int, source: Address, stride: int, spare: int) -> None:
+        """Elements so many apart; nothing behind the last one is read."""
+        size, half = (4, 4) if type_.element == "f32" else (8, 2)
+        if stride == 2:
+            self.load_float(type_, target, source)
+            self.load_float(type_, spare, source.moved(size * (type_.lanes - 1)))
+            order = b"\xd8" if type_.element == "f32" else b"\x0a"
+            self._packed(0xC6, 1, type_, target, spare, target, order)
+            if _is_wide(type_):
+                self._vector("", 0x01, 3, 0x81, target, target, tail=b"\xd8")  # the middle pairs change places
+            return
+        for part, first in ((target, 0), (spare, half))[: type_.lanes // half]:
+            at = [source.moved(size * stride * (first + i)) for i in range(half)]
+            self._scalar(0x10, 1, 2 if size == 4 else 3, part, at[0])
+            if size == 4:
+                for i in range(1, 4):
+                    self._scalar(0x21, 3, 1, part, at[i], part, bytes((i << 4,)))
+            else:
+                self._scalar(0x16, 1, 1, part, at[1], part)
+        if type_.lanes > half:
+            self.join_halves(target, target, spare)
 
     # Whole numbers
 

@@ -4,7 +4,7 @@ Note [Iterations as threads]
 A parallel loop runs all of its iterations at once. Each is a thread, and a value is an array with one element for
 each thread that is there, or with a single one if all threads agree. A condition splits the threads in two; a loop
 lets each go when it is through. So the number of NumPy calls is that of the longest way through the kernel, not that
-of its iterations. Every index is checked against its buffer.
+of its iterations. Every index is checked against its buffer. A vector has a second dimension, its lanes.
 
 This module shares no code with the rest of the compiler but the table of ops, since tests compare machine code with
 what it does.
@@ -104,7 +104,8 @@ class _Interpreter:
     def _const(self, op: Op, threads: Threads) -> None:
         if op not in threads.values:
             value = value_of(op.attribute, op.type)
-            threads.values[op] = np.array([value], op.type.dtype)
+            value = np.array([value], op.type.dtype)
+            threads.values[op] = value if op.type.lanes == 1 else np.repeat(value[:, None], op.type.lanes, 1)
 
     def _fma(self, op: Op, threads: Threads) -> None:
         a, b, c = [threads[operand] for operand in op.operands]
@@ -126,9 +127,13 @@ class _Interpreter:
 
     def _at(self, op: Op, threads: Threads) -> tuple[Array, Array]:
         buffer, index = self.buffers[op.attribute], threads[op.operands[0]]
-        if threads.count and (index.min() < 0 or index.max() >= buffer.size):
-            raise IndexError(f"{op.name} {op.attribute}[{index.min()} .. {index.max()}] of {buffer.size}")
+        if threads.count:
+            self._inside(op, buffer, index)
         return buffer, index
+
+    def _inside(self, op: Op, buffer: Array, index: Array) -> None:
+        if index.size and (index.min() < 0 or index.max() >= buffer.size):
+            raise IndexError(f"{op.name} {op.attribute}[{index.min()} .. {index.max()}] of {buffer.size}")
 
     def _load(self, op: Op, threads: Threads) -> None:
         buffer, index = self._at(op, threads)
@@ -138,6 +143,33 @@ class _Interpreter:
         buffer, index = self._at(op, threads)
         if threads.count:
             buffer[index] = threads[op.operands[1]]
+
+    def _load_vector(self, op: Op, threads: Threads) -> None:
+        buffer, index = self.buffers[op.attribute], threads[op.operands[0]]
+        index = index[:, None] + np.arange(op.type.lanes) * threads[op.operands[1]][0]
+        self._inside(op, buffer, index)
+        threads.values[op] = buffer.take(index)
+
+    def _store_vector(self, op: Op, threads: Threads) -> None:
+        buffer, value = self.buffers[op.attribute], op.operands[1]
+        index = threads[op.operands[0]][:, None] + np.arange(value.type.lanes)
+        self._inside(op, buffer, index)
+        buffer[index] = threads[value]
+
+    # Lanes
+
+    def _splat(self, op: Op, threads: Threads) -> None:
+        threads.values[op] = np.repeat(threads[op.operands[0]][:, None], op.type.lanes, 1)
+
+    def _iota(self, op: Op, threads: Threads) -> None:
+        threads.values[op] = np.arange(op.type.lanes)[None] * op.attribute
+
+    def _reduce(self, op: Op, threads: Threads) -> None:
+        value = threads[op.operands[0]]
+        while value.shape[1] > 1:
+            half = value.shape[1] // 2
+            value = value[:, :half] + value[:, half:]
+        threads.values[op] = value[:, 0]
 
     # Control
 
@@ -182,7 +214,7 @@ class _Interpreter:
         """Run a loop until its last thread is through. `state` is what it carries; that of a `for` begins with the
         index."""
         count = threads.count
-        results = [np.empty(count, value.dtype) for value in state]
+        results = [np.empty((count, *value.shape[1:]), value.dtype) for value in state]
         index = np.arange(count)
         inner = Threads(count, threads)
         body = op.regions[-1]
@@ -193,7 +225,7 @@ class _Interpreter:
                 for result, value in zip(results, state, strict=True):
                     result[index[through]] = value[through]
                 left = goes_on.nonzero()[0]
-                state = [value.take(left) for value in state]
+                state = [value.take(left, 0) for value in state]
                 index = index.take(left)
                 if not len(index):
                     break
@@ -202,7 +234,7 @@ class _Interpreter:
             made = self.region(body, inner)
             if limits is not None:
                 made = [state[0] + limits[1][index], *made]
-            state = [value if len(value) == len(index) else np.repeat(value, len(index)) for value in made]
+            state = [value if len(value) == len(index) else np.repeat(value, len(index), 0) for value in made]
         return results
 
     def _test(

@@ -24,12 +24,13 @@ class Type:
     `Type.of` gives one object for each, so types are compared by identity.
     """
 
-    __slots__ = ("dtype", "element", "is_float", "lanes")
+    __slots__ = ("dtype", "element", "is_float", "lanes", "register")
     _all: dict[tuple[str, int], Type] = {}
 
     def __init__(self, element: str, lanes: int) -> None:
         self.element, self.lanes = element, lanes
         self.is_float = element in ("f32", "f64")
+        self.register = "vector" if self.is_float or lanes > 1 else "general"  # the class of registers for it
         self.dtype = DTYPES.get(element, np.dtype("V"))
 
     @staticmethod
@@ -149,6 +150,13 @@ OPS = {
     # Memory
     "load": Row("i.", pure=False, cheap=False),  # attribute: the buffer
     "store": Row("i..", pure=False, cheap=False),
+    # As many elements as the value has lanes, from an index on, so many apart; consecutive ones.
+    "load_vector": Row("ii.", pure=False, cheap=False),
+    "store_vector": Row("i..", pure=False, cheap=False),
+    # Lanes
+    "splat": Row(".."),  # a scalar in all lanes
+    "iota": Row("."),  # 0, and in each lane so much more than in the one before: the attribute
+    "reduce": Row("..", cheap=False),  # the upper half of the lanes is added to the lower, until one is left
     # An index where it is not negative and below the extent, which is positive; else 0.
     "checked": Row("iii", numpy=lambda index, extent: np.where((index >= 0) & (index < extent), index, 0)),
     # Arithmetic
@@ -231,20 +239,28 @@ def drop_dead(region: Region) -> None:
 
 class Builder:
     """Appends ops to the region that is being built. Constants are folded, and no pure op is computed twice where its
-    first value is known."""
+    first value is known. A cheap op that does not depend on a loop stands in front of it."""
 
     def __init__(self, read_only: frozenset[str] = frozenset()) -> None:
         self._read_only = read_only  # buffers that the kernel never writes, so that loads from them are pure
         self._blocks: list[list[Op]] = [[]]
         self._seen: dict[Any, Op] = {}  # the pure ops of all regions that are being built
         self._own: list[dict[Any, Op]] = [{}]  # those of each
+        self._fixed: list[int] = [0]  # for each region the outermost one that its ops may be moved to
+        self._depth: dict[
+            Op, int
+        ] = {}  # of the regions that pure ops stand in; an op that is not here stays where it is used
 
     def const(self, value: float, type_: Type) -> Op:
         return self._once("const", type_, (), bits_of(value, type_))
 
+    def bits(self, bits: int, type_: Type) -> Op:
+        """A constant by its bits."""
+        return self._once("const", type_, (), bits)
+
     def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
         """Append an op, unless its value is known."""
-        if name == "select" or not operands[0].type.is_float:
+        if operands and (name == "select" or not operands[0].type.is_float):
             known = _folded(name, operands, attribute)
             if known is not None:
                 return known if isinstance(known, Op) else self.const(known, type_)
@@ -256,26 +272,41 @@ class Builder:
                     return self.op("bits", BOOL, condition, b, attribute="or")
         if OPS[name].pure or (name == "load" and attribute in self._read_only):
             return self._once(name, type_, operands, attribute)
-        return self.append(Op(name, type_, operands, attribute))
+        made = self.append(Op(name, type_, operands, attribute))
+        self._depth[made] = len(self._blocks) - 1
+        return made
 
     def _once(self, name: str, type_: Type, operands: tuple[Op, ...], attribute: Any) -> Op:
         key = name, type_, operands, attribute
         found = self._seen.get(key)
         if found is None:
-            found = self._seen[key] = self._own[-1][key] = self.append(Op(name, type_, operands, attribute))
+            depth = here = len(self._blocks) - 1
+            if not operands:
+                depth = 0
+            elif OPS[name].cheap:
+                known = self._depth
+                depth = max([known.get(operand, 0 if operand.name == "arg" else here) for operand in operands])
+                depth = max(depth, self._fixed[-1])
+            found = self._seen[key] = self._own[depth][key] = Op(name, type_, operands, attribute)
+            self._depth[found] = depth
+            self._blocks[depth].append(found)
         return found
 
     def append(self, op: Op) -> Op:
         self._blocks[-1].append(op)
         return op
 
-    def begin(self) -> None:
+    def begin(self, parameters: tuple[Op, ...] = (), is_loop: bool = False) -> None:
         """Begin a region."""
         self.resume(([], {}))
+        depth = len(self._blocks) - 1
+        self._depth.update(dict.fromkeys(parameters, depth))
+        self._fixed[-1] = self._fixed[-2] if is_loop else depth
 
     def suspend(self) -> tuple[list[Op], dict[Any, Op]]:
         """Leave the region that is being built for a while."""
         own = self._own.pop()
+        self._fixed.pop()
         for key in own:
             del self._seen[key]
         return self._blocks.pop(), own
@@ -284,6 +315,7 @@ class Builder:
         self._blocks.append(suspended[0])
         self._own.append(suspended[1])
         self._seen.update(suspended[1])
+        self._fixed.append(len(self._blocks) - 1)
 
     def end(self, parameters: tuple[Op, ...], yielded: tuple[Op, ...]) -> Region:
         """End the region that is being built."""
@@ -296,12 +328,15 @@ class Builder:
         if name == "if" and all(map(_is_cheap, regions)):
             for region in regions:
                 for op in region.ops[:-1]:
-                    self.append(op)
+                    self._depth[self.append(op)] = len(self._blocks) - 1
             pairs = zip(regions[0].yielded, regions[1].yielded, strict=True)
             return [self.op("select", a.type, operands[0], a, b) for a, b in pairs]
         made = self.append(Op(name, NOTHING, operands, attribute, regions))
+        depth = len(self._blocks) - 1
         types = [op.type for op in (regions[-1].yielded if name == "if" else regions[-1].parameters[name == "for" :])]
-        return [self.append(Op("result", type_, (made,), i)) for i, type_ in enumerate(types)]
+        results = [self.append(Op("result", type_, (made,), i)) for i, type_ in enumerate(types)]
+        self._depth.update(dict.fromkeys(results, depth))
+        return results
 
 
 _FEW = 4  # ops that are computed for nothing sooner than jumped over

@@ -3,8 +3,8 @@
 Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
 `while`, `for` over a `range` or over a tuple of the module, `break`, `continue`, `return`; arithmetic, comparisons,
-`and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of this
-module, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; and calls of other
+`and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
+loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; and calls of other
 functions, whose code is repeated. `math.floor` and its like stay floats. An object of a class of the module is its
 attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
 is read, which a test does for every kernel.
@@ -27,12 +27,15 @@ import linecache
 import math
 import operator
 import sys
+import textwrap
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from . import ir
 from .ir import BOOL, F64, I64, Buffer, Builder, Kernel, Op, Type
+from .loops import checked, fma
+from .vectorise import vectorised
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
@@ -45,16 +48,6 @@ _RELATIONS: dict[type[ast.cmpop], tuple[str, bool, Callable[[Any, Any], Any]]] =
 }  # fmt: skip
 _ROUNDINGS = ("floor", "ceil", "trunc")
 _ARRAYS = {"Doubles": F64, "Ints": I64, "Bytes": ir.U8}
-
-
-def fma(x: float, y: float, z: float) -> float:
-    """x * y + z. In a kernel it is rounded once."""
-    return x * y + z
-
-
-def checked(index: int, extent: int) -> int:
-    """An index that is inside, whatever it is made of: where it is not, 0."""
-    return index if 0 <= index < extent else 0
 
 
 class Array(NamedTuple):
@@ -261,7 +254,7 @@ class Reader:
         regions = []
         for part in (0, 1):
             parameters = tuple([Op("parameter", type_) for type_ in types])
-            build.begin()
+            build.begin(parameters, True)
             self.names = {**before, **dict(zip(changed, parameters, strict=True)), scope.prefix + "$exited": False}
             if part:
                 yielded = self._body(node.body, scope, changed, types)
@@ -277,15 +270,16 @@ class Reader:
         self, node: ast.For, scope: Scope, changed: list[str], types: list[Type], values: tuple[Op, ...]
     ) -> list[Op]:
         build, before = self.build, self.names
-        assert isinstance(node.iter, ast.Call)
-        limits = [self.as_type(self.value(limit, scope), I64) for limit in node.iter.args]
+        counted = node.iter.args[0] if _is_reassociated(node.iter) else node.iter  # type: ignore[attr-defined]
+        assert isinstance(counted, ast.Call)
+        limits = [self.as_type(self.value(limit, scope), I64) for limit in counted.args]
         if len(limits) == 1:
             limits.insert(0, build.const(0, I64))
         if len(limits) == 2:
             limits.append(build.const(1, I64))
         index = Op("parameter", I64)
         parameters = tuple([Op("parameter", type_) for type_ in types])
-        build.begin()
+        build.begin((index, *parameters), True)
         self.names = {**before, **dict(zip(changed, parameters, strict=True)), scope.prefix + "$exited": False}
         self._assign(node.target, index, scope)
         if _leaves(node.body):
@@ -296,7 +290,8 @@ class Reader:
         else:
             yielded = self._body(node.body, scope, changed, types)
         region = build.end((index, *parameters), yielded)
-        return build.control("for", (*limits, *values), None, region)
+        found = vectorised(build, limits, values, region, _is_reassociated(node.iter))
+        return build.control("for", (*limits, *values), None, region) if found is None else found
 
     def _body(self, body: list[ast.stmt], scope: Scope, changed: list[str], types: list[Type]) -> tuple[Op, ...]:
         self.block(body, scope)
@@ -305,14 +300,13 @@ class Reader:
     def _changed(self, node: ast.While | ast.For, scope: Scope) -> list[str]:
         """The names that a loop may change, of those that exist before it."""
         found: dict[str, None] = {}
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name):
-                name = scope.prefix + inner.id
-                value = self.names.get(name)
-                if isinstance(value, Record):
-                    found.update({value.prefix + attribute: None for attribute in changed_attributes(value.kind)})
-                elif isinstance(inner.ctx, ast.Store) and isinstance(value, _NUMBERS):
-                    found[name] = None
+        for said, is_stored in _names_in(node):
+            name = scope.prefix + said
+            value = self.names.get(name)
+            if isinstance(value, Record):
+                found.update({value.prefix + attribute: None for attribute in changed_attributes(value.kind)})
+            elif is_stored and isinstance(value, _NUMBERS):
+                found[name] = None
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             found.pop(scope.prefix + node.target.id, None)
         return [*found]
@@ -571,7 +565,11 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _is_range(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "reassociated")
+
+
+def _is_reassociated(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reassociated"
 
 
 def _always_exits(statements: list[ast.stmt]) -> bool:
@@ -584,7 +582,30 @@ def _always_exits(statements: list[ast.stmt]) -> bool:
 
 
 def _contains(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
-    return any([isinstance(node, kind) for statement in statements for node in ast.walk(statement)])
+    for statement in statements:
+        if isinstance(statement, kind):
+            return True
+        if isinstance(statement, (ast.If, ast.For, ast.While, ast.Try)):
+            if _contains(statement.body, kind) or _contains(statement.orelse, kind):
+                return True
+    return False
+
+
+@lru_cache(None)
+def _names_in(node: ast.AST) -> tuple[tuple[str, bool], ...]:
+    """The names in a statement, and whether each is assigned to. `ast.walk` takes ten times as long."""
+    found: dict[tuple[str, bool], None] = {}
+    waiting = [node]
+    while waiting:
+        for value in vars(waiting.pop()).values():
+            for inner in value if type(value) is list else (value,):
+                if type(inner) is ast.Name:
+                    found[inner.id, type(inner.ctx) is ast.Store] = None
+                elif isinstance(inner, ast.stmt):
+                    found.update(dict.fromkeys(_names_in(inner)))
+                elif isinstance(inner, ast.expr):
+                    waiting.append(inner)
+    return tuple(found)
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
@@ -625,22 +646,25 @@ def changed_attributes(kind: type) -> tuple[str, ...]:
 # ----- Source ---------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(None)
 def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     """A function's definition. Raises OSError where there is no source to read."""
     code = function.__code__
-    found = _definitions(code.co_filename, function.__module__).get(code.co_firstlineno)
-    if found is None:
+    lines = source_lines(code.co_filename, function.__module__)
+    last = max([end or 0 for _, end, _, _ in code.co_positions()])  # parsing the whole file would take longer
+    text = textwrap.dedent("".join(lines[code.co_firstlineno - 1 : last or None]))
+    try:
+        found = ast.parse(text).body[:1]
+    except SyntaxError:
+        found = []
+    if not found or not isinstance(found[0], ast.FunctionDef) or found[0].name != function.__name__:
         raise OSError(f"the source of {function.__qualname__} was not found")
-    return found
+    return found[0]
 
 
-@lru_cache(None)
-def _definitions(file: str, module: str) -> dict[int, ast.FunctionDef]:
-    """The functions of a file and the methods of its classes, by their first lines."""
-    body: list[ast.stmt] = ast.parse("".join(linecache.getlines(file, vars(sys.modules[module])))).body
-    body = [inner for node in body for inner in (node.body if isinstance(node, ast.ClassDef) else (node,))]
-    functions = [node for node in body if isinstance(node, ast.FunctionDef)]
-    return {min([node.lineno, *[d.lineno for d in node.decorator_list]]): node for node in functions}
+def source_lines(file: str, module: str) -> list[str]:
+    """The lines of a file, or none."""
+    return linecache.getlines(file, vars(sys.modules[module]))
 
 
 # ----- Kernels --------------------------------------------------------------------------------------------------------
@@ -660,7 +684,7 @@ def elementwise(function: Callable[..., float], element: Type, compute: Type) ->
     build = reader.build
     step = build.const(1, I64)
     index = Op("parameter", I64)
-    build.begin()
+    build.begin((index,))
     values = []
     for buffer, stride in zip(buffers[1:], steps, strict=True):
         at = build.op("mul", I64, index, stride)
@@ -708,16 +732,18 @@ def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...],
 
 def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], set[str]]:
     """The names of a function's arrays that it stores to, and of those that it may load from."""
-    stored, loaded = set(), set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.AugAssign(ast.Subscript(ast.Name(name))):
-                stored.add(name)
-                loaded.add(name)
-            case ast.Subscript(ast.Name(name), _, ast.Store()):
-                stored.add(name)
-            case ast.Subscript(ast.Name(name), _, ast.Load()):
-                loaded.add(name)
-            case ast.Call(ast.Name(), arguments):
-                loaded |= {argument.id for argument in arguments if isinstance(argument, ast.Name)}
+    stored: set[str] = set()
+    loaded: set[str] = set()
+    waiting: list[Any] = [tree]
+    while waiting:
+        for value in vars(waiting.pop()).values():
+            for node in value if type(value) is list else (value,):
+                if type(node) is ast.Subscript and type(node.value) is ast.Name:
+                    (stored if type(node.ctx) is ast.Store else loaded).add(node.value.id)
+                elif type(node) is ast.AugAssign and type(node.target) is ast.Subscript:
+                    loaded.add(node.target.value.id)  # type: ignore[attr-defined]
+                elif type(node) is ast.Call and type(node.func) is ast.Name:
+                    loaded |= {argument.id for argument in node.args if type(argument) is ast.Name}
+                if isinstance(node, (ast.stmt, ast.expr)):
+                    waiting.append(node)
     return stored, loaded

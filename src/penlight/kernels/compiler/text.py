@@ -58,14 +58,18 @@ class _Printer:
     def op(self, op: Op, results: list[Op], depth: int) -> None:
         operands = [self.names[operand] for operand in op.operands]
         if not op.regions:
-            said = ", ".join([op.attribute, *operands] if op.name in ("cmp", "bits", "round", "call") else operands)
+            said = ", ".join(
+                [op.attribute, *operands] if op.name in ("cmp", "bits", "round", "call", "reduce") else operands
+            )
             match op.name:
                 case "const":
                     said = _constant(op)
                 case "load":
                     said = f"{op.attribute}[{operands[0]}]"
-                case "store":
+                case "store" | "load_vector" | "store_vector":
                     said = f"{op.attribute}[{operands[0]}], {operands[1]}"
+                case "iota":
+                    said = str(op.attribute)
             made = "" if op.type is ir.NOTHING else f"{self.name(op)} = "
             self.line(depth, f"{made}{op.name} {said}")
             return
@@ -177,10 +181,12 @@ class _Parser:
         if name == "const":
             op = Op("const", type_, (), int(said, 16) if said.startswith("0x") else ir.bits_of(_number(said), type_))
         else:
-            if name in ("load", "store"):
+            if name == "iota":
+                attribute, operands = int(said), ""
+            elif name in ("load", "store", "load_vector", "store_vector"):
                 attribute, _, rest = said.partition("[")
                 operands = rest.replace("]", "")
-            elif name in ("cmp", "bits", "round", "call"):
+            elif name in ("cmp", "bits", "round", "call", "reduce"):
                 attribute, _, operands = said.partition(", ")
             else:
                 operands = said

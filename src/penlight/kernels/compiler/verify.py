@@ -61,7 +61,7 @@ class _Verifier:
             else:
                 self.plain(op, row)
             if indexed:
-                if op.name == "store" and op.operands[0] not in indexed:
+                if op.name in ("store", "store_vector") and op.operands[0] not in indexed:
                     self.refuse(op, "a store in a parallel loop does not depend on its index")
                 if not indexed.isdisjoint(op.operands):
                     indexed.add(op)
@@ -72,8 +72,13 @@ class _Verifier:
         allowed = _ATTRIBUTES.get(op.name)
         if allowed is not None and op.attribute not in allowed:
             self.refuse(op, f"its attribute is none of {allowed}")
-        if op.name in ("load", "store"):
+        if op.name in ("load", "store", "load_vector", "store_vector"):
             self.memory(op)
+        if op.name in ("splat", "reduce"):
+            (operand,) = op.operands
+            narrow, many = (operand, op) if op.name == "splat" else (op, operand)
+            if narrow.type.lanes != 1 or many.type.lanes == 1 or narrow.type.element != many.type.element:
+                self.refuse(op, f"it makes {op.type} of {operand.type}")
         if op.name == "call":
             wanted = (op.type,) * ir.FUNCTIONS[op.attribute]
             if tuple([operand.type for operand in op.operands]) != wanted or op.type not in (ir.F32, ir.F64):
@@ -100,10 +105,12 @@ class _Verifier:
         if buffer is None:
             self.refuse(op, "there is no such buffer")
             return
-        value = op.type if op.name == "load" else op.operands[1].type
-        if value != buffer.type:
+        value = op.type if op.name in ("load", "load_vector") else op.operands[1].type
+        if value.element != buffer.type.element or (value.lanes > 1) != op.name.endswith("_vector"):
             self.refuse(op, f"its value is {value}, the buffer's elements are {buffer.type}")
-        if op.name == "store" and buffer.access == "reads":
+        if op.name == "load_vector" and (op.operands[1].name != "const" or op.operands[1].attribute < 1):
+            self.refuse(op, "its stride is not a positive constant")
+        if op.name in ("store", "store_vector") and buffer.access == "reads":
             self.refuse(op, "the buffer is only read")
 
     def control(self, op: Op, ops: list[Op], known: set[Op], indexed: set[Op]) -> None:

@@ -9,6 +9,9 @@ them, and results that belong in slots are computed in them. Constants lie behin
 Some ops have no code of their own: it is part of that of the op that reads them. These are constants; a comparison
 that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; and the
 addition of a constant to an index, which becomes the offset of an address.
+
+A vector fills a register, or half of one (f32x4). A mask, which is what a comparison of vectors gives, has ones in all
+bits of the lanes where it holds; its lanes are as wide as those of what was compared.
 """
 
 from __future__ import annotations
@@ -55,6 +58,16 @@ _WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
 
 
+_ALL_LANES = Type.of("f32", 8)  # masks are combined whole, however wide their lanes are
+
+
+def _compared(mask: Op) -> str:
+    """The element whose comparison a mask is made of."""
+    while mask.name == "bits":
+        mask = next(operand for operand in mask.operands if operand.name != "const")
+    return mask.operands[0].type.element
+
+
 # glibc's name for the library of mathematical functions; musl has them in its only library, which is in every process.
 _LIBRARIES = ("libm.so.6", None)
 
@@ -72,6 +85,7 @@ def address_of(name: str) -> int:
     raise OSError(f"the C library has no function {name!r}")
 
 
+_MEMORY = ("load", "store", "load_vector", "store_vector")
 _PARTS = ("cmp", "bits", "add", "sub")  # ops that may have no code of their own
 
 
@@ -90,7 +104,7 @@ class Selection:
                 for operand in op.operands:
                     if operand.name in _PARTS:
                         uses[operand] = uses.get(operand, 0) + 1
-                if op.name in ("load", "store"):
+                if op.name in _MEMORY:
                     addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
                 elif op.name == "select":
                     selects.append(op.operands[0])
@@ -118,7 +132,7 @@ class Selection:
 
     def sources(self, op: Op) -> tuple[Op, ...]:
         """The values that the code of an op reads."""
-        if op.name in ("load", "store"):
+        if op.name in _MEMORY:
             base, index, _ = self.address(op)
             operands = (base, index, *op.operands[1:])
         else:
@@ -149,6 +163,7 @@ class Emitter:
         self.inputs = tuple([bases[p.name] if isinstance(p, Buffer) else p for p in kernel.parameters])
         self.places = Allocation(kernel.body, self.inputs, self.selection.sources, target)
         self._labels = 0
+        self._has_vectors = any([op.type.lanes > 1 for op in self.places.life.live])
 
     def finish(self) -> bytes:
         code = self.code
@@ -165,6 +180,8 @@ class Emitter:
             code.store_float(F64, self._stack(passed + len(_PASSED) + i), i)
         self._arguments(passed, frame)
         self._region(self.kernel.body)
+        if self._has_vectors:
+            code.forget_upper()
         code.whole_number("add", RSP, frame)
         for register in reversed(_PRESERVED):
             code.pop(register)
@@ -235,13 +252,13 @@ class Emitter:
         """Bring a value from a register to where it belongs."""
         place = self.places[op]
         if isinstance(place, Slot):
-            if op.type.is_float:
+            if op.type.register == "vector":
                 self.code.store_float(op.type, self._stack(place.number), register)
             else:
                 self.code.store_register(self._stack(place.number), register)
         elif place.number != register:
-            if op.type.is_float:
-                self.code.copy_float(place.number, register)
+            if op.type.register == "vector":
+                self.code.copy_float(op.type, place.number, register)
             else:
                 self.code.copy_register(place.number, register)
 
@@ -261,7 +278,7 @@ class Emitter:
                 getattr(self, "_emit_" + op.name)(op, ops[i + 1 : last])
             elif op in self.places.life.dies:
                 if op.name in ("add", "sub", "mul", "min", "max", "div"):
-                    (self._arithmetic if op.type.is_float else self._whole)(op)
+                    (self._arithmetic if op.type.register == "vector" else self._whole)(op)
                 else:
                     getattr(self, "_emit_" + op.name)(op)
 
@@ -341,20 +358,20 @@ class Emitter:
             # A cycle: one of its values waits in a scratch register.
             place, value, source = waiting[0]
             assert source is not None
-            spare = Register("vector", 2) if value.type.is_float else Register("general", RDX)
+            spare = Register("vector", 2) if value.type.register == "vector" else Register("general", RDX)
             self._move_one(spare, value, source)
             waiting = [(p, v, spare if s == source else s) for p, v, s in waiting]
 
     def _move_one(self, place: Location, value: Op, source: Location | None) -> None:
         code, type_ = self.code, value.type
-        if type_.is_float:
+        if type_.register == "vector":
             target = place.number if isinstance(place, Register) else 0
             found = Pooled(value.attribute) if source is None else self._at(source)
             if isinstance(found, int):
                 if isinstance(place, Slot):
                     target = found
                 else:
-                    code.copy_float(target, found)
+                    code.copy_float(type_, target, found)
             else:
                 code.load_float(type_, target, found)
             if isinstance(place, Slot):
@@ -452,11 +469,41 @@ class Emitter:
             self.code.set_byte(target, found)
 
     def _emit_cmp(self, op: Op) -> None:
+        if op.type.lanes > 1:
+            target = self._target(op, 0)
+            self._mask(op, target)
+            self._put(op, target)
+            return
         self._bool(op, RAX)
         self._put(op, RAX)
 
+    def _mask(self, op: Op, target: int) -> None:
+        """A comparison of vectors."""
+        a, b = op.operands
+        self.code.compare_to_mask(a.type, target, self._in_vector(a, 0), self._float(b), op.attribute)
+
+    def _select_lanes(self, op: Op) -> None:
+        condition, yes, no = op.operands
+        mask = 0
+        if condition in self.selection.part_of_condition:
+            self._mask(condition, 0)
+        else:
+            mask = self._in_vector(condition, 0)
+        has, needs = _SIZES[_compared(condition)], _SIZES[op.type.element]
+        if has < needs:
+            self.code.widen_mask(0, mask)
+        elif has > needs:
+            self.code.narrow_mask(0, mask, 1)
+        target = self._target(op, 2)
+        first, second = self._in_vector(no, 1), self._in_vector(yes, 2)
+        self.code.choose_float(op.type, target, first, second, mask if has == needs else 0)
+        self._put(op, target)
+
     def _emit_select(self, op: Op) -> None:
         condition, yes, no = op.operands
+        if op.type.lanes > 1:
+            self._select_lanes(op)
+            return
         fused = condition in self.selection.part_of_condition
         if op.type.is_float:
             if fused and condition.operands[0].type is op.type:
@@ -495,7 +542,7 @@ class Emitter:
     def _copy_float(self, op: Op, target: int) -> None:
         register = self._in_vector(op, target)
         if register != target:
-            self.code.copy_float(target, register)
+            self.code.copy_float(op.type, target, register)
 
     # ----- Memory -----------------------------------------------------------------------------------------------------
 
@@ -515,6 +562,39 @@ class Emitter:
         else:
             target = self._target(op, RAX)
             self.code.load_part(target, address, _SIZES[op.type.element])
+        self._put(op, target)
+
+    def _emit_load_vector(self, op: Op) -> None:
+        address, stride = self._address(op, op.type), op.operands[1].attribute
+        target = self._target(op, 0)
+        if stride == 1:
+            self.code.load_float(op.type, target, address)
+        else:
+            self.code.load_strided(op.type, target, address, stride, 1)
+        self._put(op, target)
+
+    def _emit_store_vector(self, op: Op) -> None:
+        value = op.operands[1]
+        self.code.store_float(value.type, self._address(op, value.type), self._in_vector(value, 0))
+
+    def _emit_splat(self, op: Op) -> None:
+        (source,) = op.operands
+        target = self._target(op, 0)
+        if source.type.is_float:
+            self.code.splat(op.type, target, self._at(self.places[source]))
+        else:
+            self.code.splat_whole(target, self._in_general(source, RAX))
+        self._put(op, target)
+
+    def _emit_iota(self, op: Op) -> None:
+        target = self._target(op, 0)
+        self.code.iota(target, op.attribute, 1, RAX)
+        self._put(op, target)
+
+    def _emit_reduce(self, op: Op) -> None:
+        (source,) = op.operands
+        target = self._target(op, 0)
+        self.code.sum_lanes(source.type, target, self._in_vector(source, 0), 1)
         self._put(op, target)
 
     def _emit_store(self, op: Op) -> None:
@@ -575,6 +655,13 @@ class Emitter:
         self._put(op, target)
 
     def _emit_bits(self, op: Op) -> None:
+        if op.type.lanes > 1:
+            a, b = op.operands if op.operands[0].name != "const" else op.operands[::-1]
+            target = self._target(op, 0)
+            second = Pooled((1 << 32) - 1 if b.attribute else 0) if b.name == "const" else self._float(b)
+            self.code.mask_logic(op.attribute, _ALL_LANES, target, self._in_vector(a, 0), second)
+            self._put(op, target)
+            return
         self._combine(op, op.attribute, *op.operands)
 
     def _emit_idiv(self, op: Op) -> None:
@@ -643,7 +730,7 @@ class Emitter:
         if op.type.is_float:
             target = self._target(op, 0)
             if source.type.is_float:
-                code.convert_float(target, self._in_vector(source, 0), to_double=op.type is F64)
+                code.convert_float(op.type, target, self._in_vector(source, 0))
             else:
                 code.float_of_whole(op.type, target, self._in_general(source, RAX))
         else:
@@ -661,6 +748,8 @@ class Emitter:
     def _emit_call(self, op: Op) -> None:
         for i, operand in enumerate(op.operands):
             self._copy_float(operand, i)
+        if self._has_vectors:
+            self.code.forget_upper()
         self.code.number(RAX, address_of(op.attribute + "f" * (op.type is F32)))
         self.code.call(RAX)
         self._put(op, 0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..native._table import At, Numbers
+from . import depthwise_kernels
 from .im2col import Ints, overlap, spans
 
 _GRAIN = 1 << 17  # products that are worth sharing
@@ -90,8 +91,6 @@ def planes(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, out: np.ndarray, bias: np.ndarray | None
 ) -> None:
     """Write into `out` the correlation of each channel of contiguous `x` with its own kernel."""
-    from . import depthwise_kernels
-
     place, channels = out.shape[2:], x.shape[1]
     plane = find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, place)
     count, taps = len(x) * channels, len(plane.taps)
@@ -119,8 +118,6 @@ def planes(
 
 def planes_weight(grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
     """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros, and give NaN."""
-    from . import depthwise_kernels
-
     grad = np.ascontiguousarray(grad, np.float32)
     plane = find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)

@@ -11,6 +11,8 @@ from math import prod
 
 import numpy as np
 
+from ..parallel import parallel_for
+
 Ints = tuple[int, ...]
 
 # The columns of one block should stay in a core's own cache, next to the result they produce.
@@ -47,8 +49,6 @@ def overlap(size: Ints, low: Ints, span: Ints) -> tuple[tuple[slice, ...], tuple
 def share(body: Callable[[int, int], None], items: int, cost: float) -> None:
     """Run ``body(low, high)`` over the items: in threads, if the estimated `cost` in ns is worth it."""
     if items > 1 and cost > 2 * GRAIN_NS:
-        from ..parallel import parallel_for
-
         parallel_for(body, items, max(1, int(items * GRAIN_NS / cost)))
     else:
         body(0, items)

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import parallel
 from ..native._table import At, Plan, ranges, scratch
+from . import boxes, implicit_kernels
 from .im2col import Ints
 from .implicit_plans import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
 
@@ -36,8 +37,6 @@ class _Forward:
     def __init__(
         self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], direct: bool, channels: int, groups: int, item: int
     ) -> None:  # fmt: skip
-        from . import boxes
-
         self.item = item  # bytes of a number
         self.x = Images(shape, low, stride, parts, True, item)
         self.parts, self.direct, self.groups = parts, direct, groups
@@ -93,8 +92,6 @@ class _Forward:
         return steps
 
     def _products(self, i: int, job: int, first: int, images: int) -> list[Step]:
-        from . import implicit_kernels
-
         x, part, item = self.x, self.parts[i], self.item
         plane = item * prod(part.place)
         image = self.channels * plane
@@ -213,8 +210,6 @@ class _Weigh:
     """The plan of the transpose in the weights."""
 
     def __init__(self, shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int, item: int) -> None:
-        from . import boxes
-
         self.x, self.part, self.groups = Images(shape, low, stride, (part,), False, item), part, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
         self.unit, self.columns = pieces(part.place[-1], item)
@@ -260,8 +255,6 @@ class _Weigh:
         return found
 
     def _sums(self, job: int, first: int, images: int) -> list[Step]:
-        from . import implicit_kernels
-
         x, item = self.x, self.item
         fours = item * self.unit == 16
         places = np.add.outer(x.rows(self.part.place), self.columns).reshape(-1)

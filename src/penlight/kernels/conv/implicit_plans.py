@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..native._products import groups_of_rows
 from ..native._table import At, Plan, job_count, ranges
+from . import boxes
 from .im2col import Ints, overlap
 
 Step = tuple[Any, At]  # a kernel and its table
@@ -105,8 +107,6 @@ def copy_step(
     plan: Plan, box: Ints, source: Ints, target: Ints, first: At, into: At, item: int, first_block: int = 0, into_block: int = 0
 ) -> list[Step]:  # fmt: skip
     """The step that copies a box of up to four dims, with its strides in both arrays; none if it is empty."""
-    from . import boxes
-
     if min(box) < 1:
         return []
     sizes, source, target = (
@@ -124,8 +124,6 @@ def copy_step(
 
 def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[At, int]:
     """Tables for steps that follow each other, so many times: where the first of them is, and how many bytes they are apart."""
-    from . import boxes
-
     lists = [
         plan.records([np.array([kernel.address for kernel, _ in steps]), At("plan", [at.offset for _, at in steps])])
         for steps in several
@@ -159,9 +157,6 @@ def packing(
     plan: Plan, part: Part, first: At, rows: int, channels: int, into: int, item: int
 ) -> tuple[list[Step], np.ndarray]:
     """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, one for each group of rows; and a list that must be held."""
-    from ..native._products import groups_of_rows
-    from . import boxes
-
     offsets = np.zeros(1, np.int64)
     for n, step in zip((channels, *map(len, part.taps)), part.weight[1:]):
         offsets = np.add.outer(offsets, np.arange(n) * step).reshape(-1)

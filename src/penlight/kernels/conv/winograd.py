@@ -27,10 +27,15 @@ from typing import Any
 import numpy as np
 
 from .. import parallel
+from ..lazy import lazy_import
 from ..linalg import blas
 from ..native._table import At, Plan, job_count, ranges, scratch
+from . import boxes
 from .im2col import Ints
 from .implicit_plans import sequences
+
+winograd_kernels = lazy_import(globals(), "winograd_kernels", ".winograd_kernels")
+
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
@@ -142,10 +147,8 @@ class _Planes:
 
 def _records(plan: Plan, record: dict[str, Any], first: int, last: int) -> At:
     """The records of some blocks."""
-    from .winograd_kernels import RECORD
-
     columns = []
-    for name in RECORD:
+    for name in winograd_kernels.RECORD:
         column = record.get(name, 0)
         if isinstance(column, At):
             column = At(column.array, column.offset[first:last])
@@ -157,8 +160,6 @@ class _Tiled:
     """What the plans for results and for weights share: blocks, jobs, and where scratch memory is."""
 
     def __init__(self, images: int, out: Ints, each: int, target: int, least: int, cost: float) -> None:
-        from . import boxes
-
         self.blocks = _Blocks(images, out, each, target, least)
         self.count = job_count(self.blocks.count, cost)
         self.starts = ranges(self.blocks.count, self.count).tolist()
@@ -205,8 +206,6 @@ class _Forward(_Tiled):
         self.finish(groups)
 
     def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
-        from . import winograd_kernels
-
         (height, width), blocks = self.out[2:], self.blocks
         plane, row, inner = 4 * height * width, *self.weight
         image = self.out[1] * plane
@@ -260,8 +259,6 @@ class _Weigh(_Tiled):
     """The plan for weights."""
 
     def __init__(self, x: Ints, grad: Ints, low: Ints, groups: int) -> None:
-        from . import winograd_kernels
-
         self.channels, self.results, self.groups = x[1] // groups, grad[1] // groups, groups
         self.x_groups, self.g_groups = (
             -(-self.channels // winograd_kernels.X_ROWS),
@@ -286,8 +283,6 @@ class _Weigh(_Tiled):
         self.finish(groups)
 
     def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
-        from . import winograd_kernels
-
         record = self.x.record(g * self.channels, scratch) | self.g.record(g * self.results, scratch)
         numbers = self.common(record, job)
         numbers |= self.x.numbers(self.channels, scratch) | self.g.numbers(self.results, scratch)

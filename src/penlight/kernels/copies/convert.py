@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
 from .order import astype, in_memory_order, order_of
 
 _FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
 _ALONE = 1 << 16  # elements; from here on, threads share the work
 _FLOAT, _DOUBLE, _INT = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
-machine = late(globals(), "machine", "..native")
-traced = late(globals(), "traced", "..native.traced")
+machine = lazy_import(globals(), "machine", "..native")
+traced = lazy_import(globals(), "traced", "..native.traced")
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Sampling at the places of a grid as loops in machine code, see Note [Compiled loops] in native/loops.py.
+"""Sampling at the places of a grid as loops, see Note [Compiled loops] in compiler/loops.py.
 
 The same in NumPy, with what is meant: kernels/grid_sample/. Images of two dimensions have a third one of size one. What the mode, the padding and the corners
 make of a coordinate is known when a kernel is translated. Functions give None where NumPy has to do it.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native.loops import Floats, fma, run_of
+from ..compiler.loops import Floats, checked, compile_loops, fma
 from ..waiting_threads import over
 
 Sizes = tuple[int, ...]
@@ -124,18 +124,17 @@ def _change(at: float, tap: int, mode: int) -> float:
 
 
 def _sample(
-    begin: int, end: int, x: Floats, grid: Floats, out: Floats, channels: int, depth: int, height: int, width: int, places: int,
+    begin: int, end: int, x: Floats, grid: Floats, out: Floats, images: int, channels: int, depth: int, height: int, width: int, places: int,
     *, mode: int, padding: int, align: int, dims: int,
 ) -> None:  # fmt: skip
     taps = 1 if mode == _NEAREST else 4 if mode == _BICUBIC else 2
     deep = taps if dims == 3 else 1
     plane = depth * height * width
-    image = begin // places
-    place = begin % places
     for sample in range(begin, end):
-        start = image * channels * places + place
-        for c in range(start, start + channels * places, places):
-            out[c] = 0.0
+        image = checked(sample // places, images)
+        start = image * channels * places + sample % places
+        for c in range(channels):
+            out[start + c * places] = 0.0
         g = sample * dims
         x_at = _place(grid[g], width, mode, padding, align, dims)
         y_at = _place(grid[g + 1], height, mode, padding, align, dims)
@@ -144,8 +143,8 @@ def _sample(
             z_at = _place(grid[g + 2], depth, mode, padding, align, dims)
         if dims == 2 and (mode == _BICUBIC or (mode == _BILINEAR and padding == _ZEROS)):
             if x_at - x_at != 0.0 or y_at - y_at != 0.0:
-                for c in range(start, start + channels * places, places):
-                    out[c] = math.nan
+                for c in range(channels):
+                    out[start + c * places] = math.nan
         for i in range(deep):
             z, z_weight = 0.0, 1.0
             if dims == 3:
@@ -158,20 +157,15 @@ def _sample(
                 if y < 0.0:
                     continue
                 y_weight = z_weight * _weight(y_at, j, mode)
-                row = image * channels * plane + (int(z) * height + int(y)) * width
+                row = image * channels * plane + (checked(int(z), depth) * height + checked(int(y), height)) * width
                 for k in range(taps):
                     column = _index(x_at, k, width, mode, padding, align)
                     if column < 0.0:
                         continue
                     weight = y_weight * _weight(x_at, k, mode)
-                    at = row + int(column)
-                    for c in range(start, start + channels * places, places):
-                        out[c] += weight * x[at]
-                        at += plane
-        place += 1
-        if place == places:
-            place = 0
-            image += 1
+                    at = row + checked(int(column), width)
+                    for c in range(channels):
+                        out[start + c * places] += weight * x[at + c * plane]
 
 
 def _image_grad(
@@ -182,8 +176,8 @@ def _image_grad(
     deep = taps if dims == 3 else 1
     plane = depth * height * width
     for image in range(begin, end):
-        for c in range(image * channels * plane, (image + 1) * channels * plane):
-            out[c] = 0.0
+        for i in range(channels * plane):
+            out[image * channels * plane + i] = 0.0
         for place in range(places):
             start = image * channels * places + place
             g = (image * places + place) * dims
@@ -204,29 +198,27 @@ def _image_grad(
                     if y < 0.0:
                         continue
                     y_weight = z_weight * _weight(y_at, j, mode)
-                    row = image * channels * plane + (int(z) * height + int(y)) * width
+                    row = image * channels * plane + (checked(int(z), depth) * height + checked(int(y), height)) * width
                     for k in range(taps):
                         column = _index(x_at, k, width, mode, padding, align)
                         if column < 0.0:
                             continue
                         weight = y_weight * _weight(x_at, k, mode)
-                        at = row + int(column)
-                        for c in range(start, start + channels * places, places):
-                            out[at] += weight * grad[c]
-                            at += plane
+                        at = row + checked(int(column), width)
+                        for c in range(channels):
+                            out[at + c * plane] += weight * grad[start + c * places]
 
 
 def _grid_grad(
-    begin: int, end: int, x: Floats, grad: Floats, grid: Floats, out: Floats, channels: int, depth: int, height: int, width: int,
-    places: int, *, mode: int, padding: int, align: int, dims: int,
+    begin: int, end: int, x: Floats, grad: Floats, grid: Floats, out: Floats, images: int, channels: int, depth: int,
+    height: int, width: int, places: int, *, mode: int, padding: int, align: int, dims: int,
 ) -> None:  # fmt: skip
     taps = 4 if mode == _BICUBIC else 2
     deep = taps if dims == 3 else 1
     plane = depth * height * width
-    image = begin // places
-    place = begin % places
     for sample in range(begin, end):
-        start = image * channels * places + place
+        image = checked(sample // places, images)
+        start = image * channels * places + sample % places
         g = sample * dims
         x_at = _place(grid[g], width, mode, padding, align, dims)
         y_at = _place(grid[g + 1], height, mode, padding, align, dims)
@@ -248,17 +240,16 @@ def _grid_grad(
                     continue
                 y_weight = _weight(y_at, j, mode)
                 y_change = _change(y_at, j, mode)
-                row = image * channels * plane + (int(z) * height + int(y)) * width
+                row = image * channels * plane + (checked(int(z), depth) * height + checked(int(y), height)) * width
                 for k in range(taps):
                     column = _index(x_at, k, width, mode, padding, align)
                     if column < 0.0:
                         continue
                     x_weight = _weight(x_at, k, mode)
-                    at = row + int(column)
+                    at = row + checked(int(column), width)
                     total = 0.0
-                    for c in range(start, start + channels * places, places):
-                        total += x[at] * grad[c]
-                        at += plane
+                    for c in range(channels):
+                        total += x[at + c * plane] * grad[start + c * places]
                     x_grad += total * _change(x_at, k, mode) * y_weight * z_weight
                     y_grad += total * x_weight * y_change * z_weight
                     if dims == 3:
@@ -267,10 +258,6 @@ def _grid_grad(
         out[g + 1] = y_grad * _slope(grid[g + 1], height, mode, padding, align)
         if dims == 3:
             out[g + 2] = z_grad * _slope(grid[g + 2], depth, mode, padding, align)
-        place += 1
-        if place == places:
-            place = 0
-            image += 1
 
 
 _keys: dict[Any, Any] = {}  # kernels by what they are asked for
@@ -287,7 +274,7 @@ def _kernel(function: Any, dtype: np.dtype, mode: str, padding: str, align_corne
             "align": int(align_corners),
             "dims": dims,
         }
-        _keys[key] = made = run_of(function, dtype, **known)
+        _keys[key] = made = compile_loops(function, dtype, **known)
         return made
 
 
@@ -306,11 +293,11 @@ def sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corne
     if run is None or not x.size or not grid.size:
         return None
     x, grid = _plain(x), _plain(grid)
-    out = np.empty((*x.shape[:2], *grid.shape[1:-1]), x.dtype)
+    shape = (*x.shape[:2], *grid.shape[1:-1])
     places = prod(grid.shape[1:-1])
     channels = x.shape[1]
-    numbers = (channels, *_deep(x.shape[2:]), places)
-    over(run, len(grid) * places, -(-_GRAIN // channels), x, grid, out, *numbers)
+    numbers = (len(grid), channels, *_deep(x.shape[2:]), places)
+    out: np.ndarray = over(run, len(grid) * places, -(-_GRAIN // channels), x, grid, shape, *numbers)
     return out
 
 
@@ -323,10 +310,10 @@ def image_grad(
     if run is None or not grad.size or not prod(input_shape):
         return None
     grad, grid = _plain(grad), _plain(grid)
-    out = np.empty(input_shape, grad.dtype)
     places = prod(grid.shape[1:-1])
     numbers = (input_shape[1], *_deep(input_shape[2:]), places)
-    over(run, len(grid), -(-_GRAIN // (places * input_shape[1])), grad, grid, out, *numbers)
+    grain = -(-_GRAIN // (places * input_shape[1]))
+    out: np.ndarray = over(run, len(grid), grain, grad, grid, tuple(input_shape), *numbers)
     return out
 
 
@@ -339,9 +326,8 @@ def grid_grad(
     if run is None or not grad.size or not x.size:
         return None
     grad, x, grid = _plain(grad), _plain(x), _plain(grid)
-    out = np.empty(grid.shape, grid.dtype)
     places = prod(grid.shape[1:-1])
     channels = x.shape[1]
-    numbers = (channels, *_deep(x.shape[2:]), places)
-    over(run, len(grid) * places, -(-_GRAIN // channels), x, grad, grid, out, *numbers)
+    numbers = (len(grid), channels, *_deep(x.shape[2:]), places)
+    out: np.ndarray = over(run, len(grid) * places, -(-_GRAIN // channels), x, grad, grid, grid.shape, *numbers)
     return out

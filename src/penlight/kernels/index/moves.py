@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..copies import contiguous
+from ..waiting_threads import over
 
 FROM = 1 << 12  # elements; below, NumPy takes no longer
 _GRAIN = 1 << 15  # elements that are worth waking a thread for
@@ -25,7 +27,6 @@ def _moving() -> Any:
     """The kernels, or None where there are none."""
     global _loaded
     if _loaded is None:
-        from .. import native
         from . import move_kernels
 
         _loaded = native, move_kernels
@@ -62,8 +63,6 @@ class _Walk:
         if not shared or index.size < 2 * _GRAIN:
             kernel(0, self.total, *arguments)
             return
-        from ..waiting_threads import over
-
         over(kernel, self.total, -(-_GRAIN // self.count), *arguments)
 
 

@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
 from .moves import FROM as MOVES_FROM
 from .moves import add_columns, all_inside, places, reduce_along, spread
 
-native = late(globals(), "native", ".scatter_kernels")
+native = lazy_import(globals(), "native", ".scatter_kernels")
 Index = np.ndarray | slice | int | None | EllipsisType
 
 _PAIRS: dict[np.dtype, np.dtype] = {

@@ -9,6 +9,7 @@ thread as long as that takes, and for those that are not worth cutting, but larg
 
 from __future__ import annotations
 
+import ctypes
 from functools import lru_cache
 from math import prod
 from struct import Struct
@@ -45,8 +46,6 @@ _FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, a
 @lru_cache(1)
 def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
     """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; nothing if NumPy has another BLAS."""
-    import ctypes
-
     library = parallel.numpy_library()
     try:
         return {

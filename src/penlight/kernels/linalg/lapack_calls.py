@@ -12,6 +12,7 @@ another system), and where something is singular or not finite: the callers have
 
 from __future__ import annotations
 
+import ctypes
 from cmath import isfinite
 from functools import lru_cache
 from math import prod
@@ -22,6 +23,7 @@ import numpy as np
 
 from .. import executable, parallel
 from ..numpy_warnings import hush, unhush
+from .batches import repeat
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -82,10 +84,6 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
     function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)
     if function is None or not count:
         return None
-    import ctypes
-
-    from .batches import repeat
-
     # Fortran's compilers expect the lengths of letters behind all arguments.
     lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
     kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]

@@ -1,4 +1,7 @@
-"""The alignments of a CTC loss as loops in machine code, see Note [Compiled loops] in native/loops.py. The same in NumPy, with what is meant: ctc.py."""
+"""The alignments of a CTC loss, see Note [Compiled loops] in compiler/loops.py. The same in NumPy, with what is meant: ctc.py.
+
+Tables of lengths and labels are data, so all that is read from them is limited by the sizes of the arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..native.loops import Doubles, Floats, Ints, run_of
+from ..compiler.loops import Doubles, Floats, Ints, checked, compile_loops
 from ..waiting_threads import over
 
 Sizes = tuple[int, ...]
@@ -23,91 +26,101 @@ def _sum_of(a: float, b: float, c: float) -> float:
 
 def _forward(
     begin: int, end: int, logs: Floats, targets: Ints, sizes: Ints, alpha: Doubles, loss: Floats, wrong: Ints, frames: int, count: int,
-    classes: int, states: int, blank: int,
+    classes: int, longest: int, total: int, blank: int,
 ) -> None:  # fmt: skip
     """`sizes` has for each sequence where its labels begin, how many there are, and how many frames."""
+    states = 2 * longest + 1
+    empty = checked(blank, classes)
     for n in range(begin, end):
-        labels, length, last = sizes[3 * n], sizes[3 * n + 1], sizes[3 * n + 2]
-        for i in range(labels, labels + length):
-            if targets[i] < 0 or targets[i] >= classes:
+        labels = sizes[3 * n]
+        length = min(longest, max(sizes[3 * n + 1], 0))
+        last = min(frames, max(sizes[3 * n + 2], 0))
+        for i in range(length):
+            label = targets[checked(labels + i, total)]
+            if label < 0 or label >= classes:
                 wrong[0] = 1
                 last = 0
-        base = n * frames * states
-        for i in range(base, base + frames * states):
-            alpha[i] = -math.inf
-        known = 2 * length + 1
-        row = n * classes
+        last = min(frames, last)
+        start = n * frames * states
+        for i in range(frames * states):
+            alpha[start + i] = -math.inf
         if last > 0:
-            alpha[base] = logs[row + blank]
+            alpha[start] = logs[n * classes + empty]
             if length > 0:
-                alpha[base + 1] = logs[row + targets[labels]]
-        for _ in range(1, last):
-            before = base
-            base += states
-            row += count * classes
-            for s in range(known):
+                alpha[start + checked(1, states)] = logs[
+                    n * classes + checked(targets[checked(labels, total)], classes)
+                ]
+        for t in range(1, last):
+            base = (n * frames + t) * states
+            before = base - states
+            row = (t * count + n) * classes
+            for s in range(2 * length + 1):
                 label = blank
                 one, two = -math.inf, -math.inf
                 if s > 0:
-                    one = alpha[before + s - 1]
+                    one = alpha[before + checked(s - 1, states)]
                 if s % 2 == 1:
-                    place = labels + s // 2
-                    label = targets[place]
-                    if s > 1 and label != blank and label != targets[place - 1]:
-                        two = alpha[before + s - 2]
-                alpha[base + s] = _sum_of(alpha[before + s], one, two) + logs[row + label]
+                    label = targets[checked(labels + s // 2, total)]
+                    if s > 1 and label != blank and label != targets[checked(labels + s // 2 - 1, total)]:
+                        two = alpha[before + checked(s - 2, states)]
+                alpha[base + s] = _sum_of(alpha[before + s], one, two) + logs[row + checked(label, classes)]
         if last > 0:
-            final = base + 2 * length
+            final = (n * frames + checked(last - 1, frames)) * states
             other = -math.inf
             if length > 0:
-                other = alpha[final - 1]
-            loss[n] = -_sum_of(alpha[final], other, -math.inf)
+                other = alpha[final + checked(2 * length - 1, states)]
+            loss[n] = -_sum_of(alpha[final + 2 * length], other, -math.inf)
         else:
             loss[n] = -0.0 if length == 0 else math.inf
 
 
 def _backward(
     begin: int, end: int, logs: Floats, targets: Ints, sizes: Ints, alpha: Doubles, loss: Floats, grad: Floats, out: Floats,
-    scratch: Doubles, frames: int, count: int, classes: int, states: int, blank: int, *, forgiving: bool,
+    scratch: Doubles, frames: int, count: int, classes: int, longest: int, total: int, blank: int, *, forgiving: bool,
 ) -> None:  # fmt: skip
     """Each sequence has a scratch for the ways from each state to the end, of two frames, and for the shares of the classes."""
+    states = 2 * longest + 1
     for n in range(begin, end):
-        labels, length, last = sizes[3 * n], sizes[3 * n + 1], sizes[3 * n + 2]
+        labels = sizes[3 * n]
+        length = min(longest, max(sizes[3 * n + 1], 0))
+        last = min(frames, max(sizes[3 * n + 2], 0))
         known = 2 * length + 1
-        later = n * (2 * states + classes)
-        now = later + states
-        shares = now + states
+        room = n * (2 * states + classes)
+        shares = room + 2 * states
         cost, factor = loss[n], grad[n]
         for t in range(last, frames):
             row = (t * count + n) * classes
-            for c in range(row, row + classes):
-                out[c] = 0.0
+            for c in range(classes):
+                out[row + c] = 0.0
         if forgiving and abs(cost) == math.inf:
             for t in range(last):
                 row = (t * count + n) * classes
-                for c in range(row, row + classes):
-                    out[c] = 0.0
+                for c in range(classes):
+                    out[row + c] = 0.0
             continue
         for t in range(last):
-            row = ((last - 1 - t) * count + n) * classes
-            base = (n * frames + last - 1 - t) * states
+            frame = checked(last - 1 - t, frames)
+            row = (frame * count + n) * classes
+            base = (n * frames + frame) * states
+            later = room + t % 2 * states
+            now = room + (1 - t % 2) * states
             top = -math.inf
             for s in range(known):
                 label = blank
                 if s % 2 == 1:
-                    label = targets[labels + s // 2]
+                    label = targets[checked(labels + s // 2, total)]
                 if t == 0:
                     ways = 0.0 if s >= known - 2 else -math.inf
                 else:
                     one, two = -math.inf, -math.inf
                     if s + 1 < known:
-                        one = scratch[later + s + 1]
+                        one = scratch[later + checked(s + 1, states)]
                     if s % 2 == 1 and s + 2 < known:
-                        following = targets[labels + s // 2 + 1]
+                        following = targets[checked(labels + s // 2 + 1, total)]
                         if following != blank and following != label:
-                            two = scratch[later + s + 2]
+                            two = scratch[later + checked(s + 2, states)]
                     ways = _sum_of(scratch[later + s], one, two)
-                scratch[now + s] = ways + logs[row + label]
+                scratch[now + s] = ways + logs[row + checked(label, classes)]
                 top = max(top, alpha[base + s] + ways)
             for c in range(classes):
                 scratch[shares + c] = 0.0
@@ -115,13 +128,13 @@ def _backward(
             for s in range(known):
                 label = blank
                 if s % 2 == 1:
-                    label = targets[labels + s // 2]
-                ways = scratch[now + s] - logs[row + label]
-                scratch[shares + label] += math.exp(alpha[base + s] + ways - shift)
+                    label = targets[checked(labels + s // 2, total)]
+                c = checked(label, classes)
+                ways = scratch[now + s] - logs[row + c]
+                scratch[shares + c] += math.exp(alpha[base + s] + ways - shift)
             scale = math.exp(shift + cost)
             for c in range(classes):
                 out[row + c] = (math.exp(logs[row + c]) - scratch[shares + c] * scale) * factor
-            later, now = now, later
 
 
 def _sizes(targets: np.ndarray, input_lengths: Sizes, target_lengths: Sizes) -> np.ndarray:
@@ -140,21 +153,26 @@ def _plain(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
+def _labels(targets: np.ndarray) -> np.ndarray:
+    """The labels as a kernel reads them, which needs at least one."""
+    return np.ascontiguousarray(targets, np.int64) if targets.size else np.zeros(1, np.int64)
+
+
 def ctc_loss(
     log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sizes, target_lengths: Sizes, blank: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(negative log-likelihood, alpha); None if NumPy has to do it, as when a label is no class."""
-    run = run_of(_forward, log_probs.dtype, True)
+    run = compile_loops(_forward, log_probs.dtype, True)
     frames, count, classes = log_probs.shape
-    if run is None or not count or not frames:
+    if run is None or not log_probs.size:
         return None
-    log_probs, targets = _plain(log_probs), np.ascontiguousarray(targets, np.int64)
-    states = 2 * max(target_lengths) + 1
+    log_probs, labels = _plain(log_probs), _labels(targets)
+    longest = max(target_lengths)
+    states = 2 * longest + 1
     sizes = _sizes(targets, input_lengths, target_lengths)
-    alpha, loss = np.empty((count, frames, states)), np.empty(count, log_probs.dtype)
-    wrong = np.zeros(1, np.int64)
-    arrays = log_probs, targets, sizes, alpha, loss, wrong
-    over(run, count, -(-_GRAIN // (frames * states)), *arrays, frames, count, classes, states, blank)
+    arrays = log_probs, labels, sizes, (count, frames, states), (count,), np.zeros(1, np.int64)
+    numbers = frames, count, classes, longest, labels.size, blank
+    alpha, loss, wrong = over(run, count, -(-_GRAIN // (frames * states)), *arrays, *numbers)
     return None if wrong.item() else (loss, alpha)
 
 
@@ -163,16 +181,17 @@ def ctc_loss_backward(
     loss: np.ndarray, alpha: np.ndarray, blank: int, zero_infinity: bool,
 ) -> np.ndarray | None:  # fmt: skip
     """The gradient (T, N, C)."""
-    run = run_of(_backward, log_probs.dtype, True, forgiving=zero_infinity)
+    run = compile_loops(_backward, log_probs.dtype, True, forgiving=zero_infinity)
     frames, count, classes = log_probs.shape
-    if run is None or not count or not frames or alpha.dtype != np.float64 or loss.dtype != log_probs.dtype:
+    if run is None or not log_probs.size or alpha.dtype != np.float64 or loss.dtype != log_probs.dtype:
         return None
-    log_probs, targets = _plain(log_probs), np.ascontiguousarray(targets, np.int64)
+    log_probs, labels = _plain(log_probs), _labels(targets)
     grad = np.ascontiguousarray(np.broadcast_to(grad, count), log_probs.dtype)
     loss, alpha = _plain(loss), _plain(alpha)
-    states = 2 * max(target_lengths) + 1
+    longest = max(target_lengths)
+    states = 2 * longest + 1
     sizes = _sizes(targets, input_lengths, target_lengths)
-    out, scratch = np.empty_like(log_probs), np.empty((count, 2 * states + classes))
-    arrays = log_probs, targets, sizes, alpha, loss, grad, out, scratch
-    over(run, count, -(-_GRAIN // (frames * states)), *arrays, frames, count, classes, states, blank)
-    return out
+    arrays = log_probs, labels, sizes, alpha, loss, grad, log_probs.shape, (count, 2 * states + classes)
+    numbers = frames, count, classes, longest, labels.size, blank
+    out, _ = over(run, count, -(-_GRAIN // (frames * states)), *arrays, *numbers)
+    return out  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Losses of classes as loops in machine code, see Note [Compiled loops] in native/loops.py. Functions give None where NumPy has to do it."""
+"""Losses of classes, see Note [Compiled loops] in compiler/loops.py. Functions give None where NumPy has to do it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native.loops import Bytes, Doubles, Floats, Ints, run_of
+from ..compiler.loops import Bytes, Doubles, Floats, Ints, checked, compile_loops
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
@@ -29,13 +29,14 @@ def _nll(
             which = target[at]
             loss = 0.0
             if which != ignored:
-                if which < 0 or which >= classes:
+                c = checked(which, classes)
+                if c != which:
                     wrong = 1.0
                 else:
-                    loss = -x[base + which * inner + i]
+                    loss = -x[base + c * inner + i]
                     if weighted:
-                        loss *= weight[which]
-                        weights += weight[which]
+                        loss *= weight[c]
+                        weights += weight[c]
                     else:
                         weights += 1.0
             if each:
@@ -57,10 +58,11 @@ def _nll_back(
     for i in range(begin * inner, end * inner):
         which = target[i]
         if which != ignored:
-            if which < 0 or which >= classes:
+            c = checked(which, classes)
+            if c != which:
                 wrong = 1.0
             elif weighted:
-                total += weight[which]
+                total += weight[c]
             else:
                 total += 1.0
     sums[0] = wrong
@@ -73,18 +75,20 @@ def _nll_back(
             for i in range(inner):
                 which = target[n * inner + i]
                 if which != ignored:
+                    c = checked(which, classes)
                     if reduction == 0:
                         unit = -grad[n * inner + i]
                     if weighted:
-                        out[base + which * inner + i] = unit * weight[which]
+                        out[base + c * inner + i] = unit * weight[c]
                     else:
-                        out[base + which * inner + i] = unit
+                        out[base + c * inner + i] = unit
 
 
-def _suited(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> bool:
+def _suited(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, classes: int) -> bool:
     return (
         target.dtype == np.int64
         and target.size > 0
+        and classes > 0
         and (weight is None or (weight.dtype == x.dtype and weight.flags.c_contiguous))
         and type(x) is np.ndarray
     )
@@ -92,14 +96,13 @@ def _suited(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> boo
 
 def nll_loss(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int, reduction: int) -> Any:
     """The loss of log-probabilities (N, C, ...) at class indices (N, ...)."""
-    run = run_of(_nll, x.dtype, True, weighted=weight is not None, each=reduction == 0)
-    if run is None or not _suited(x, target, weight):
+    run = compile_loops(_nll, x.dtype, True, weighted=weight is not None, each=reduction == 0)
+    if run is None or not _suited(x, target, weight, x.shape[1]):
         return None
     x, target = _plain(x), _plain(target)
-    losses = np.empty(target.shape, x.dtype) if reduction == 0 else None
-    sums = np.empty(3)
     inner = target.size // len(x)
-    run(0, len(x), x, target, weight, losses, sums, x.shape[1], inner, ignore_index)
+    shape = target.shape if reduction == 0 else None
+    losses, sums = run(0, len(x), x, target, weight, shape, (3,), x.shape[1], inner, ignore_index)
     total, weights, wrong = sums.tolist()
     if wrong:
         return None
@@ -119,14 +122,13 @@ def nll_loss_backward(
     reduction: int,
 ) -> np.ndarray | None:
     """The gradient of `nll_loss` for an input of a shape."""
-    run = run_of(_nll_back, grad.dtype, True, weighted=weight is not None, reduction=reduction)
-    if run is None or not _suited(grad, target, weight):
+    run = compile_loops(_nll_back, grad.dtype, True, weighted=weight is not None, reduction=reduction)
+    if run is None or not _suited(grad, target, weight, shape[1]):
         return None
     grad, target = _plain(grad), _plain(target)
     out = np.zeros(shape, grad.dtype)
-    sums = np.empty(1)
     inner = target.size // shape[0]
-    run(0, shape[0], grad, target, weight, out, sums, shape[1], inner, ignore_index)
+    _, sums = run(0, shape[0], grad, target, weight, out, (1,), shape[1], inner, ignore_index)
     return None if sums.item() else out
 
 
@@ -138,16 +140,16 @@ def _multi_margin(
 ) -> None:  # fmt: skip
     for n in range(begin, end):
         base = n * classes
-        which = base + target[n]
-        least = margin - x[which]
+        which = checked(target[n], classes)
+        least = margin - x[base + which]
         total = 0.0
-        for i in range(base, base + classes):
-            short = x[i] + least
+        for i in range(classes):
+            short = x[base + i] + least
             if short > 0.0 and i != which:
                 total += short if p == 1 else short * short
         total /= classes
         if weighted:
-            total *= weight[target[n]]
+            total *= weight[which]
         losses[n] = total
 
 
@@ -160,34 +162,33 @@ def _multi_margin_slopes(
         factor /= end
     for n in range(begin, end):
         base = n * classes
-        which = base + target[n]
-        least = margin - x[which]
+        which = checked(target[n], classes)
+        least = margin - x[base + which]
         if reduction == 0:
             factor = grad[n]
         slope = factor / classes
         if weighted:
-            slope *= weight[target[n]]
+            slope *= weight[which]
         total = 0.0
-        for i in range(base, base + classes):
-            short = x[i] + least
+        for i in range(classes):
+            short = x[base + i] + least
             part = 0.0
             if short > 0.0 and i != which:
                 part = slope if p == 1 else slope * short * 2.0
             total += part
-            out[i] = part
-        out[which] = -total
+            out[base + i] = part
+        out[base + which] = -total
 
 
 def multi_margin(
     x: np.ndarray, target: np.ndarray, p: int, margin: float, weight: np.ndarray | None
 ) -> np.ndarray | None:
     """The loss of each row of scores (N, C), whose targets are classes."""
-    run = run_of(_multi_margin, x.dtype, p=p, weighted=weight is not None)
-    if run is None or not _suited(x, target, weight):
+    run = compile_loops(_multi_margin, x.dtype, p=p, weighted=weight is not None)
+    if run is None or not _suited(x, target, weight, x.shape[1]):
         return None
     x, target = _plain(x), _plain(target)
-    losses = np.empty(len(x), x.dtype)
-    run(0, len(x), x, target, weight, losses, x.shape[1], float(margin))
+    losses: np.ndarray = run(0, len(x), x, target, weight, (len(x),), x.shape[1], float(margin))
     return losses
 
 
@@ -201,12 +202,11 @@ def multi_margin_backward(
     reduction: int,
 ) -> np.ndarray | None:
     """The gradient for rows of scores."""
-    run = run_of(_multi_margin_slopes, x.dtype, p=p, weighted=weight is not None, reduction=reduction)
-    if run is None or not _suited(x, target, weight) or grad.dtype != x.dtype:
+    run = compile_loops(_multi_margin_slopes, x.dtype, p=p, weighted=weight is not None, reduction=reduction)
+    if run is None or not _suited(x, target, weight, x.shape[1]) or grad.dtype != x.dtype:
         return None
     x, target, grad = _plain(x), _plain(target), _plain(grad)
-    out = np.empty_like(x)
-    run(0, len(x), x, target, weight, grad, out, x.shape[1], float(margin))
+    out: np.ndarray = run(0, len(x), x, target, weight, grad, x.shape, x.shape[1], float(margin))
     return out
 
 
@@ -216,23 +216,25 @@ def _multilabel(
     """How far each class that is not named comes within 1 of each that is; or the slopes of that."""
     for n in range(begin, end):
         base = n * classes
-        for i in range(base, base + classes):
-            named[i] = 0
+        for i in range(classes):
+            named[base + i] = 0
             if back:
-                slopes[i] = 0.0
-        last = base
-        while last < base + classes and target[last] >= 0:
-            named[base + target[last]] = 1
-            last += 1
+                slopes[base + i] = 0.0
+        count = 0
+        for k in range(classes):
+            if target[base + k] < 0:
+                break
+            named[base + checked(target[base + k], classes)] = 1
+            count += 1
         total = 0.0
-        for k in range(base, last):
-            label = base + target[k]
+        for k in range(min(classes, count)):
+            label = base + checked(target[base + k], classes)
             least = 1.0 - x[label]
-            for i in range(base, base + classes):
-                short = least + x[i]
-                if short > 0.0 and named[i] == 0:
+            for i in range(classes):
+                short = least + x[base + i]
+                if short > 0.0 and named[base + i] == 0:
                     if back:
-                        slopes[i] += 1.0
+                        slopes[base + i] += 1.0
                         slopes[label] -= 1.0
                     else:
                         total += short
@@ -242,23 +244,19 @@ def _multilabel(
 
 def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     """The loss of each row of scores (N, C), whose targets name classes up to the first -1."""
-    run = run_of(_multilabel, x.dtype, back=False)
-    if run is None or not _suited(x, target, None):
+    run = compile_loops(_multilabel, x.dtype, back=False)
+    if run is None or not _suited(x, target, None, x.shape[1]):
         return None
     x, target = _plain(x), _plain(target)
-    losses = np.empty(len(x), x.dtype)
-    named = np.empty(x.size, np.bool_)
-    run(0, len(x), x, target, losses, losses, named, x.shape[1])
-    return losses
+    losses, *_ = run(0, len(x), x, target, (len(x),), None, (x.size,), x.shape[1])
+    return losses  # type: ignore[no-any-return]
 
 
 def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     """The gradient of each row's loss, times the number of classes."""
-    run = run_of(_multilabel, x.dtype, back=True)
-    if run is None or not _suited(x, target, None):
+    run = compile_loops(_multilabel, x.dtype, back=True)
+    if run is None or not _suited(x, target, None, x.shape[1]):
         return None
     x, target = _plain(x), _plain(target)
-    slopes = np.empty_like(x)
-    named = np.empty(x.size, np.bool_)
-    run(0, len(x), x, target, slopes, slopes, named, x.shape[1])
-    return slopes
+    _, slopes, _ = run(0, len(x), x, target, None, x.shape, (x.size,), x.shape[1])
+    return slopes  # type: ignore[no-any-return]

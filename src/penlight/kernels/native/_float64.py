@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import factorial
 
+from ..lazy import lazy_import
 from ._build import Value
 from ._functions import (
     absolute,
@@ -25,6 +26,9 @@ from ._functions import (
     with_sign_of,
 )
 from ._x86 import Pooled
+
+error_functions = lazy_import(globals(), "error_functions", "..special.error_functions")
+
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = (
@@ -167,14 +171,12 @@ def erf(x: Value) -> Value:
 
     Squaring q = p - 1 as (1 + q)**2 - 1 loses less than squaring p, which is near 1.
     """
-    from ..special.error_functions import ERF_CENTRE_P, ERF_CENTRE_Q, ERF_TAIL
-
     size = absolute(x)
     z = x * x
-    below = (*ERF_CENTRE_Q[::-1], 1.0)
-    above = tuple([p - q for p, q in zip(ERF_CENTRE_P[::-1], below)])
+    below = (*error_functions.ERF_CENTRE_Q[::-1], 1.0)
+    above = tuple([p - q for p, q in zip(error_functions.ERF_CENTRE_P[::-1], below)])
     near = fma(size, polynomial(z, above) / polynomial(z, below), size)
-    one, *rest = ERF_TAIL[::-1]
+    one, *rest = error_functions.ERF_TAIL[::-1]
     q = polynomial(x.builder.emit("vminps", full(x, 6.0), size), (one - 1.0, *rest))  # NaN stays
     for _ in range(4):
         q = fma(q, q, q + q)

@@ -28,6 +28,10 @@ class Address(NamedTuple):
     offset: int = 0
     scale: int = 1
 
+    def moved(self, offset: int) -> Address:
+        """The address so many bytes further on."""
+        return self._replace(offset=self.offset + offset)
+
     def __str__(self) -> str:
         step = "" if self.step is None else f"+{NAMES[self.step]}" + f"*{self.scale}" * (self.scale > 1)
         return f"[{NAMES[self.base]}{step}{self.offset:+}]"

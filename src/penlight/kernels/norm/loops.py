@@ -1,6 +1,6 @@
-"""Norms of small arrays as loops in machine code, see Note [Compiled loops] in native/loops.py. The same in NumPy: norm.py, kernels/norm/channels.py.
+"""Norms of small arrays, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: kernels/norm/, kernels/norm/channels.py.
 
-float32 is computed with as float64, and sums go in four parts, of which none waits for the others. Functions give None where there is no machine code, or arrays
+float32 is computed with as float64. Functions give None where there is no machine code, or arrays
 are not simple: of one dtype, the parameters contiguous, not empty. Larger arrays are NumPy's, or kernels/norm/kernels.py's, whose loops are over vectors.
 """
 
@@ -12,58 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from ..native.loops import Floats, run_of
+from ..compiler.loops import Floats, compile_loops, reassociated
 from .features import features, features_back
 
 _MOST = 1 << 15  # elements; for more of float32 there are loops over vectors
 Three = tuple[Any, Any, Any]
 
 
-def _sum(x: Floats, start: int, stop: int) -> float:
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    i = start
-    while i + 3 < stop:
-        a += x[i]
-        b += x[i + 1]
-        c += x[i + 2]
-        d += x[i + 3]
-        i += 4
-    while i < stop:
-        a += x[i]
-        i += 1
-    return (a + b) + (c + d)
+def _sum(x: Floats, start: int, count: int) -> float:
+    total = 0.0
+    for i in reassociated(range(count)):
+        total += x[start + i]
+    return total
 
 
-def _squares(x: Floats, start: int, stop: int, middle: float) -> float:
+def _squares(x: Floats, start: int, count: int, middle: float) -> float:
     """The sum of squared distances from the middle."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    i = start
-    while i + 3 < stop:
-        p, q, r, s = x[i] - middle, x[i + 1] - middle, x[i + 2] - middle, x[i + 3] - middle
-        a += p * p
-        b += q * q
-        c += r * r
-        d += s * s
-        i += 4
-    while i < stop:
-        p = x[i] - middle
-        a += p * p
-        i += 1
-    return (a + b) + (c + d)
+    total = 0.0
+    for i in reassociated(range(count)):
+        distance = x[start + i] - middle
+        total += distance * distance
+    return total
 
 
-def _moment(grad: Floats, x: Floats, start: int, stop: int, middle: float) -> float:
+def _moment(grad: Floats, x: Floats, start: int, count: int, middle: float) -> float:
     """The sum of gradients times distances from the middle."""
-    a, b = 0.0, 0.0
-    i = start
-    while i + 1 < stop:
-        a += grad[i] * (x[i] - middle)
-        b += grad[i + 1] * (x[i + 1] - middle)
-        i += 2
-    while i < stop:
-        a += grad[i] * (x[i] - middle)
-        i += 1
-    return a + b
+    total = 0.0
+    for i in reassociated(range(count)):
+        total += grad[start + i] * (x[start + i] - middle)
+    return total
 
 
 # ----- Rows -----------------------------------------------------------------------------------------------------------
@@ -77,9 +54,9 @@ def _layer(
         start = row * columns
         middle = 0.0
         if centred:
-            middle = _sum(x, start, start + columns) / columns
+            middle = _sum(x, start, columns) / columns
             mean[row] = middle
-        spread = 1.0 / math.sqrt(_squares(x, start, start + columns, middle) / columns + eps)
+        spread = 1.0 / math.sqrt(_squares(x, start, columns, middle) / columns + eps)
         rstd[row] = spread
         for i in range(columns):
             value = (x[start + i] - middle) * spread
@@ -143,20 +120,20 @@ def _group(
     columns = each * size
     for row in range(begin, end):
         start = row * columns
-        middle = _sum(x, start, start + columns) / columns
-        spread = 1.0 / math.sqrt(_squares(x, start, start + columns, middle) / columns + eps)
+        middle = _sum(x, start, columns) / columns
+        spread = 1.0 / math.sqrt(_squares(x, start, columns, middle) / columns + eps)
         mean[row] = middle
         rstd[row] = spread
         channel = row % groups * each
-        for c in range(channel, channel + each):
+        for c in range(each):
             scale, shift = spread, 0.0
             if scaled:
-                scale *= weight[c]
+                scale *= weight[channel + c]
             if shifted:
-                shift = bias[c]
-            for i in range(start, start + size):
-                out[i] = (x[i] - middle) * scale + shift
-            start += size
+                shift = bias[channel + c]
+            at = start + c * size
+            for i in range(size):
+                out[at + i] = (x[at + i] - middle) * scale + shift
 
 
 def _group_back(
@@ -172,29 +149,27 @@ def _group_back(
         channel = row % groups * each
         start = row * each * size
         along, total = 0.0, 0.0
-        at = start
-        for c in range(channel, channel + each):
-            moment = _moment(grad, x, at, at + size, middle) * spread
-            plain = _sum(grad, at, at + size)
-            dweight[c] += moment
-            dbias[c] += plain
+        for c in range(each):
+            at = start + c * size
+            moment = _moment(grad, x, at, size, middle) * spread
+            plain = _sum(grad, at, size)
+            dweight[channel + c] += moment
+            dbias[channel + c] += plain
             if scaled:
-                along += moment * weight[c]
-                total += plain * weight[c]
+                along += moment * weight[channel + c]
+                total += plain * weight[channel + c]
             else:
                 along += moment
                 total += plain
-            at += size
         slope = along / count * spread
         total /= count
-        at = start
-        for c in range(channel, channel + each):
+        for c in range(each):
+            at = start + c * size
             scale = 1.0
             if scaled:
-                scale = weight[c]
-            for i in range(at, at + size):
-                dx[i] = (grad[i] * scale - total - (x[i] - middle) * slope) * spread
-            at += size
+                scale = weight[channel + c]
+            for i in range(size):
+                dx[at + i] = (grad[at + i] * scale - total - (x[at + i] - middle) * slope) * spread
 
 
 # ----- Batches --------------------------------------------------------------------------------------------------------
@@ -205,15 +180,13 @@ def _batch(
     channels: int, size: int, eps: float, *, scaled: bool, shifted: bool,
 ) -> None:  # fmt: skip
     """Over channels."""
-    step = channels * size
     for c in range(begin, end):
-        stop = count * step + c * size
         middle, square = 0.0, 0.0
-        for at in range(c * size, stop, step):
-            middle += _sum(x, at, at + size)
+        for n in range(count):
+            middle += _sum(x, (n * channels + c) * size, size)
         middle /= count * size
-        for at in range(c * size, stop, step):
-            square += _squares(x, at, at + size, middle)
+        for n in range(count):
+            square += _squares(x, (n * channels + c) * size, size, middle)
         square /= count * size
         scale = 1.0 / math.sqrt(square + eps)
         mean[c] = middle
@@ -224,23 +197,23 @@ def _batch(
             scale *= weight[c]
         if shifted:
             shift = bias[c]
-        for at in range(c * size, stop, step):
-            for i in range(at, at + size):
-                out[i] = (x[i] - middle) * scale + shift
+        for n in range(count):
+            at = (n * channels + c) * size
+            for i in range(size):
+                out[at + i] = (x[at + i] - middle) * scale + shift
 
 
 def _batch_back(
     begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
     count: int, channels: int, size: int, *, scaled: bool, training: bool,
 ) -> None:  # fmt: skip
-    step = channels * size
     for c in range(begin, end):
-        stop = count * step + c * size
         middle, spread = mean[c], rstd[c]
         moment, total = 0.0, 0.0
-        for at in range(c * size, stop, step):
-            moment += _moment(grad, x, at, at + size, middle)
-            total += _sum(grad, at, at + size)
+        for n in range(count):
+            at = (n * channels + c) * size
+            moment += _moment(grad, x, at, size, middle)
+            total += _sum(grad, at, size)
         moment *= spread
         dweight[c] = moment
         dbias[c] = total
@@ -253,9 +226,10 @@ def _batch_back(
             total /= count * size
         else:
             total = 0.0
-        for at in range(c * size, stop, step):
-            for i in range(at, at + size):
-                dx[i] = (grad[i] - total - (x[i] - middle) * slope) * scale
+        for n in range(count):
+            at = (n * channels + c) * size
+            for i in range(size):
+                dx[at + i] = (grad[at + i] - total - (x[at + i] - middle) * slope) * scale
 
 
 # ----- Their calls ----------------------------------------------------------------------------------------------------
@@ -282,16 +256,14 @@ def layer_norm(
 ) -> Three | None:
     """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred` the mean is None."""
     key = {"centred": centred, "scaled": weight is not None, "shifted": bias is not None}
-    run = run_of(_layer, x.dtype, True, **key)
+    run = compile_loops(_layer, x.dtype, True, **key)
     if run is None or type(eps) is not float or not _suited(x, weight, bias):
         return None
     x = _plain(x)
     stats = (*x.shape[: x.ndim - dims], *(1,) * dims)
-    out, rstd = np.empty(x.shape, x.dtype), np.empty(stats, x.dtype)
-    mean = np.empty(stats, x.dtype) if centred else None
-    rows = rstd.size
-    run(0, rows, x, out, mean, rstd, weight, bias, x.size // rows, eps)
-    return out, mean, rstd
+    rows = prod(stats)
+    made: Three = run(0, rows, x, x.shape, stats if centred else None, stats, weight, bias, x.size // rows, eps)
+    return made
 
 
 def layer_norm_backward(
@@ -312,34 +284,30 @@ def layer_norm_backward(
         "of_weight": of_weight,
         "of_bias": of_bias,
     }
-    run = run_of(_layer_back, x.dtype, True, **key)
+    run = compile_loops(_layer_back, x.dtype, True, **key)
     if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     rows = rstd.size
     columns = x.size // rows
     shape = x.shape[x.ndim - dims :]
-    dx = np.empty(x.shape, x.dtype) if of_x else None
-    dweight = np.empty(shape, x.dtype) if of_weight else None
-    dbias = np.empty(shape, x.dtype) if of_bias else None
-    run(0, rows, grad, x, mean, rstd, weight, dx, dweight, dbias, columns)
-    return dx, dweight, dbias
+    shapes = x.shape if of_x else None, shape if of_weight else None, shape if of_bias else None
+    made: Three = run(0, rows, grad, x, mean, rstd, weight, *shapes, columns)
+    return made
 
 
 def group_norm(
     x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> Three | None:
     """(out, mean, rstd) of normalising each group of channels of each sample; statistics are (N, groups)."""
-    run = run_of(_group, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
+    run = compile_loops(_group, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
     if run is None or type(eps) is not float or not _suited(x, weight, bias):
         return None
     x = _plain(x)
     n, channels = x.shape[:2]
-    out, mean, rstd = np.empty(x.shape, x.dtype), np.empty((n, groups), x.dtype), np.empty((n, groups), x.dtype)
-    size = prod(x.shape[2:])
-    arrays = x, out, mean, rstd, weight, bias
-    run(0, n * groups, *arrays, groups, channels // groups, size, eps)
-    return out, mean, rstd
+    arrays = x, x.shape, (n, groups), (n, groups), weight, bias
+    made: Three = run(0, n * groups, *arrays, groups, channels // groups, prod(x.shape[2:]), eps)
+    return made
 
 
 def group_norm_backward(
@@ -352,14 +320,13 @@ def group_norm_backward(
     needs: Any,
 ) -> Three | None:
     """Gradients (dx, dweight, dbias)."""
-    run = run_of(_group_back, x.dtype, True, scaled=weight is not None)
+    run = compile_loops(_group_back, x.dtype, True, scaled=weight is not None)
     if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     n, channels = x.shape[:2]
-    dx, dweight, dbias = np.empty(x.shape, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    arrays = grad, x, mean, rstd, weight, dx, dweight, dbias
-    run(0, n * groups, *arrays, groups, channels // groups, prod(x.shape[2:]))
+    arrays = grad, x, mean, rstd, weight, x.shape, (channels,), (channels,)
+    dx, dweight, dbias = run(0, n * groups, *arrays, groups, channels // groups, prod(x.shape[2:]))
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None
 
 
@@ -368,19 +335,19 @@ def batch_norm(
 ) -> tuple[Any, Any, Any, Any] | None:
     """(out, mean, rstd, biased variance) of a batch."""
     flat = prod(x.shape[2:]) == 1
-    run = run_of(features if flat else _batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
+    run = compile_loops(
+        features if flat else _batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None
+    )
     if run is None or x.ndim < 2 or type(eps) is not float or not _suited(x, weight, bias):
         return None
     x = _plain(x)
     count, channels = x.shape[:2]
-    out = np.empty(x.shape, x.dtype)
-    mean, rstd, var = np.empty(channels, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    arrays = x, out, mean, rstd, var, weight, bias
+    each = (channels,)
+    arrays = x, x.shape, each, each, each, weight, bias
     if flat:
-        middles, scales = np.empty(channels), np.empty(channels)
-        run(0, channels, *arrays, middles, scales, count, channels, eps)
+        out, mean, rstd, var, *_ = run(0, channels, *arrays, each, each, count, channels, eps)
     else:
-        run(0, channels, *arrays, count, channels, prod(x.shape[2:]), eps)
+        out, mean, rstd, var = run(0, channels, *arrays, count, channels, prod(x.shape[2:]), eps)
     return out, mean, rstd, var
 
 
@@ -395,16 +362,17 @@ def batch_norm_backward(
 ) -> Three | None:
     """Gradients (dx, dweight, dbias); with `training` the statistics depend on x."""
     flat = prod(x.shape[2:]) == 1
-    run = run_of(features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training)
+    run = compile_loops(
+        features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training
+    )
     if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     count, channels = x.shape[:2]
-    dx, dweight, dbias = np.empty(x.shape, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    arrays = grad, x, mean, rstd, weight, dx, dweight, dbias
+    each = (channels,)
+    arrays = grad, x, mean, rstd, weight, x.shape, each, each
     if flat:
-        moments, totals = np.empty(channels), np.empty(channels)
-        run(0, channels, *arrays, moments, totals, count, channels)
+        dx, dweight, dbias, *_ = run(0, channels, *arrays, each, each, count, channels)
     else:
-        run(0, channels, *arrays, count, channels, prod(x.shape[2:]))
+        dx, dweight, dbias = run(0, channels, *arrays, count, channels, prod(x.shape[2:]))
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None

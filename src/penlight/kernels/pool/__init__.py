@@ -9,7 +9,7 @@ import numpy as np
 
 from ..conv.im2col import Ints, is_half, share, spans
 from ..numpy_warnings import silent
-from . import compiled, loops
+from . import loops
 from .loops import output_sizes as pool_output_sizes
 from .windows import BLOCK, AdaptiveWindows, Planes, Windows, fill_largest, small_windows
 
@@ -30,7 +30,7 @@ def max_pool(
         return values.astype(x.dtype), indices
     sizes = x.shape[2:]
     out = pool_output_sizes(sizes, kernel, stride, padding, dilation, ceil_mode)
-    if loops.suits(x) and not compiled.suits(x, out, stride):
+    if loops.suits(x):
         return loops.largest(x, loops.sliding(x.shape, kernel, stride, padding, dilation, ceil_mode, False))
     values = np.empty((*x.shape[:2], *out), x.dtype)
     indices = np.empty(values.shape, np.int64)
@@ -40,9 +40,6 @@ def max_pool(
     geometry = small_windows if prod(out) <= 4096 else Windows
     windows = geometry(sizes, out, kernel, stride, padding, dilation)
     span = spans(out, kernel, stride, dilation)
-    if compiled.suits(x, out, stride):
-        compiled.fill_largest(x, windows, kernel, stride, padding, dilation, values, indices)
-        return values, indices
     planes = Planes(x, padding, span, out, lowest)
     fill_largest(planes, windows, values, indices)
     return values, indices
@@ -57,11 +54,10 @@ def max_pool_backward(grad: np.ndarray, indices: np.ndarray, input_shape: Ints, 
         return max_pool_backward(grad.astype(np.float32), indices, input_shape, distinct).astype(grad.dtype)
     size, planes = prod(input_shape[2:]), prod(input_shape[:2])
     grad, indices = np.ascontiguousarray(grad), np.ascontiguousarray(indices)
-    result = compiled.place(grad, indices, input_shape)
-    if result is None and loops.suits(grad):
-        result = loops.place(grad, indices, input_shape, len(input_shape) - 2)
-    if result is not None:
-        return result
+    if loops.suits(grad):
+        placed = loops.place(grad, indices, input_shape, len(input_shape) - 2)
+        if placed is not None:
+            return placed
     result = np.zeros(input_shape, grad.dtype)
     if not grad.size:
         return result

@@ -1,181 +1,274 @@
-"""Pooling as loops in machine code, see Note [Compiled loops] in native/loops.py. The same in NumPy: pool.py.
+"""Pooling as loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: kernels/pool/.
 
-Where windows begin and end is worked out once for each geometry and kept, as a table of whole numbers: three sizes of the result, three of a
-plane, three distances between the taps of a window, then for each window along each dimension its begin, its end and its share in what the
-sum is divided by. Sequences and images have dimensions of size one in front. So one kernel serves windows that slide and windows that divide
-a plane evenly. Whoever calls these functions has asked `suits`.
+Where windows begin and end is worked out once for each geometry and kept, as a table of whole numbers: for each window
+along each of three dimensions its begin, its end, and its share in what the sum is divided by. Sequences and images have
+dimensions of size one in front. So one kernel serves windows that slide and windows that divide a plane evenly. The
+tables are data, so the kernels limit what they read from them by the sizes of a plane. Whoever calls these functions has
+asked `suits`.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
-from ..native.loops import Floats, Ints, run_of
+from ..compiler.loops import Floats, Ints, can_compile, checked, compile_loops
 from ..waiting_threads import over
 
 Sizes = tuple[int, ...]
 _GRAIN = 1 << 15  # taps that are worth sharing
+_MOST_EXACT = 1 << 24  # elements of a plane whose positions float32 has exactly
+_MOST_TAPS = 16  # along a row; they are written out one by one
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def _largest(begin: int, end: int, x: Floats, values: Floats, places: Ints, g: Ints) -> None:
-    depth, height, width = g[3], g[4], g[5]
-    d_step, h_step, w_step = g[6], g[7], g[8]
-    rows = 9 + 3 * g[0]
-    columns = rows + 3 * g[1]
-    last = columns + 3 * g[2]
-    at = begin * g[0] * g[1] * g[2]
+def _largest(
+    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, planes: int, rows: int, columns: int,
+    depth: int, height: int, width: int, d_step: int, h_step: int, w_step: int,
+) -> None:  # fmt: skip
+    """`planes`, `rows` and `columns` are the sizes of a result."""
     for plane in range(begin, end):
-        base = plane * depth * height * width
-        for d in range(9, rows, 3):
-            d_first, d_last = g[d], g[d + 1]
-            for h in range(rows, columns, 3):
-                h_first, h_last = g[h], g[h + 1]
-                for w in range(columns, last, 3):
-                    w_first, w_last = g[w], g[w + 1]
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                for w in range(columns):
+                    w_at = 3 * (planes + rows + w)
+                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
                     best = -inf
                     where = (d_first * height + h_first) * width + w_first
                     for i in range(d_first, d_last, d_step):
                         for j in range(h_first, h_last, h_step):
                             row = (i * height + j) * width
-                            for k in range(base + row + w_first, base + row + w_last, w_step):
-                                value = x[k]
+                            for k in range(w_first, w_last, w_step):
+                                value = x[plane * depth * height * width + row + k]
                                 if value > best or value != value:  # of several NaNs the last
                                     best = value
-                                    where = k - base
+                                    where = row + k
+                    at = ((plane * planes + d) * rows + h) * columns + w
                     values[at] = best
                     places[at] = where
-                    at += 1
 
 
-def _mean(begin: int, end: int, x: Floats, out: Floats, g: Ints, override: int) -> None:
-    depth, height, width = g[3], g[4], g[5]
-    rows = 9 + 3 * g[0]
-    columns = rows + 3 * g[1]
-    last = columns + 3 * g[2]
-    at = begin * g[0] * g[1] * g[2]
+def _mean(
+    begin: int, end: int, x: Floats, out: Floats, table: Ints, planes: int, rows: int, columns: int, depth: int,
+    height: int, width: int, override: int,
+) -> None:  # fmt: skip
     for plane in range(begin, end):
-        base = plane * depth * height * width
-        for d in range(9, rows, 3):
-            d_first, d_last = g[d], g[d + 1]
-            for h in range(rows, columns, 3):
-                h_first, h_last = g[h], g[h + 1]
-                share = g[d + 2] * g[h + 2]
-                for w in range(columns, last, 3):
-                    w_first, w_last = g[w], g[w + 1]
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                share = table[3 * d + 2] * table[h_at + 2]
+                for w in range(columns):
+                    w_at = 3 * (planes + rows + w)
+                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
                     total = 0.0
                     for i in range(d_first, d_last):
                         for j in range(h_first, h_last):
-                            row = base + (i * height + j) * width
-                            for k in range(row + w_first, row + w_last):
-                                total += x[k]
-                    divisor = share * g[w + 2]
+                            row = ((plane * depth + i) * height + j) * width
+                            for k in range(w_first, w_last):
+                                total += x[row + k]
+                    divisor = share * table[w_at + 2]
                     if override != 0:
                         divisor = override
-                    out[at] = total / divisor
-                    at += 1
+                    out[((plane * planes + d) * rows + h) * columns + w] = total / divisor
 
 
-def _mean_back(begin: int, end: int, grad: Floats, out: Floats, g: Ints, override: int) -> None:
-    depth, height, width = g[3], g[4], g[5]
-    rows = 9 + 3 * g[0]
-    columns = rows + 3 * g[1]
-    last = columns + 3 * g[2]
-    at = begin * g[0] * g[1] * g[2]
+def _mean_back(
+    begin: int, end: int, grad: Floats, out: Floats, table: Ints, planes: int, rows: int, columns: int, depth: int,
+    height: int, width: int, override: int, *, tiled: bool,
+) -> None:  # fmt: skip
+    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
     for plane in range(begin, end):
-        base = plane * depth * height * width
-        for i in range(base, base + depth * height * width):
-            out[i] = 0.0
-        for d in range(9, rows, 3):
-            d_first, d_last = g[d], g[d + 1]
-            for h in range(rows, columns, 3):
-                h_first, h_last = g[h], g[h + 1]
-                share = g[d + 2] * g[h + 2]
-                for w in range(columns, last, 3):
-                    w_first, w_last = g[w], g[w + 1]
-                    divisor = share * g[w + 2]
+        if not tiled:
+            for i in range(depth * height * width):
+                out[plane * depth * height * width + i] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                share = table[3 * d + 2] * table[h_at + 2]
+                for w in range(columns):
+                    w_at = 3 * (planes + rows + w)
+                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
+                    divisor = share * table[w_at + 2]
                     if override != 0:
                         divisor = override
-                    part = grad[at] / divisor
-                    at += 1
+                    part = grad[((plane * planes + d) * rows + h) * columns + w] / divisor
                     for i in range(d_first, d_last):
                         for j in range(h_first, h_last):
-                            row = base + (i * height + j) * width
-                            for k in range(row + w_first, row + w_last):
-                                out[k] += part
+                            row = ((plane * depth + i) * height + j) * width
+                            for k in range(w_first, w_last):
+                                if tiled:
+                                    out[row + k] = part
+                                else:
+                                    out[row + k] += part
 
 
-def _mean_back_tiled(begin: int, end: int, grad: Floats, out: Floats, g: Ints, override: int) -> None:
-    """The same for windows that lie side by side and leave nothing out: each element is written once."""
-    rows = 9 + 3 * g[0]
-    columns = rows + 3 * g[1]
-    last = columns + 3 * g[2]
-    width = g[2]
-    at = begin * g[3] * g[4] * g[5]
-    source = begin * g[0] * g[1] * width
-    for _ in range(begin, end):
-        for d in range(9, rows, 3):
-            for _ in range(g[d], g[d + 1]):
-                row = source
-                for h in range(rows, columns, 3):
-                    share = g[d + 2] * g[h + 2]
-                    for _ in range(g[h], g[h + 1]):
-                        window = row
-                        for w in range(columns, last, 3):
-                            divisor = share * g[w + 2]
-                            if override != 0:
-                                divisor = override
-                            part = grad[window] / divisor
-                            window += 1
-                            stop = at + g[w + 2]
-                            while at < stop:
-                                out[at] = part
-                                at += 1
-                    row += width
-            source += g[1] * width
+# ----- Windows of one size at equal distances -------------------------------------------------------------------------
+#
+# All windows of a row are done at once, with vectors along it: a tap of each at a time. Where windows reach over the
+# border, each row is copied to one that has the border around it.
 
 
-def _place(begin: int, end: int, grad: Floats, places: Ints, out: Floats, wrong: Ints, size: int, windows: int) -> None:
-    """Zeros, and each gradient added at its place."""
+def _largest_sliding(
+    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, offsets: Floats, codes: Floats,
+    border: Floats, planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int,
+    inside: int, *, taps: tuple[int, ...], stride: int, d_step: int, h_step: int, bordered: bool,
+) -> None:  # fmt: skip
+    """`taps` are their distances from the first along a row. `offsets` says for each window where its first tap is, and
+    where its first tap inside. Positions are floats until a row is done: `codes`."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge, code = plane * span, plane * columns
+        if bordered:
+            for k in range(span):
+                border[edge + k] = -inf
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                start = float((d_first * height + h_first) * width)
+                for w in range(columns):
+                    values[at + w] = -inf
+                    codes[code + w] = start + offsets[columns + w]
+                for i in range(d_first, d_last, d_step):
+                    for j in range(h_first, h_last, h_step):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = x[base + row + k]
+                        origin = float(row)
+                        for w in range(columns):
+                            best, where, offset = values[at + w], codes[code + w], offsets[w]
+                            for tap in taps:
+                                value = (
+                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                )
+                                position = offset + (origin + tap)
+                                if value > best or value != value:  # of several NaNs the last
+                                    best = value
+                                    where = position
+                            values[at + w] = best
+                            codes[code + w] = where
+                for w in range(columns):
+                    places[at + w] = int(codes[code + w])
+
+
+def _mean_sliding(
+    begin: int, end: int, x: Floats, out: Floats, table: Ints, counts: Floats, border: Floats, planes: int, rows: int,
+    columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
+    *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool,
+) -> None:  # fmt: skip
+    """`counts` is what sums are divided by, once for each row of a window, or altogether if that is `overridden`."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge = plane * span
+        if bordered:
+            for k in range(span):
+                border[edge + k] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                for w in range(columns):
+                    out[at + w] = 0.0
+                for i in range(d_first, d_last):
+                    for j in range(h_first, h_last):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = x[base + row + k]
+                        for w in range(columns):
+                            total = out[at + w]
+                            for tap in taps:
+                                total += (
+                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                )
+                            out[at + w] = total
+                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
+                for w in range(columns):
+                    out[at + w] /= share * counts[w]
+
+
+def _mean_back_sliding(
+    begin: int, end: int, grad: Floats, out: Floats, table: Ints, counts: Floats, parts: Floats, border: Floats,
+    planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
+    *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool, tiled: bool,
+) -> None:  # fmt: skip
+    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge = plane * span
+        if not tiled:
+            for i in range(depth * height * width):
+                out[base + i] = 0.0
+        if bordered:
+            for k in range(span):
+                border[edge + k] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
+                for w in range(columns):
+                    parts[plane * columns + w] = grad[at + w] / (share * counts[w])
+                for i in range(d_first, d_last):
+                    for j in range(h_first, h_last):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = out[base + row + k]
+                        for tap in taps:  # the last first: so each element gets its windows in order
+                            for w in range(columns):
+                                part = parts[plane * columns + w]
+                                if bordered:
+                                    border[edge + tap + w * stride] += part
+                                elif tiled:
+                                    out[base + row + tap + w * stride] = part
+                                else:
+                                    out[base + row + tap + w * stride] += part
+                        if bordered:
+                            for k in range(inside):
+                                out[base + row + k] = border[edge + pad + k]
+
+
+# ----- Elements at indices --------------------------------------------------------------------------------------------
+
+
+def _at_indices(
+    begin: int, end: int, x: Floats, indices: Ints, out: Floats, wrong: Ints, size: int, windows: int, *, does: str
+) -> None:
+    """Each plane has zeros, and elements are added to it at their indices, or written there; or they are read there."""
     for plane in range(begin, end):
         base = plane * size
-        for i in range(base, base + size):
-            out[i] = 0.0
-        for i in range(plane * windows, (plane + 1) * windows):
-            where = places[i]
-            if where < 0 or where >= size:
+        if does != "read":
+            for i in range(size):
+                out[base + i] = 0.0
+        for i in range(windows):
+            at = plane * windows + i
+            index = checked(indices[at], size)
+            if index != indices[at]:
                 wrong[0] = 1
+            elif does == "add":
+                out[base + index] += x[at]
+            elif does == "write":
+                out[base + index] = x[at]
             else:
-                out[base + where] += grad[i]
-
-
-def _unpool(begin: int, end: int, x: Floats, places: Ints, out: Floats, wrong: Ints, size: int, windows: int) -> None:
-    """Zeros, and each element at its place."""
-    for plane in range(begin, end):
-        base = plane * size
-        for i in range(base, base + size):
-            out[i] = 0.0
-        for i in range(plane * windows, (plane + 1) * windows):
-            where = places[i]
-            if where < 0 or where >= size:
-                wrong[0] = 1
-            else:
-                out[base + where] = x[i]
-
-
-def _pick(begin: int, end: int, x: Floats, places: Ints, out: Floats, wrong: Ints, size: int, windows: int) -> None:
-    """The elements at the places."""
-    for plane in range(begin, end):
-        base = plane * size
-        for i in range(plane * windows, (plane + 1) * windows):
-            where = places[i]
-            if where < 0 or where >= size:
-                wrong[0] = 1
-            else:
-                out[i] = x[base + where]
+                out[at] = x[base + index]
 
 
 class Geometry:
@@ -186,8 +279,11 @@ class Geometry:
         front, sizes = 3 - dims, shape[-dims:]
         lead, out = shape[:-dims], tuple(map(len, bounds))
         one = np.array([[0, 1, 1]] * front, np.int64).reshape(-1)
-        head = (*(1,) * front, *out, *(1,) * front, *sizes, *(1,) * front, *steps)
-        self.table = np.concatenate((np.array(head, np.int64), one, *[bound.reshape(-1) for bound in bounds]))
+        self.table = np.concatenate((one, *[bound.reshape(-1) for bound in bounds]))
+        self.sizes = (*(1,) * front, *out, *(1,) * front, *sizes)  # of a result, and of a plane
+        self.steps = (*(1,) * front, *steps)  # between the taps of a window
+        self.counts = bounds[-1][:, 2]
+        self._prepared: dict[Any, Any] = {}
         self.input_shape, self.shape, self.planes = shape, (*lead, *out), prod(lead)
         taps = prod(int((-(-(b[:, 1] - b[:, 0]) // s)).sum()) for b, s in zip(bounds, steps, strict=True))
         self.grain = -(-_GRAIN // max(taps, 1))
@@ -196,6 +292,57 @@ class Geometry:
             for b, n in zip(bounds, sizes, strict=True)
             if len(b)
         )
+
+    def prepared(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        """A kernel, and its arguments behind the first arrays; made once."""
+        key = what, dtype, override
+        found = self._prepared.get(key)
+        if found is None:
+            found = self._prepared[key] = self._prepare(*key)
+        return found
+
+    def _prepare(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        if what == "largest":
+            return compile_loops(_largest, dtype), (self.table, *self.sizes, *self.steps)
+        arguments = self.table, *self.sizes, override or 0
+        if what == "mean":
+            return compile_loops(_mean, dtype), arguments
+        return compile_loops(_mean_back, dtype, tiled=self.tiled), arguments
+
+
+class Sliding(Geometry):
+    """The same for windows of one size at equal distances: how a row of them lies in a row of a plane."""
+
+    def __init__(
+        self, shape: Sizes, kernel: int, stride: int, padding: int, steps: Sizes, bounds: list[np.ndarray]
+    ) -> None:
+        super().__init__(shape, steps, bounds)
+        columns, width, reach = self.shape[-1], shape[-1], (kernel - 1) * steps[-1]
+        span = max(columns - 1, 0) * stride + reach + 1
+        self.offsets = np.concatenate((np.arange(columns) * stride - padding, bounds[-1][:, 0]))
+        self.stride, self.taps = stride, tuple(range(0, reach + 1, steps[-1]))
+        self.bordered = padding > 0 or span > width
+        self.row = span, padding, max(min(width, span - padding), 0)
+        self.border = (self.planes * span,) if self.bordered else None
+
+    def _prepare(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        known: dict[str, Any] = {"taps": self.taps, "stride": self.stride, "bordered": self.bordered}
+        if what == "largest":
+            if prod(self.sizes[3:]) > _MOST_EXACT:
+                return super()._prepare(what, dtype, override)
+            known |= {"d_step": self.steps[0], "h_step": self.steps[1]}
+            run = compile_loops(_largest_sliding, dtype, **known)
+            scratch = (self.planes * self.shape[-1],), self.border
+            return run, (self.table, self.offsets.astype(dtype), *scratch, *self.sizes, *self.row)
+        divisors = (self.counts if override is None else np.full(self.counts.shape, override)).astype(dtype)
+        known["overridden"] = override is not None
+        if what == "mean":
+            run = compile_loops(_mean_sliding, dtype, **known)
+            return run, (self.table, divisors, self.border, *self.sizes, *self.row)
+        known |= {"taps": self.taps[::-1], "tiled": self.tiled and not self.bordered}
+        run = compile_loops(_mean_back_sliding, dtype, **known)
+        parts = (self.planes * self.shape[-1],)
+        return run, (self.table, divisors, parts, self.border, *self.sizes, *self.row)
 
 
 @lru_cache(256)
@@ -212,7 +359,9 @@ def sliding(
         inside = first + np.maximum(-(first // d), 0) * d  # the first tap that is not in front of the plane
         count = np.minimum(last, n + p) - first if include_pad else np.minimum(last, n) - inside
         bounds.append(np.stack((inside, np.minimum(last, n), count), 1))
-    return Geometry(shape, dilation, bounds)
+    if kernel[-1] > _MOST_TAPS:
+        return Geometry(shape, dilation, bounds)
+    return Sliding(shape, kernel[-1], stride[-1], padding[-1], dilation, bounds)
 
 
 @lru_cache(256)
@@ -242,66 +391,55 @@ def output_sizes(sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dil
 
 def suits(x: np.ndarray) -> bool:
     """Whether machine code can pool this array."""
-    return x.dtype in _FLOATS and x.size > 0 and type(x) is np.ndarray and run_of(_largest, x.dtype) is not None
+    return x.dtype in _FLOATS and x.size > 0 and type(x) is np.ndarray and can_compile(_largest)
+
+
+def _plain(x: np.ndarray) -> np.ndarray:
+    return x if x.flags.c_contiguous else np.ascontiguousarray(x)
 
 
 def largest(x: np.ndarray, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
     """The largest element of each window, and its position in the flattened plane."""
-    if not x.flags.c_contiguous:
-        x = np.ascontiguousarray(x)
-    values, places = np.empty(geometry.shape, x.dtype), np.empty(geometry.shape, np.int64)
-    over(run_of(_largest, x.dtype), geometry.planes, geometry.grain, x, values, places, geometry.table)
-    return values, places
+    run, arguments = geometry.prepared("largest", x.dtype, None)
+    made = over(run, geometry.planes, geometry.grain, _plain(x), geometry.shape, geometry.shape, *arguments)
+    return made[:2]  # type: ignore[no-any-return]
 
 
 def mean(x: np.ndarray, geometry: Geometry, override: int | None) -> np.ndarray:
     """The mean of each window, or its sum divided by a number."""
-    if not x.flags.c_contiguous:
-        x = np.ascontiguousarray(x)
-    result = np.empty(geometry.shape, x.dtype)
-    over(run_of(_mean, x.dtype), geometry.planes, geometry.grain, x, result, geometry.table, override or 0)
-    return result
+    run, arguments = geometry.prepared("mean", x.dtype, override)
+    made = over(run, geometry.planes, geometry.grain, _plain(x), geometry.shape, *arguments)
+    return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
 
 
 def mean_back(grad: np.ndarray, geometry: Geometry, override: int | None) -> np.ndarray:
     """Each element's share of its windows' gradients."""
-    if not grad.flags.c_contiguous:
-        grad = np.ascontiguousarray(grad)
-    result = np.empty(geometry.input_shape, grad.dtype)
-    run = run_of(_mean_back_tiled if geometry.tiled else _mean_back, grad.dtype)
-    over(run, geometry.planes, geometry.grain, grad, result, geometry.table, override or 0)
-    return result
+    run, arguments = geometry.prepared("mean_back", grad.dtype, override)
+    made = over(run, geometry.planes, geometry.grain, _plain(grad), geometry.input_shape, *arguments)
+    return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
 
 
-def _at_places(kernel: object, x: np.ndarray, places: np.ndarray, result: np.ndarray, size: int, windows: int) -> bool:
-    """Run one of the last three kernels; whether it could, and all places are inside."""
-    run = run_of(kernel, x.dtype)  # type: ignore[arg-type]
-    if places.dtype != np.int64 or not windows:
-        return False
-    x, places = np.ascontiguousarray(x), np.ascontiguousarray(places)
-    wrong = np.zeros(1, np.int64)
-    grain = -(-_GRAIN // (windows + size))
-    planes = places.size // windows
-    over(run, planes, grain, x, places, result, wrong, size, windows)
-    return not wrong.item()
+def _at(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, planes: Sizes, dims: int) -> np.ndarray | None:
+    """Run the last kernel for planes of such a shape; None if it cannot, or an index is outside."""
+    size, windows = prod(planes[-dims:]), prod(indices.shape[-dims:])
+    if indices.dtype != np.int64 or not windows or not size:
+        return None
+    run = compile_loops(_at_indices, x.dtype, does=does)
+    arrays = _plain(x), _plain(indices), tuple(shape), np.zeros(1, np.int64)
+    out, wrong = over(run, indices.size // windows, -(-_GRAIN // (windows + size)), *arrays, size, windows)
+    return None if wrong.item() else out
 
 
-def place(grad: np.ndarray, places: np.ndarray, shape: Sizes, dims: int) -> np.ndarray | None:
-    """Zeros, and each gradient added at its place of a flattened plane."""
-    result = np.empty(shape, grad.dtype)
-    sizes = prod(shape[-dims:]), prod(places.shape[-dims:])
-    return result if _at_places(_place, grad, places, result, *sizes) else None
+def place(grad: np.ndarray, indices: np.ndarray, shape: Sizes, dims: int) -> np.ndarray | None:
+    """Zeros, and each gradient added at its index of a flattened plane."""
+    return _at("add", grad, indices, shape, shape, dims)
 
 
-def unpool(x: np.ndarray, places: np.ndarray, shape: Sizes, dims: int) -> np.ndarray | None:
-    """Zeros, and each element at its place."""
-    result = np.empty(shape, x.dtype)
-    sizes = prod(shape[-dims:]), prod(places.shape[-dims:])
-    return result if _at_places(_unpool, x, places, result, *sizes) else None
+def unpool(x: np.ndarray, indices: np.ndarray, shape: Sizes, dims: int) -> np.ndarray | None:
+    """Zeros, and each element at its index."""
+    return _at("write", x, indices, shape, shape, dims)
 
 
-def pick(x: np.ndarray, places: np.ndarray, dims: int) -> np.ndarray | None:
-    """The elements of each plane at the places."""
-    result = np.empty(places.shape, x.dtype)
-    sizes = prod(x.shape[-dims:]), prod(places.shape[-dims:])
-    return result if _at_places(_pick, x, places, result, *sizes) else None
+def pick(x: np.ndarray, indices: np.ndarray, dims: int) -> np.ndarray | None:
+    """The elements of each plane at the indices."""
+    return _at("read", x, indices, indices.shape, x.shape, dims)

@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
+from ..lazy import lazy_import
+
+normal_kernels = lazy_import(globals(), "normal_kernels", ".normal_kernels")
+small = lazy_import(globals(), "small", "..native.small")
+
+
 # Note [The same digits]
 # For float32 PyTorch evaluates log, sin and cos with the polynomials of the Cephes library, in float32, with fused
 # multiply-adds. That is a fixed sequence of correctly rounded operations, so the same sequence gives the same bits
@@ -78,22 +85,15 @@ def _natively(u: np.ndarray) -> bool:
     """The same in machine code; whether that is to be had. See Note [Native kernels]."""
     if u.size < _SMALL:
         if not _small:
-            from ..native.small import run_over_rows
-            from .normal_kernels import box_muller
-
-            _small.append(run_over_rows(box_muller))
+            _small.append(small.run_over_rows(normal_kernels.box_muller))
         run = _small[0]
         if run is None:
             return False
         run(0, u.size // 16, 8, u)
         return True
-    from .. import native
-
     if not native.available():
         return False
-    from .normal_kernels import box_muller
-
-    native.over_rows(box_muller, (u.size // 16, 8), u)
+    native.over_rows(normal_kernels.box_muller, (u.size // 16, 8), u)
     return True
 
 

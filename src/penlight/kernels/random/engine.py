@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..lazy import late
+from ..lazy import lazy_import
 from .reserve import LIMIT, Reserve
 
-machine = late(globals(), "machine", "..native")
-twister = late(globals(), "twister", ".twister")
+machine = lazy_import(globals(), "machine", "..native")
+twister = lazy_import(globals(), "twister", ".twister")
 
 BLOCK = 624  # words that the twister makes at a time
 PIECE = 26 * BLOCK  # draws handled at a time by the fills: 130 kB of raw words, which stay in the cache

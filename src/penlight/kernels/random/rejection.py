@@ -13,13 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..lazy import late
+from ..compiler.loops import checked, compile_loops
 from ..numpy_warnings import silent
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
-
-call = late(globals(), "call", "..compiler.call")
-ir = late(globals(), "ir", "..compiler.ir")
 
 Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
@@ -55,11 +52,6 @@ class Reader:
         radius = math.sqrt(-2.0 * math.log1p(-self.uniform()))
         self.kept = radius * math.sin(angle)
         return radius * math.cos(angle)
-
-
-def checked(index: int, extent: int) -> int:
-    """An index that is inside: see compiler/python.py."""
-    return index if 0 <= index < extent else 0
 
 
 def samples(
@@ -101,19 +93,15 @@ def sampler(width: int) -> Callable[[Any], Any]:
 def _kernel(sample: Any) -> Any:
     """`samples` for one distribution: compiled, or as it is where no machine code runs, or where there is no source to compile."""
     width = SAMPLERS[sample]
-    try:
-        entry = call.loops(samples, ir.F64, ir.F64, sample=sample, width=width)
-    except OSError:
-        entry = None
-    if entry is not None and entry.is_machine_code:
-        return entry.enter
+    compiled = compile_loops(samples, np.dtype(np.float64), sample=sample, width=width)
+    if compiled is not None:
+        return compiled
 
-    def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int, _: int) -> Any:
+    def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
         rows = memoryview(
             table.reshape(-1)
         )  # a list of all rows for each few draws would take time by the square of their number
         samples(begin, end, rows, draws.tolist(), out.reshape(-1), state, size, count, sample=sample, width=width)
-        return out, state
 
     return run
 
@@ -157,8 +145,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
     state[0] = math.nan if engine._normal is None else engine._normal
     while True:
         count = draws.size
-        ran = run(0, left, rows, draws if count else _NO_DRAWS, made, state, count or 1, count, 0)
-        assert ran is not None
+        run(0, left, rows, draws if count else _NO_DRAWS, made, state, count or 1, count)
         _, done, used = state.tolist()
         left -= int(done)
         draws = draws[int(used) :]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..lazy import late
+from ..lazy import lazy_import
 
-native = late(globals(), "native", "..native")
-twister = late(globals(), "twister", ".twister")
+native = lazy_import(globals(), "native", "..native")
+twister = lazy_import(globals(), "twister", ".twister")
 
 _BLOCK = 624  # words that the twister makes at a time
 _COUNT = 16  # blocks made at a time: 40 kB of words

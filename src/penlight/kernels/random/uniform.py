@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from ..fma import fma32, fma64
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from .engine import BLOCK, PIECE, Engine, low53, unit53
 from .reserve import LIMIT
 
-machine = late(globals(), "machine", ".twister")
-native = late(globals(), "native", "..native")
+machine = lazy_import(globals(), "machine", ".twister")
+native = lazy_import(globals(), "native", "..native")
 
 Shape = tuple[int, ...]
 

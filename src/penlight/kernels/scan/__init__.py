@@ -8,14 +8,14 @@ import numpy as np
 
 from ..copies import contiguous
 from ..index_width import wide_indices
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
 from ..reduce.large import short_columns, turned
 from ..rows import is_half, narrow, split_shape, widen
 
-definitions = late(globals(), "definitions", ".kernels")
-native = late(globals(), "native", "..native")
-records = late(globals(), "records", ".extrema")
+definitions = lazy_import(globals(), "definitions", ".kernels")
+native = lazy_import(globals(), "native", "..native")
+records = lazy_import(globals(), "records", ".extrema")
 _NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
 _RECORDS_FROM = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
 _BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many

@@ -20,13 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..copies.convert import is_half
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from ..rows import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
 
-down = late(globals(), "down", ".columns")
-definitions = late(globals(), "definitions", ".kernels")
-native = late(globals(), "native", "..native")
+small = lazy_import(globals(), "small", "..native.small")
+
+
+down = lazy_import(globals(), "down", ".columns")
+definitions = lazy_import(globals(), "definitions", ".kernels")
+native = lazy_import(globals(), "native", "..native")
 
 # Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
 _SMALL = 4096
@@ -81,7 +84,6 @@ def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
     try:
         run = _runs[name]
     except KeyError:
-        from ..native import small
         from . import kernels as definitions
 
         _runs[name] = run = small.run_over_rows(getattr(definitions, name))

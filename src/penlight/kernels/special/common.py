@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from ..rows import NATIVE_FROM, by_machine
 from ..rows import is_half as is_half
 
-small = late(globals(), "small", "..native.small")
+small = lazy_import(globals(), "small", "..native.small")
 Array = np.ndarray
 Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
 Piece = tuple[Array, Callable[[Array], Array]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ...kernels.lazy import lazy_import
+
 if TYPE_CHECKING:
     from .activation import *  # noqa: F403
     from .adaptive import *  # noqa: F403
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from .sparse import *  # noqa: F403
     from .transformer import *  # noqa: F403
     from .upsampling import *  # noqa: F403
+
+_refused = lazy_import(globals(), "_refused", "penlight._refused")
+
 
 _FILES = {
     "activation": (
@@ -90,9 +95,7 @@ def __getattr__(name: str) -> Any:
         return found
     if name in _FILES or name in _OTHERS:
         return import_module(f"{__name__}.{name}")
-    from penlight._refused import missing
-
-    raise missing(__name__, name)
+    raise _refused.missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,10 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
+from ...kernels.lazy import lazy_import
+
+_functions = lazy_import(globals(), "_functions", "._functions")
+
 
 class BackwardHook:
     """The backward hooks of one call of a module.
@@ -124,9 +128,7 @@ def _through_node(args: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tupl
     indices = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
     if not (any(args[i].requires_grad for i in indices) and penlight.is_grad_enabled()):
         return args, None
-    from ._functions import BackwardHookFunction
-
-    passed = BackwardHookFunction.apply(*(args[i] for i in indices))
+    passed = _functions.BackwardHookFunction.apply(*(args[i] for i in indices))
     node = next(t.grad_fn for t in passed if t.grad_fn is not None)
     node.register_hook(hook)
     result = list(args)

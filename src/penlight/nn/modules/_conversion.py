@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import penlight
 from penlight import Tensor, dtypes
+from penlight._docstrings import documented
 from penlight.nn.parameter import Parameter
 
 from ._state_dict import swaps_tensors
@@ -21,6 +22,38 @@ _TO_SIGNATURES = (
     " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
     "torch.memory_format memory_format = None)\n"
 )
+
+
+_M = TypeVar("_M", bound="Conversion")
+
+
+def _cast(dtype: str) -> Callable[[_M], _M]:
+    """A method that casts to a floating point dtype."""
+
+    def cast(self: _M) -> _M:
+        wanted = getattr(penlight, dtype)
+        return self._apply(lambda t: t.to(wanted) if t.is_floating_point() else t)
+
+    cast.__name__ = cast.__qualname__ = {"float32": "float", "float64": "double", "float16": "half"}.get(dtype, dtype)
+    cast.__doc__ = documented(
+        f"Casts floating point parameters and buffers to {dtype}.",
+        f">>> torch.nn.Linear(2, 2).{cast.__name__}().weight.dtype", f"torch.{dtype}",
+    )  # fmt: skip
+    return cast
+
+
+def _move(kind: str, error: str = "RuntimeError") -> Callable[..., Any]:
+    """A method that asks for a kind of device, of which there is none."""
+
+    def move(self: _M, device: Any = None) -> _M:
+        return self._apply(lambda t: getattr(t, kind)(device))
+
+    move.__name__ = kind
+    move.__doc__ = documented(
+        f"Asks for {kind.upper()}, which raises as PyTorch built without it does.",
+        f">>> torch.nn.Linear(1, 1).{kind}()", "Traceback (most recent call last):", "  ...", f"{error}: ...",
+    )  # fmt: skip
+    return move
 
 
 class Conversion:
@@ -139,44 +172,8 @@ class Conversion:
         """
         return self._apply(lambda t: t.type(dst_type))
 
-    def _cast_floating_point(self, dtype: Any) -> Self:
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def float(self) -> Self:
-        """Casts floating point parameters and buffers to float32.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).double().float().weight.dtype
-        torch.float32
-        """
-        return self._cast_floating_point(penlight.float32)
-
-    def double(self) -> Self:
-        """Casts floating point parameters and buffers to float64.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).double().bias.dtype
-        torch.float64
-        """
-        return self._cast_floating_point(penlight.float64)
-
-    def half(self) -> Self:
-        """Casts floating point parameters and buffers to float16.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).half().weight.dtype
-        torch.float16
-        """
-        return self._cast_floating_point(penlight.float16)
-
-    def bfloat16(self) -> Self:
-        """Casts floating point parameters and buffers to bfloat16.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).bfloat16().weight.dtype
-        torch.bfloat16
-        """
-        return self._cast_floating_point(penlight.bfloat16)
+    float, double = _cast("float32"), _cast("float64")
+    half, bfloat16 = _cast("float16"), _cast("bfloat16")
 
     def cpu(self) -> Self:
         """Moves everything to the CPU, where it is.
@@ -187,49 +184,7 @@ class Conversion:
         """
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device: Any = None) -> Self:
-        """Asks for CUDA, which raises as PyTorch built without it does.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).cuda()
-        Traceback (most recent call last):
-          ...
-        AssertionError: ...
-        """
-        return self._apply(lambda t: t.cuda(device))
-
-    def xpu(self, device: Any = None) -> Self:
-        """Asks for XPU, which raises as PyTorch built without it does.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).xpu()
-        Traceback (most recent call last):
-          ...
-        RuntimeError: ...
-        """
-        return self._apply(lambda t: t.xpu(device))
-
-    def ipu(self, device: Any = None) -> Self:
-        """Asks for IPU, which raises as PyTorch built without it does.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).ipu()
-        Traceback (most recent call last):
-          ...
-        RuntimeError: ...
-        """
-        return self._apply(lambda t: t.ipu(device))
-
-    def mtia(self, device: Any = None) -> Self:
-        """Asks for MTIA, which raises as PyTorch built without it does.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).mtia()
-        Traceback (most recent call last):
-          ...
-        RuntimeError: ...
-        """
-        return self._apply(lambda t: t.mtia(device))
+    cuda, xpu, ipu, mtia = _move("cuda", "AssertionError"), _move("xpu"), _move("ipu"), _move("mtia")
 
     def share_memory(self) -> Self:
         """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`.

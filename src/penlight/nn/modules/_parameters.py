@@ -7,6 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._function_code import copy_of
 from penlight.nn import init
 from penlight.nn.parameter import Parameter
 
@@ -42,6 +43,12 @@ def reset_affine(weight: Tensor | None, bias: Tensor | None) -> None:
     for tensor, value in ((weight, 1.0), (bias, 0.0)):
         if tensor is not None:
             init.constant_(tensor, value)
+
+
+def own_init(cls: type) -> None:
+    """Gives a class a copy of the `__init__` that it inherits, so that errors name the class, as in PyTorch."""
+    cls.__init__ = copy_of(cls.__init__)  # type: ignore[misc]
+    cls.__init__.__qualname__ = f"{cls.__name__}.__init__"  # type: ignore[misc]
 
 
 def unless_default(module: Module, **defaults: Any) -> str:

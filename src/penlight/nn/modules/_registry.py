@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -220,8 +221,6 @@ class Registry:
             self.register_buffer(name, value, persistent)
             return
         # A subclass with its own register_buffer may be older than the argument.
-        import inspect
-
         if "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
         elif persistent:

@@ -65,13 +65,8 @@ class RNNCellBase(Module):
         return result if batched else tuple(part.squeeze(0) for part in result)
 
 
-class RNNCell(RNNCellBase):
-    """One step of an `RNN`.
-
-    >>> import penlight as torch
-    >>> torch.nn.RNNCell(10, 20)(torch.randn(3, 10)).shape
-    torch.Size([3, 20])
-    """
+class RNNCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch.Size([3, 20])")):
+    """One step of an `RNN`."""
 
     __module__ = _HOME
 
@@ -117,13 +112,8 @@ class LSTMCell(RNNCellBase):
         return h, c
 
 
-class GRUCell(RNNCellBase):
-    """One step of a `GRU`.
-
-    >>> import penlight as torch
-    >>> torch.nn.GRUCell(10, 20)(torch.randn(3, 10)).shape
-    torch.Size([3, 20])
-    """
+class GRUCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch.Size([3, 20])")):
+    """One step of a `GRU`."""
 
     __module__ = _HOME
 

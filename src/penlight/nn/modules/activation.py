@@ -32,35 +32,22 @@ class _InPlace(Unary):
         return f"{shown}, inplace=True" if shown else "inplace=True"
 
 
-class Threshold(_InPlace, function=F.threshold, shown="threshold={self.threshold}, value={self.value}"):
-    """x where x > threshold, `value` elsewhere.
-
-    >>> import penlight as torch
-    >>> torch.nn.Threshold(0.1, 20)(torch.tensor([0.0, 1.0]))
-    tensor([20.,  1.])
-    """
+class Threshold(_InPlace, function=F.threshold, shown="threshold={self.threshold}, value={self.value}",
+                example=("(0.1, 20)(torch.tensor([0.0, 1.0]))", "tensor([20.,  1.])")):  # fmt: skip
+    """x where x > threshold, `value` elsewhere."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None: ...
 
 
-class ReLU(_InPlace, function=F.relu):
-    """max(0, x).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+class ReLU(_InPlace, function=F.relu, example=("()(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")):
+    """max(0, x)."""
 
     def __init__(self, inplace: bool = False) -> None: ...
 
 
-class RReLU(_InPlace, shown="lower={self.lower}, upper={self.upper}"):
-    """x where x ≥ 0, a x elsewhere, with `a` drawn from [lower, upper] while training and their mean otherwise.
-
-    >>> import penlight as torch
-    >>> torch.nn.RReLU(0.25, 0.75).eval()(torch.tensor([-2.0, 2.0]))
-    tensor([-1.,  2.])
-    """
+class RReLU(_InPlace, shown="lower={self.lower}, upper={self.upper}",
+            example=("(0.25, 0.75).eval()(torch.tensor([-2.0, 2.0]))", "tensor([-1.,  2.])")):  # fmt: skip
+    """x where x ≥ 0, a x elsewhere, with `a` drawn from [lower, upper] while training and their mean otherwise."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None: ...
 
@@ -68,13 +55,8 @@ class RReLU(_InPlace, shown="lower={self.lower}, upper={self.upper}"):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
-class Hardtanh(_InPlace):
-    """x limited to [min_val, max_val].
-
-    >>> import penlight as torch
-    >>> torch.nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 1.0]))
-    tensor([-2.,  1.])
-    """
+class Hardtanh(_InPlace, example=("(-2, 2)(torch.tensor([-3.0, 1.0]))", "tensor([-2.,  1.])")):
+    """x limited to [min_val, max_val]."""
 
     _shown = "min_val={self.min_val}, max_val={self.max_val}"
 
@@ -94,13 +76,8 @@ class Hardtanh(_InPlace):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
 
-class ReLU6(Hardtanh):
-    """min(max(0, x), 6).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 8.0]))
-    tensor([0., 6.])
-    """
+class ReLU6(Hardtanh, example=("()(torch.tensor([-1.0, 8.0]))", "tensor([0., 6.])")):
+    """min(max(0, x), 6)."""
 
     _shown = ""
 
@@ -108,119 +85,67 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
 
-class Sigmoid(Unary, function=penlight.sigmoid):
-    """1 / (1 + exp(-x)).
-
-    >>> import penlight as torch
-    >>> torch.nn.Sigmoid()(torch.zeros(1))
-    tensor([0.5000])
-    """
+class Sigmoid(Unary, function=penlight.sigmoid, example=("()(torch.zeros(1))", "tensor([0.5000])")):
+    """1 / (1 + exp(-x))."""
 
 
-class Hardsigmoid(Unary, function=F.hardsigmoid):
-    """x/6 + 1/2 limited to [0, 1].
-
-    >>> import penlight as torch
-    >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 4.0]))
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+class Hardsigmoid(Unary, function=F.hardsigmoid,
+                  example=("()(torch.tensor([-4.0, 0.0, 4.0]))", "tensor([0.0000, 0.5000, 1.0000])")):  # fmt: skip
+    """x/6 + 1/2 limited to [0, 1]."""
 
     def __init__(self, inplace: bool = False) -> None: ...
 
 
-class Tanh(Unary, function=penlight.tanh):
-    """The hyperbolic tangent.
-
-    >>> import penlight as torch
-    >>> torch.nn.Tanh()(torch.zeros(1))
-    tensor([0.])
-    """
+class Tanh(Unary, function=penlight.tanh, example=("()(torch.zeros(1))", "tensor([0.])")):
+    """The hyperbolic tangent."""
 
 
-class SiLU(_InPlace, function=F.silu):
-    """x sigmoid(x), also called swish.
-
-    >>> import penlight as torch
-    >>> torch.nn.SiLU()(torch.zeros(1))
-    tensor([0.])
-    """
+class SiLU(_InPlace, function=F.silu, example=("()(torch.zeros(1))", "tensor([0.])")):
+    """x sigmoid(x), also called swish."""
 
     def __init__(self, inplace: bool = False) -> None: ...
 
 
-class Mish(_InPlace, function=F.mish):
-    """x tanh(softplus(x)).
-
-    >>> import penlight as torch
-    >>> torch.nn.Mish()(torch.zeros(1))
-    tensor([0.])
-    """
+class Mish(_InPlace, function=F.mish, example=("()(torch.zeros(1))", "tensor([0.])")):
+    """x tanh(softplus(x))."""
 
     def __init__(self, inplace: bool = False) -> None: ...
 
 
-class Hardswish(Unary, function=F.hardswish):
-    """x times its hard sigmoid.
-
-    >>> import penlight as torch
-    >>> torch.nn.Hardswish()(torch.tensor([0.0, 4.0]))
-    tensor([0., 4.])
-    """
+class Hardswish(Unary, function=F.hardswish, example=("()(torch.tensor([0.0, 4.0]))", "tensor([0., 4.])")):
+    """x times its hard sigmoid."""
 
     def __init__(self, inplace: bool = False) -> None: ...
 
 
-class ELU(_InPlace, function=F.elu, shown="alpha={self.alpha}"):
-    """x where x > 0, alpha (exp(x) - 1) elsewhere.
-
-    >>> import penlight as torch
-    >>> torch.nn.ELU()(torch.tensor([0.0, 1.0]))
-    tensor([0., 1.])
-    """
+class ELU(_InPlace, function=F.elu, shown="alpha={self.alpha}",
+          example=("()(torch.tensor([0.0, 1.0]))", "tensor([0., 1.])")):  # fmt: skip
+    """x where x > 0, alpha (exp(x) - 1) elsewhere."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
 
 
-class CELU(_InPlace, function=F.celu, shown="alpha={self.alpha}"):
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
-
-    >>> import penlight as torch
-    >>> torch.nn.CELU()(torch.tensor([0.0, 1.0]))
-    tensor([0., 1.])
-    """
+class CELU(_InPlace, function=F.celu, shown="alpha={self.alpha}",
+           example=("()(torch.tensor([0.0, 1.0]))", "tensor([0., 1.])")):  # fmt: skip
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
 
 
-class SELU(_InPlace, function=F.selu):
-    """The scaled ELU of self-normalising networks.
-
-    >>> import penlight as torch
-    >>> torch.nn.SELU()(torch.tensor([1.0]))
-    tensor([1.0507])
-    """
+class SELU(_InPlace, function=F.selu, example=("()(torch.tensor([1.0]))", "tensor([1.0507])")):
+    """The scaled ELU of self-normalising networks."""
 
     def __init__(self, inplace: bool = False) -> None: ...
 
 
-class GLU(Unary, function=F.glu, shown="dim={self.dim}"):
-    """One half of the input times the sigmoid of the other, split along `dim`.
-
-    >>> import penlight as torch
-    >>> torch.nn.GLU()(torch.tensor([4.0, 0.0]))
-    tensor([2.])
-    """
+class GLU(Unary, function=F.glu, shown="dim={self.dim}", example=("()(torch.tensor([4.0, 0.0]))", "tensor([2.])")):
+    """One half of the input times the sigmoid of the other, split along `dim`."""
 
     def __init__(self, dim: int = -1) -> None: ...
 
 
-class GELU(Unary, shown="approximate={self.approximate!r}"):
-    """x times the normal distribution function of x; with `approximate="tanh"` by the usual approximation.
-
-    >>> import penlight as torch
-    >>> torch.nn.GELU()(torch.tensor([1.0]))
-    tensor([0.8413])
-    """
+class GELU(Unary, shown="approximate={self.approximate!r}", example=("()(torch.tensor([1.0]))", "tensor([0.8413])")):
+    """x times the normal distribution function of x; with `approximate="tanh"` by the usual approximation."""
 
     def __init__(self, approximate: str = "none") -> None: ...
 
@@ -228,66 +153,40 @@ class GELU(Unary, shown="approximate={self.approximate!r}"):
         return F.gelu(input, approximate=self.approximate)
 
 
-class Hardshrink(Unary, function=F.hardshrink, shown="{self.lambd}"):
-    """x where |x| > lambd, 0 elsewhere.
-
-    >>> import penlight as torch
-    >>> torch.nn.Hardshrink()(torch.tensor([0.4, 0.6]))
-    tensor([0.0000, 0.6000])
-    """
+class Hardshrink(Unary, function=F.hardshrink, shown="{self.lambd}",
+                 example=("()(torch.tensor([0.4, 0.6]))", "tensor([0.0000, 0.6000])")):  # fmt: skip
+    """x where |x| > lambd, 0 elsewhere."""
 
     def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class LeakyReLU(_InPlace, function=F.leaky_relu, shown="negative_slope={self.negative_slope}"):
-    """x where x ≥ 0, negative_slope x elsewhere.
-
-    >>> import penlight as torch
-    >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
-    tensor([-0.1000,  2.0000])
-    """
+class LeakyReLU(_InPlace, function=F.leaky_relu, shown="negative_slope={self.negative_slope}",
+                example=("(0.1)(torch.tensor([-1.0, 2.0]))", "tensor([-0.1000,  2.0000])")):  # fmt: skip
+    """x where x ≥ 0, negative_slope x elsewhere."""
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None: ...
 
 
-class LogSigmoid(Unary, function=F.logsigmoid):
-    """log(sigmoid(x)), computed without overflow.
-
-    >>> import penlight as torch
-    >>> torch.nn.LogSigmoid()(torch.zeros(1))
-    tensor([-0.6931])
-    """
+class LogSigmoid(Unary, function=F.logsigmoid, example=("()(torch.zeros(1))", "tensor([-0.6931])")):
+    """log(sigmoid(x)), computed without overflow."""
 
 
-class Softplus(Unary, function=F.softplus, shown="beta={self.beta}, threshold={self.threshold}"):
-    """log(1 + exp(beta x)) / beta, and x itself where beta x > threshold.
-
-    >>> import penlight as torch
-    >>> torch.nn.Softplus()(torch.zeros(1))
-    tensor([0.6931])
-    """
+class Softplus(Unary, function=F.softplus, shown="beta={self.beta}, threshold={self.threshold}",
+               example=("()(torch.zeros(1))", "tensor([0.6931])")):  # fmt: skip
+    """log(1 + exp(beta x)) / beta, and x itself where beta x > threshold."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None: ...
 
 
-class Softshrink(Unary, function=F.softshrink, shown="{self.lambd}"):
-    """x moved towards 0 by lambd, and 0 within.
-
-    >>> import penlight as torch
-    >>> torch.nn.Softshrink()(torch.tensor([0.4, 1.5]))
-    tensor([0., 1.])
-    """
+class Softshrink(Unary, function=F.softshrink, shown="{self.lambd}",
+                 example=("()(torch.tensor([0.4, 1.5]))", "tensor([0., 1.])")):  # fmt: skip
+    """x moved towards 0 by lambd, and 0 within."""
 
     def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class PReLU(Module):
-    """x where x ≥ 0, a x elsewhere, with `a` learnt: one for all or one for each channel.
-
-    >>> import penlight as torch
-    >>> torch.nn.PReLU()(torch.tensor([-1.0]))
-    tensor([-0.2500], grad_fn=<PreluKernelBackward0>)
-    """
+class PReLU(Module, example=("()(torch.tensor([-1.0]))", "tensor([-0.2500], grad_fn=<PreluKernelBackward0>)")):
+    """x where x ≥ 0, a x elsewhere, with `a` learnt: one for all or one for each channel."""
 
     weight: Tensor
 
@@ -308,22 +207,12 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class Softsign(Unary, function=F.softsign):
-    """x / (1 + |x|).
-
-    >>> import penlight as torch
-    >>> torch.nn.Softsign()(torch.tensor([1.0]))
-    tensor([0.5000])
-    """
+class Softsign(Unary, function=F.softsign, example=("()(torch.tensor([1.0]))", "tensor([0.5000])")):
+    """x / (1 + |x|)."""
 
 
-class Tanhshrink(Unary, function=F.tanhshrink):
-    """x - tanh(x).
-
-    >>> import penlight as torch
-    >>> torch.nn.Tanhshrink()(torch.zeros(1))
-    tensor([0.])
-    """
+class Tanhshrink(Unary, function=F.tanhshrink, example=("()(torch.zeros(1))", "tensor([0.])")):
+    """x - tanh(x)."""
 
 
 class _AlongDim(Unary, shown="dim={self.dim}"):
@@ -337,35 +226,21 @@ class _AlongDim(Unary, shown="dim={self.dim}"):
         self.__dict__.setdefault("dim", None)
 
 
-class Softmin(_AlongDim, function=F.softmin):
-    """The softmax of -x along a dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.Softmin(dim=0)(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
+class Softmin(_AlongDim, function=F.softmin, example=("(dim=0)(torch.zeros(2))", "tensor([0.5000, 0.5000])")):
+    """The softmax of -x along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None: ...
 
 
-class Softmax(_AlongDim, function=F.softmax):
-    """exp(x) scaled so that it sums to 1 along a dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.Softmax(dim=1)(torch.zeros(1, 4))
-    tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
-    """
+class Softmax(_AlongDim, function=F.softmax,
+              example=("(dim=1)(torch.zeros(1, 4))", "tensor([[0.2500, 0.2500, 0.2500, 0.2500]])")):  # fmt: skip
+    """exp(x) scaled so that it sums to 1 along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None: ...
 
 
-class Softmax2d(Module):
-    """The softmax over the channels at each position of (N, C, H, W) or (C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 1)).flatten()
-    tensor([0.5000, 0.5000])
-    """
+class Softmax2d(Module, example=("()(torch.zeros(2, 1, 1)).flatten()", "tensor([0.5000, 0.5000])")):
+    """The softmax over the channels at each position of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -373,12 +248,7 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
-class LogSoftmax(_AlongDim, function=F.log_softmax):
-    """log(softmax(x)) along a dimension, computed without overflow.
-
-    >>> import penlight as torch
-    >>> torch.nn.LogSoftmax(dim=0)(torch.zeros(2))
-    tensor([-0.6931, -0.6931])
-    """
+class LogSoftmax(_AlongDim, function=F.log_softmax, example=("(dim=0)(torch.zeros(2))", "tensor([-0.6931, -0.6931])")):
+    """log(softmax(x)) along a dimension, computed without overflow."""
 
     def __init__(self, dim: int | None = None) -> None: ...

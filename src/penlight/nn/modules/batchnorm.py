@@ -1,8 +1,8 @@
-"""Batch normalisation, in one to three dimensions, lazy, and under its synchronised name."""
+"""Batch normalisation, in one to three dimensions, lazy, and synchronised between processes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,14 @@ from penlight.autograd.views import bump
 from penlight.nn import functional as F
 from penlight.nn.parameter import UninitializedBuffer
 
+from ...kernels.lazy import lazy_import
 from ._parameters import make_parameters, reset_affine
 from .lazy import LazySized
 from .module import Module
+
+_sync_batch_norm = lazy_import(globals(), "_sync_batch_norm", "penlight.distributed._sync_batch_norm")
+distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
@@ -37,6 +42,7 @@ class _NormBase(Module):
     """What batch and instance normalisation share: an affine map and running statistics, both optional."""
 
     _version = 2  # since then num_batches_tracked is part of the state
+    _dims: ClassVar[tuple[int, ...] | None] = None  # how many dimensions the input may have
 
     # Each of these is a tensor or None.
     weight: Any
@@ -74,8 +80,18 @@ class _NormBase(Module):
         self.reset_running_stats()
         reset_affine(self.weight, self.bias)
 
+    def __init_subclass__(cls, dims: tuple[int, ...] | None = None, becomes: Any = None, **declared: Any) -> None:
+        super().__init_subclass__(**declared)
+        if becomes is not None:
+            cls.cls_to_become = becomes  # type: ignore[attr-defined]
+            dims = becomes._dims
+        if dims is not None:
+            cls._dims = dims
+
     def _check_input_dim(self, input: Tensor) -> None:
-        raise NotImplementedError
+        if self._dims is None:
+            raise NotImplementedError
+        _expect_dims(input, *self._dims)
 
     def extra_repr(self) -> str:
         settings = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
@@ -121,43 +137,21 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, var, self.weight, self.bias, from_batch, factor, self.eps)
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, dims=(2, 3), example=("(100)(torch.randn(20, 100)).shape", "torch.Size([20, 100])")):
     """Normalises each channel of (N, C) or (N, C, L) over the batch.
 
     While training, running statistics are updated with `momentum` (None: the plain average of all batches), and
     when evaluating they are used.
-
-    >>> import penlight as torch
-    >>> torch.nn.BatchNorm1d(100)(torch.randn(20, 100)).shape
-    torch.Size([20, 100])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _expect_dims(input, 2, 3)
+
+class BatchNorm2d(_BatchNorm, dims=(4,), example=("(3)(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):
+    """Normalises each channel of (N, C, H, W) over the batch; see `BatchNorm1d`."""
 
 
-class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of (N, C, H, W) over the batch; see `BatchNorm1d`.
-
-    >>> import penlight as torch
-    >>> torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _expect_dims(input, 4)
-
-
-class BatchNorm3d(_BatchNorm):
-    """Normalises each channel of (N, C, D, H, W) over the batch; see `BatchNorm1d`.
-
-    >>> import penlight as torch
-    >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _expect_dims(input, 5)
+class BatchNorm3d(_BatchNorm, dims=(5,),
+                  example=("(3)(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):  # fmt: skip
+    """Normalises each channel of (N, C, D, H, W) over the batch; see `BatchNorm1d`."""
 
 
 class _LazyNormBase(LazySized, _NormBase):
@@ -186,47 +180,26 @@ class _LazyNormBase(LazySized, _NormBase):
             self._materialize(**dict.fromkeys(names, (self.num_features,)))
 
 
-class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm1d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm1d()(torch.randn(2, 5)).shape
-    torch.Size([2, 5])
-    """
-
-    cls_to_become = BatchNorm1d
-    _check_input_dim = BatchNorm1d._check_input_dim
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm, becomes=BatchNorm1d,
+                      example=("()(torch.randn(2, 5)).shape", "torch.Size([2, 5])")):  # fmt: skip
+    """A `BatchNorm1d` that learns `num_features` from its first input."""
 
 
-class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm2d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm2d()(torch.randn(2, 5, 1, 2)).shape
-    torch.Size([2, 5, 1, 2])
-    """
-
-    cls_to_become = BatchNorm2d
-    _check_input_dim = BatchNorm2d._check_input_dim
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm, becomes=BatchNorm2d,
+                      example=("()(torch.randn(2, 5, 1, 2)).shape", "torch.Size([2, 5, 1, 2])")):  # fmt: skip
+    """A `BatchNorm2d` that learns `num_features` from its first input."""
 
 
-class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm3d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm3d()(torch.randn(2, 5, 1, 1, 2)).shape
-    torch.Size([2, 5, 1, 1, 2])
-    """
-
-    cls_to_become = BatchNorm3d
-    _check_input_dim = BatchNorm3d._check_input_dim
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm, becomes=BatchNorm3d,
+                      example=("()(torch.randn(2, 5, 1, 1, 2)).shape", "torch.Size([2, 5, 1, 1, 2])")):  # fmt: skip
+    """A `BatchNorm3d` that learns `num_features` from its first input."""
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation for inputs of any number of dimensions from 2 on.
+    """Batch normalisation for inputs of any number of dimensions from 2 on, over the batches of all ranks together.
 
-    Its statistics would be synchronised between processes; there is one process here, so that it computes what
-    `BatchNorm` does.
+    While training, mean and variance are those of all ranks of `process_group` (all, if it is not given). Without
+    `torch.distributed`, and when evaluating, it computes what `BatchNorm` does.
 
     >>> import penlight as torch
     >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(torch.nn.BatchNorm1d(2)))[0]
@@ -238,6 +211,15 @@ class SyncBatchNorm(_BatchNorm):
                  *, bias: bool = True) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input normalised over the batches of all ranks, or with the running statistics when evaluating."""
+        if not (self.training or self.running_mean is None) or not distributed.is_initialized():
+            return super().forward(input)
+        if distributed.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        return _sync_batch_norm.normalized(self, input)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
-from penlight.nn.common_types import _size_1_t, _size_2_t, _size_3_t
+from penlight.nn.common_types import _size_any_t
 
-from ._parameters import make_parameters, reset_by_fan_in, unless_default
+from ._parameters import make_parameters, own_init, reset_by_fan_in, unless_default
 from .lazy import LazySized
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
@@ -29,6 +29,16 @@ class _ConvNd(Module):
     padding: Any  # a tuple, "same" or "valid"
     weight: Tensor
     bias: Tensor | None
+
+    def __init_subclass__(cls, function: Callable[..., Tensor] | None = None, expand: Any = None,
+                          becomes: type | None = None, **declared: Any) -> None:  # fmt: skip
+        super().__init_subclass__(**declared)
+        if function is not None:
+            cls._function, cls._expand = staticmethod(function), staticmethod(expand)
+        if becomes is not None:
+            cls.cls_to_become = becomes  # type: ignore[attr-defined]
+        if function is not None or becomes is not None:
+            own_init(cls)
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
                  padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
@@ -120,26 +130,24 @@ class _ConvNd(Module):
         super().__setstate__({"padding_mode": "zeros", **state})
 
 
-class Conv1d(_ConvNd):
+def _init_conv(self: Any, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+               padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+               padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    _ConvNd.__init__(self, **self._expanded(locals()))
+
+
+class Conv1d(_ConvNd, function=F.conv1d, expand=_single,
+             example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 24])")):  # fmt: skip
     """A 1-d convolution of (N, C, L) or (C, L).
 
     `padding` is a number or "same" or "valid"; `padding_mode` is what the margin is filled with: "zeros",
     "reflect", "replicate" or "circular".
-
-    >>> import penlight as torch
-    >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 24])
     """
 
-    _function, _expand = staticmethod(F.conv1d), staticmethod(_single)
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1,
-                 padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+    __init__ = _init_conv
 
 
-class Conv2d(_ConvNd):
+class Conv2d(_ConvNd, function=F.conv2d, expand=_pair):
     """A 2-d convolution of (N, C, H, W) or (C, H, W).
 
     Sizes are one number for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is
@@ -150,28 +158,14 @@ class Conv2d(_ConvNd):
     torch.Size([2, 8, 10, 10])
     """
 
-    _function, _expand = staticmethod(F.conv2d), staticmethod(_pair)
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1,
-                 padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+    __init__ = _init_conv
 
 
-class Conv3d(_ConvNd):
-    """A 3-d convolution of (N, C, D, H, W) or (C, D, H, W).
+class Conv3d(_ConvNd, function=F.conv3d, expand=_triple,
+             example=("(1, 2, 3)(torch.randn(1, 1, 5, 6, 7)).shape", "torch.Size([1, 2, 3, 4, 5])")):  # fmt: skip
+    """A 3-d convolution of (N, C, D, H, W) or (C, D, H, W)."""
 
-    >>> import penlight as torch
-    >>> torch.nn.Conv3d(1, 2, 3)(torch.randn(1, 1, 5, 6, 7)).shape
-    torch.Size([1, 2, 3, 4, 5])
-    """
-
-    _function, _expand = staticmethod(F.conv3d), staticmethod(_triple)
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1,
-                 padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+    __init__ = _init_conv
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -226,24 +220,21 @@ class _ConvTransposeNd(_ConvNd):
         )
 
 
-class ConvTranspose1d(_ConvTransposeNd):
-    """A transposed 1-d convolution: the gradient of `Conv1d` with respect to its input, as a layer.
-
-    >>> import penlight as torch
-    >>> torch.nn.ConvTranspose1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 101])
-    """
-
-    _function, _expand = staticmethod(F.conv_transpose1d), staticmethod(_single)
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1,
-                 padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: int = 1, bias: bool = True,
-                 dilation: _size_1_t = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+def _init_transposed(self: Any, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                     padding: _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True,
+                     dilation: _size_any_t = 1, padding_mode: str = "zeros", device: Any = None,
+                     dtype: Any = None) -> None:  # fmt: skip
+    _ConvTransposeNd.__init__(self, **self._expanded(locals()))
 
 
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, expand=_single,
+        example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 101])")):  # fmt: skip
+    """A transposed 1-d convolution: the gradient of `Conv1d` with respect to its input, as a layer."""
+
+    __init__ = _init_transposed
+
+
+class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, expand=_pair):
     """A transposed 2-d convolution: the gradient of `Conv2d` with respect to its input, as a layer.
 
     >>> import penlight as torch
@@ -252,30 +243,14 @@ class ConvTranspose2d(_ConvTransposeNd):
     torch.Size([1, 16, 12, 12])
     """
 
-    _function, _expand = staticmethod(F.conv_transpose2d), staticmethod(_pair)
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1,
-                 padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: int = 1, bias: bool = True,
-                 dilation: _size_2_t = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+    __init__ = _init_transposed
 
 
-class ConvTranspose3d(_ConvTransposeNd):
-    """A transposed 3-d convolution: the gradient of `Conv3d` with respect to its input, as a layer.
+class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, expand=_triple,
+        example=("(1, 2, 3)(torch.randn(1, 1, 3, 4, 5)).shape", "torch.Size([1, 2, 5, 6, 7])")):  # fmt: skip
+    """A transposed 3-d convolution: the gradient of `Conv3d` with respect to its input, as a layer."""
 
-    >>> import penlight as torch
-    >>> torch.nn.ConvTranspose3d(1, 2, 3)(torch.randn(1, 1, 3, 4, 5)).shape
-    torch.Size([1, 2, 5, 6, 7])
-    """
-
-    _function, _expand = staticmethod(F.conv_transpose3d), staticmethod(_triple)
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1,
-                 padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: int = 1, bias: bool = True,
-                 dilation: _size_3_t = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+    __init__ = _init_transposed
 
 
 class _LazyConvXdMixin(LazySized):
@@ -311,97 +286,56 @@ class _LazyConvXdMixin(LazySized):
         return input.shape[-unbatched]
 
 
-class LazyConv1d(_LazyConvXdMixin, Conv1d):
-    """A `Conv1d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConv1d(4, 3)(torch.randn(1, 2, 5)).shape
-    torch.Size([1, 4, 3])
-    """
-
-    cls_to_become = Conv1d
-
-    def __init__(self, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1,
-                 padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+def _init_lazy_conv(self: Any, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                    padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+                    padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    self._init_lazily(locals())
 
 
-class LazyConv2d(_LazyConvXdMixin, Conv2d):
-    """A `Conv2d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConv2d(4, 3)(torch.randn(1, 2, 5, 5)).shape
-    torch.Size([1, 4, 3, 3])
-    """
-
-    cls_to_become = Conv2d
-
-    def __init__(self, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1,
-                 padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+def _init_lazy_transposed(self: Any, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                          padding: _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1,
+                          bias: bool = True, dilation: _size_any_t = 1, padding_mode: str = "zeros",
+                          device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    self._init_lazily(locals())
 
 
-class LazyConv3d(_LazyConvXdMixin, Conv3d):
-    """A `Conv3d` that learns `in_channels` from its first input.
+class LazyConv1d(_LazyConvXdMixin, Conv1d, becomes=Conv1d,
+                 example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 3])")):  # fmt: skip
+    """A `Conv1d` that learns `in_channels` from its first input."""
 
-    >>> import penlight as torch
-    >>> torch.nn.LazyConv3d(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape
-    torch.Size([1, 4, 3, 3, 3])
-    """
-
-    cls_to_become = Conv3d
-
-    def __init__(self, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1,
-                 padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+    __init__ = _init_lazy_conv
 
 
-class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
-    """A `ConvTranspose1d` that learns `in_channels` from its first input.
+class LazyConv2d(_LazyConvXdMixin, Conv2d, becomes=Conv2d,
+                 example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 3, 3])")):  # fmt: skip
+    """A `Conv2d` that learns `in_channels` from its first input."""
 
-    >>> import penlight as torch
-    >>> torch.nn.LazyConvTranspose1d(4, 3)(torch.randn(1, 2, 5)).shape
-    torch.Size([1, 4, 7])
-    """
-
-    cls_to_become = ConvTranspose1d
-
-    def __init__(self, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0,
-                 output_padding: _size_1_t = 0, groups: int = 1, bias: bool = True, dilation: _size_1_t = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+    __init__ = _init_lazy_conv
 
 
-class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
-    """A `ConvTranspose2d` that learns `in_channels` from its first input.
+class LazyConv3d(_LazyConvXdMixin, Conv3d, becomes=Conv3d,
+                 example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 3, 3, 3])")):  # fmt: skip
+    """A `Conv3d` that learns `in_channels` from its first input."""
 
-    >>> import penlight as torch
-    >>> torch.nn.LazyConvTranspose2d(4, 3)(torch.randn(1, 2, 5, 5)).shape
-    torch.Size([1, 4, 7, 7])
-    """
-
-    cls_to_become = ConvTranspose2d
-
-    def __init__(self, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0,
-                 output_padding: _size_2_t = 0, groups: int = 1, bias: bool = True, dilation: _size_2_t = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+    __init__ = _init_lazy_conv
 
 
-class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
-    """A `ConvTranspose3d` that learns `in_channels` from its first input.
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d, becomes=ConvTranspose1d,
+                          example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 7])")):  # fmt: skip
+    """A `ConvTranspose1d` that learns `in_channels` from its first input."""
 
-    >>> import penlight as torch
-    >>> torch.nn.LazyConvTranspose3d(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape
-    torch.Size([1, 4, 7, 7, 7])
-    """
+    __init__ = _init_lazy_transposed
 
-    cls_to_become = ConvTranspose3d
 
-    def __init__(self, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0,
-                 output_padding: _size_3_t = 0, groups: int = 1, bias: bool = True, dilation: _size_3_t = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d, becomes=ConvTranspose2d,
+                          example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 7, 7])")):  # fmt: skip
+    """A `ConvTranspose2d` that learns `in_channels` from its first input."""
+
+    __init__ = _init_lazy_transposed
+
+
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d, becomes=ConvTranspose3d,
+        example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 7, 7, 7])")):  # fmt: skip
+    """A `ConvTranspose3d` that learns `in_channels` from its first input."""
+
+    __init__ = _init_lazy_transposed

@@ -10,13 +10,8 @@ from ._options import Options
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
-class PairwiseDistance(Options):
-    """The p-norm of the difference of vectors, row by row.
-
-    >>> import penlight as torch
-    >>> torch.nn.PairwiseDistance(p=1, eps=0.0)(torch.zeros(2, 3), torch.ones(2, 3))
-    tensor([3., 3.])
-    """
+class PairwiseDistance(Options, example=("(p=1, eps=0.0)(torch.zeros(2, 3), torch.ones(2, 3))", "tensor([3., 3.])")):
+    """The p-norm of the difference of vectors, row by row."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None:
         self._set_options({"norm": p, "eps": eps, "keepdim": keepdim})
@@ -25,13 +20,9 @@ class PairwiseDistance(Options):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Options, function=F.cosine_similarity):
-    """The cosine of the angle between vectors along a dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))
-    tensor(0.)
-    """
+class CosineSimilarity(Options, function=F.cosine_similarity,
+        example=("(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))", "tensor(0.)")):  # fmt: skip
+    """The cosine of the angle between vectors along a dimension."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-08) -> None: ...
 

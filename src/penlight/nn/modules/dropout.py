@@ -22,13 +22,8 @@ class _DropoutNd(Unary, shown="p={self.p}, inplace={self.inplace}"):
         return self._function(input, self.p, self.training, self.inplace)
 
 
-class Dropout(_DropoutNd, function=F.dropout):
-    """While training, zeroes elements with probability `p` and scales the others by 1/(1-p).
-
-    >>> import penlight as torch
-    >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
-    tensor([1., 1., 1.])
-    """
+class Dropout(_DropoutNd, function=F.dropout, example=("(0.5).eval()(torch.ones(3))", "tensor([1., 1., 1.])")):
+    """While training, zeroes elements with probability `p` and scales the others by 1/(1-p)."""
 
 
 class Dropout1d(_DropoutNd, function=F.dropout1d):
@@ -41,43 +36,24 @@ class Dropout1d(_DropoutNd, function=F.dropout1d):
     """
 
 
-class Dropout2d(_DropoutNd, function=F.dropout2d):
-    """While training, zeroes whole channels of (N, C, H, W) with probability `p`.
-
-    >>> import penlight as torch
-    >>> torch.nn.Dropout2d(1.0)(torch.ones(1, 1, 1, 2))
-    tensor([[[[0., 0.]]]])
-    """
+class Dropout2d(_DropoutNd, function=F.dropout2d, example=("(1.0)(torch.ones(1, 1, 1, 2))", "tensor([[[[0., 0.]]]])")):
+    """While training, zeroes whole channels of (N, C, H, W) with probability `p`."""
 
 
-class Dropout3d(_DropoutNd, function=F.dropout3d):
-    """While training, zeroes whole channels of (N, C, D, H, W) with probability `p`.
-
-    >>> import penlight as torch
-    >>> torch.nn.Dropout3d(1.0)(torch.ones(1, 1, 1, 1, 2))
-    tensor([[[[[0., 0.]]]]])
-    """
+class Dropout3d(_DropoutNd, function=F.dropout3d,
+                example=("(1.0)(torch.ones(1, 1, 1, 1, 2))", "tensor([[[[[0., 0.]]]]])")):  # fmt: skip
+    """While training, zeroes whole channels of (N, C, D, H, W) with probability `p`."""
 
 
-class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of standardised input, to go with `SELU`.
-
-    >>> import penlight as torch
-    >>> torch.nn.AlphaDropout().eval()(torch.ones(2))
-    tensor([1., 1.])
-    """
+class AlphaDropout(_DropoutNd, example=("().eval()(torch.ones(2))", "tensor([1., 1.])")):
+    """Dropout that keeps mean and variance of standardised input, to go with `SELU`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels.
-
-    >>> import penlight as torch
-    >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 2))
-    tensor([[1., 1.]])
-    """
+class FeatureAlphaDropout(_DropoutNd, example=("().eval()(torch.ones(1, 2))", "tensor([[1., 1.]])")):
+    """`AlphaDropout` of whole channels."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

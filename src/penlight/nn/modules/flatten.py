@@ -11,24 +11,16 @@ from ._options import Unary
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(Unary, function=Tensor.flatten, shown="start_dim={self.start_dim}, end_dim={self.end_dim}"):
-    """Makes one dimension of a range of them; by default of all but the first.
-
-    >>> import penlight as torch
-    >>> torch.nn.Flatten()(torch.zeros(32, 1, 5, 5)).shape
-    torch.Size([32, 25])
-    """
+class Flatten(Unary, function=Tensor.flatten, shown="start_dim={self.start_dim}, end_dim={self.end_dim}",
+              example=("()(torch.zeros(32, 1, 5, 5)).shape", "torch.Size([32, 25])")):  # fmt: skip
+    """Makes one dimension of a range of them; by default of all but the first."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
 
 
-class Unflatten(Unary, function=Tensor.unflatten, shown="dim={self.dim}, unflattened_size={self.unflattened_size}"):
-    """Makes several dimensions of one.
-
-    >>> import penlight as torch
-    >>> torch.nn.Unflatten(1, (2, 5))(torch.zeros(2, 10)).shape
-    torch.Size([2, 2, 5])
-    """
+class Unflatten(Unary, function=Tensor.unflatten, shown="dim={self.dim}, unflattened_size={self.unflattened_size}",
+                example=("(1, (2, 5))(torch.zeros(2, 10)).shape", "torch.Size([2, 2, 5])")):  # fmt: skip
+    """Makes several dimensions of one."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None: ...
 

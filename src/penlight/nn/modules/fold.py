@@ -24,13 +24,9 @@ class Fold(Unary, function=F.fold, shown="output_size={self.output_size}, " + _B
                  padding: _size_any_t = 0, stride: _size_any_t = 1) -> None: ...  # fmt: skip
 
 
-class Unfold(Unary, function=F.unfold, shown=_BLOCKS):
-    """Takes the sliding blocks out of an image, each as a column.
-
-    >>> import penlight as torch
-    >>> torch.nn.Unfold(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape
-    torch.Size([2, 30, 4])
-    """
+class Unfold(Unary, function=F.unfold, shown=_BLOCKS,
+             example=("(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape", "torch.Size([2, 30, 4])")):  # fmt: skip
+    """Takes the sliding blocks out of an image, each as a column."""
 
     def __init__(
         self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1

@@ -8,7 +8,7 @@ from typing import Any
 from penlight import Tensor
 from penlight.nn import functional as F
 
-from .batchnorm import _expect_dims, _LazyNormBase, _NormBase
+from .batchnorm import _LazyNormBase, _NormBase
 
 __all__ = [
     "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
@@ -23,11 +23,9 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
-        raise NotImplementedError
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        unbatched = self._get_no_batch_dim()
-        _expect_dims(input, unbatched, unbatched + 1)
+        if self._dims is None:
+            raise NotImplementedError
+        return self._dims[0]
 
     def _apply_instance_norm(self, input: Tensor) -> Tensor:
         statistics, affine = (self.running_mean, self.running_var), (self.weight, self.bias)
@@ -76,73 +74,30 @@ class _InstanceNorm(_NormBase):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *keys)
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each instance in (N, C, L) or (C, L).
-
-    >>> import penlight as torch
-    >>> torch.nn.InstanceNorm1d(3)(torch.randn(2, 3, 8)).shape
-    torch.Size([2, 3, 8])
-    """
-
-    def _get_no_batch_dim(self) -> int:
-        return 2
+class InstanceNorm1d(_InstanceNorm, dims=(2, 3), example=("(3)(torch.randn(2, 3, 8)).shape", "torch.Size([2, 3, 8])")):
+    """Normalises each channel of each instance in (N, C, L) or (C, L)."""
 
 
-class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each instance in (N, C, H, W) or (C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.InstanceNorm2d(3)(torch.randn(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
-
-    def _get_no_batch_dim(self) -> int:
-        return 3
+class InstanceNorm2d(_InstanceNorm, dims=(3, 4),
+                     example=("(3)(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):  # fmt: skip
+    """Normalises each channel of each instance in (N, C, H, W) or (C, H, W)."""
 
 
-class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each instance in (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.InstanceNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
-    def _get_no_batch_dim(self) -> int:
-        return 4
+class InstanceNorm3d(_InstanceNorm, dims=(4, 5),
+                     example=("(3)(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):  # fmt: skip
+    """Normalises each channel of each instance in (N, C, D, H, W) or (C, D, H, W)."""
 
 
-class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm1d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyInstanceNorm1d()(torch.randn(2, 3, 8)).shape
-    torch.Size([2, 3, 8])
-    """
-
-    cls_to_become = InstanceNorm1d
-    _get_no_batch_dim = InstanceNorm1d._get_no_batch_dim
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm1d,
+                         example=("()(torch.randn(2, 3, 8)).shape", "torch.Size([2, 3, 8])")):  # fmt: skip
+    """An `InstanceNorm1d` that learns `num_features` from its first input."""
 
 
-class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm2d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyInstanceNorm2d()(torch.randn(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
-
-    cls_to_become = InstanceNorm2d
-    _get_no_batch_dim = InstanceNorm2d._get_no_batch_dim
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm2d,
+                         example=("()(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):  # fmt: skip
+    """An `InstanceNorm2d` that learns `num_features` from its first input."""
 
 
-class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm3d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyInstanceNorm3d()(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
-
-    cls_to_become = InstanceNorm3d
-    _get_no_batch_dim = InstanceNorm3d._get_no_batch_dim
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm3d,
+                         example=("()(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):  # fmt: skip
+    """An `InstanceNorm3d` that learns `num_features` from its first input."""

@@ -16,13 +16,8 @@ from .module import Module
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
-class Identity(Module):
-    """Gives back what it gets; arguments to the constructor are ignored.
-
-    >>> import penlight as torch
-    >>> torch.nn.Identity()(torch.ones(2))
-    tensor([1., 1.])
-    """
+class Identity(Module, example=("()(torch.ones(2))", "tensor([1., 1.])")):
+    """Gives back what it gets; arguments to the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -31,13 +26,8 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
-    """y = x Aᵀ + b, on the last dimension of the input.
-
-    >>> import penlight as torch
-    >>> torch.nn.Linear(20, 30)(torch.randn(128, 20)).shape
-    torch.Size([128, 30])
-    """
+class Linear(Module, example=("(20, 30)(torch.randn(128, 20)).shape", "torch.Size([128, 30])")):
+    """y = x Aᵀ + b, on the last dimension of the input."""
 
     weight: Any  # a tensor
     bias: Any  # a tensor or None
@@ -66,13 +56,8 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A `Linear` by another name, as the output projection of `MultiheadAttention` is."""
 
 
-class Bilinear(Module):
-    """y = x₁ᵀ A x₂ + b, for each of the outputs.
-
-    >>> import penlight as torch
-    >>> torch.nn.Bilinear(20, 30, 40)(torch.randn(8, 20), torch.randn(8, 30)).shape
-    torch.Size([8, 40])
-    """
+class Bilinear(Module, example=("(20, 30, 40)(torch.randn(8, 20), torch.randn(8, 30)).shape", "torch.Size([8, 40])")):
+    """y = x₁ᵀ A x₂ + b, for each of the outputs."""
 
     weight: Any  # a tensor
     bias: Any  # a tensor or None
@@ -99,13 +84,8 @@ class Bilinear(Module):
         return f"{inputs}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-class LazyLinear(LazySized, Linear):
-    """A `Linear` that learns `in_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyLinear(3)(torch.ones(1, 5)).shape
-    torch.Size([1, 3])
-    """
+class LazyLinear(LazySized, Linear, example=("(3)(torch.ones(1, 5)).shape", "torch.Size([1, 3])")):
+    """A `Linear` that learns `in_features` from its first input."""
 
     cls_to_become = Linear
     _inferred = "in_features"

@@ -48,44 +48,26 @@ class _WeightedLoss(_Loss, shown=""):
                  reduction: str = "mean") -> None: ...  # fmt: skip
 
 
-class L1Loss(_Loss, function=F.l1_loss):
-    """The mean absolute difference.
-
-    >>> import penlight as torch
-    >>> torch.nn.L1Loss()(torch.tensor([1.0, 5.0]), torch.zeros(2))
-    tensor(3.)
-    """
+class L1Loss(_Loss, function=F.l1_loss, example=("()(torch.tensor([1.0, 5.0]), torch.zeros(2))", "tensor(3.)")):
+    """The mean absolute difference."""
 
 
-class MSELoss(_Loss, function=F.mse_loss):
-    """The mean squared difference.
-
-    >>> import penlight as torch
-    >>> torch.nn.MSELoss()(torch.tensor([1.0, 3.0]), torch.zeros(2))
-    tensor(5.)
-    """
+class MSELoss(_Loss, function=F.mse_loss, example=("()(torch.tensor([1.0, 3.0]), torch.zeros(2))", "tensor(5.)")):
+    """The mean squared difference."""
 
 
-class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
-    """Squared below `beta`, absolute above.
-
-    >>> import penlight as torch
-    >>> torch.nn.SmoothL1Loss()(torch.tensor([3.0]), torch.zeros(1))
-    tensor(2.5000)
-    """
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss,
+                   example=("()(torch.tensor([3.0]), torch.zeros(1))", "tensor(2.5000)")):  # fmt: skip
+    """Squared below `beta`, absolute above."""
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
     ) -> None: ...
 
 
-class HuberLoss(_Loss, function=F.huber_loss):
-    """Squared below `delta`, `delta` times absolute above.
-
-    >>> import penlight as torch
-    >>> torch.nn.HuberLoss(delta=2.0)(torch.tensor([3.0]), torch.zeros(1))
-    tensor(4.)
-    """
+class HuberLoss(_Loss, function=F.huber_loss,
+                example=("(delta=2.0)(torch.tensor([3.0]), torch.zeros(1))", "tensor(4.)")):  # fmt: skip
+    """Squared below `delta`, `delta` times absolute above."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None: ...
 
@@ -94,13 +76,9 @@ class HuberLoss(_Loss, function=F.huber_loss):
             raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
 
 
-class NLLLoss(_WeightedLoss, function=F.nll_loss):
-    """The negative of the log-probability of the target class.
-
-    >>> import penlight as torch
-    >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
-    tensor(1.)
-    """
+class NLLLoss(_WeightedLoss, function=F.nll_loss,
+              example=("()(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))", "tensor(1.)")):  # fmt: skip
+    """The negative of the log-probability of the target class."""
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
                  reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
@@ -125,13 +103,8 @@ class NLLLoss2d(NLLLoss):
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
-class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
-    """The negative log-likelihood of counts under a Poisson distribution.
-
-    >>> import penlight as torch
-    >>> torch.nn.PoissonNLLLoss()(torch.zeros(1), torch.ones(1))
-    tensor(1.)
-    """
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, example=("()(torch.zeros(1), torch.ones(1))", "tensor(1.)")):
+    """The negative log-likelihood of counts under a Poisson distribution."""
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08,
                  reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
@@ -140,13 +113,9 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
         return self._function(log_input, target, *self._values(self))
 
 
-class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss):
-    """The negative log-likelihood under a normal distribution of given mean and variance.
-
-    >>> import penlight as torch
-    >>> torch.nn.GaussianNLLLoss()(torch.zeros(1), torch.full((1,), 2.0), torch.ones(1))
-    tensor(2.)
-    """
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss,
+                      example=("()(torch.zeros(1), torch.full((1,), 2.0), torch.ones(1))", "tensor(2.)")):  # fmt: skip
+    """The negative log-likelihood under a normal distribution of given mean and variance."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None: ...
 
@@ -167,22 +136,14 @@ class KLDivLoss(_Loss, function=F.kl_div):
     ) -> None: ...
 
 
-class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
-    """The cross entropy of probabilities in [0, 1] with targets in [0, 1].
-
-    >>> import penlight as torch
-    >>> torch.nn.BCELoss()(torch.tensor([0.5]), torch.ones(1))
-    tensor(0.6931)
-    """
+class BCELoss(_WeightedLoss, function=F.binary_cross_entropy,
+              example=("()(torch.tensor([0.5]), torch.ones(1))", "tensor(0.6931)")):  # fmt: skip
+    """The cross entropy of probabilities in [0, 1] with targets in [0, 1]."""
 
 
-class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
-    """Sigmoid and `BCELoss` in one, which is stable.
-
-    >>> import penlight as torch
-    >>> torch.nn.BCEWithLogitsLoss()(torch.zeros(1), torch.ones(1))
-    tensor(0.6931)
-    """
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits,
+                        example=("()(torch.zeros(1), torch.ones(1))", "tensor(0.6931)")):  # fmt: skip
+    """Sigmoid and `BCELoss` in one, which is stable."""
 
     _tensor_options = ("weight", "pos_weight")
 
@@ -190,25 +151,17 @@ class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None: ...  # fmt: skip
 
 
-class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy):
-    """The cross entropy of unnormalised scores with target classes or target probabilities.
-
-    >>> import penlight as torch
-    >>> torch.nn.CrossEntropyLoss()(torch.zeros(1, 4), torch.tensor([2]))
-    tensor(1.3863)
-    """
+class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy,
+                       example=("()(torch.zeros(1, 4), torch.tensor([2]))", "tensor(1.3863)")):  # fmt: skip
+    """The cross entropy of unnormalised scores with target classes or target probabilities."""
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
                  reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None: ...  # fmt: skip
 
 
-class LinearCrossEntropyLoss(_WeightedLoss):
-    """A linear map and the cross entropy of its result, in one module.
-
-    >>> import penlight as torch
-    >>> torch.nn.LinearCrossEntropyLoss(5, 3)(torch.randn(2, 5), torch.tensor([0, 2])).shape
-    torch.Size([])
-    """
+class LinearCrossEntropyLoss(_WeightedLoss,
+        example=("(5, 3)(torch.randn(2, 5), torch.tensor([0, 2])).shape", "torch.Size([])")):  # fmt: skip
+    """A linear map and the cross entropy of its result, in one module."""
 
     _shown = (
         "in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
@@ -269,13 +222,9 @@ class CTCLoss(_Loss, function=F.ctc_loss):
 # Losses with a margin
 
 
-class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
-    """x where the target is 1, max(0, margin - x) where it is -1.
-
-    >>> import penlight as torch
-    >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([3.0, 0.0]), torch.tensor([1, -1]))
-    tensor(2.)
-    """
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss,
+                         example=("()(torch.tensor([3.0, 0.0]), torch.tensor([1, -1]))", "tensor(2.)")):  # fmt: skip
+    """x where the target is 1, max(0, margin - x) where it is -1."""
 
     def __init__(
         self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
@@ -291,22 +240,14 @@ class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss):
     """
 
 
-class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
-    """log(1 + exp(-y x)) for targets 1 and -1.
-
-    >>> import penlight as torch
-    >>> torch.nn.SoftMarginLoss()(torch.zeros(1), torch.ones(1))
-    tensor(0.6931)
-    """
+class SoftMarginLoss(_Loss, function=F.soft_margin_loss,
+                     example=("()(torch.zeros(1), torch.ones(1))", "tensor(0.6931)")):  # fmt: skip
+    """log(1 + exp(-y x)) for targets 1 and -1."""
 
 
-class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_loss):
-    """The binary cross entropy of each class, averaged over the classes.
-
-    >>> import penlight as torch
-    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.ones(1, 3))
-    tensor(0.6931)
-    """
+class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_loss,
+                               example=("()(torch.zeros(1, 3), torch.ones(1, 3))", "tensor(0.6931)")):  # fmt: skip
+    """The binary cross entropy of each class, averaged over the classes."""
 
 
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
@@ -325,13 +266,9 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
         return self._function(input1, input2, target, *self._values(self))
 
 
-class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
-    """max(0, -y (x1 - x2) + margin): x1 should rank above x2 where the target is 1, below where it is -1.
-
-    >>> import penlight as torch
-    >>> torch.nn.MarginRankingLoss()(torch.zeros(1), torch.full((1,), 2.0), torch.ones(1))
-    tensor(2.)
-    """
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss,
+        example=("()(torch.zeros(1), torch.full((1,), 2.0), torch.ones(1))", "tensor(2.)")):  # fmt: skip
+    """max(0, -y (x1 - x2) + margin): x1 should rank above x2 where the target is 1, below where it is -1."""
 
     def __init__(
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
@@ -341,13 +278,9 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
         return self._function(input1, input2, target, *self._values(self))
 
 
-class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
-    """The hinge between the score of the target class and all others, to the power `p`.
-
-    >>> import penlight as torch
-    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
-    tensor(0.3250)
-    """
+class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss,
+        example=("()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))", "tensor(0.3250)")):  # fmt: skip
+    """The hinge between the score of the target class and all others, to the power `p`."""
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
                  reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip

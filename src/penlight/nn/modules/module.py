@@ -7,44 +7,20 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from ._calling import (
-    Calling,
-    _WrappedHook,  # noqa: F401
-)
+from penlight._docstrings import complete
+
+from . import _global_hooks
+from ._calling import Calling
+from ._calling import _WrappedHook as _WrappedHook
 from ._conversion import Conversion
-from ._global_hooks import (
-    _global_backward_hooks,  # noqa: F401
-    _global_backward_pre_hooks,  # noqa: F401
-    _global_buffer_registration_hooks,  # noqa: F401
-    _global_forward_hooks,  # noqa: F401
-    _global_forward_hooks_always_called,  # noqa: F401
-    _global_forward_hooks_with_kwargs,  # noqa: F401
-    _global_forward_pre_hooks,  # noqa: F401
-    _global_module_registration_hooks,  # noqa: F401
-    _global_parameter_registration_hooks,  # noqa: F401
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-)
+from ._global_hooks import *  # noqa: F403
 from ._members import make_quick
 from ._registry import Registry
-from ._state_dict import (
-    _EXTRA_STATE_KEY_SUFFIX,  # noqa: F401
-    StateDict,
-    _IncompatibleKeys,  # noqa: F401
-)
+from ._state_dict import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
+from ._state_dict import StateDict
+from ._state_dict import _IncompatibleKeys as _IncompatibleKeys
 
-__all__ = [
-    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
-    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-]  # fmt: skip
+__all__ = ["Module", *(name for name in _global_hooks.__all__ if name[0] != "_")]  # noqa: PLE0604
 
 
 def _addindent(text: str, spaces: int) -> str:
@@ -85,6 +61,10 @@ class Module(Registry, Calling, StateDict, Conversion):
     dump_patches: bool = False
 
     forward: Callable[..., Any] = _forward_unimplemented
+
+    def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls, ">>> torch.nn.{}{}\n{}", example)
 
     def train(self, mode: bool = True) -> Self:
         """Switches the module and all below it to training mode, or with False to evaluation.

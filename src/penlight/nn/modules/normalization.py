@@ -19,26 +19,18 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 _SHOWN = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class LocalResponseNorm(Unary, function=F.local_response_norm, shown=_SHOWN):
-    """Divides each channel by a power of the mean square of its `size` neighbours.
-
-    >>> import penlight as torch
-    >>> torch.nn.LocalResponseNorm(2)(torch.randn(1, 5, 4, 4)).shape
-    torch.Size([1, 5, 4, 4])
-    """
+class LocalResponseNorm(Unary, function=F.local_response_norm, shown=_SHOWN,
+                        example=("(2)(torch.randn(1, 5, 4, 4)).shape", "torch.Size([1, 5, 4, 4])")):  # fmt: skip
+    """Divides each channel by a power of the mean square of its `size` neighbours."""
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None: ...
 
 
-class CrossMapLRN2d(Options, shown=_SHOWN):
+class CrossMapLRN2d(Options, shown=_SHOWN, example=("(3)(torch.randn(1, 5, 4, 4)).shape", "torch.Size([1, 5, 4, 4])")):
     """The older local response normalisation across channels, of (N, C, H, W).
 
     Forward values are PyTorch's, whose window never lets go of the first channel. The gradient is the derivative of
     that forward; PyTorch's hand-written one sums over a window that is shifted, and gradcheck refuses it.
-
-    >>> import penlight as torch
-    >>> torch.nn.CrossMapLRN2d(3)(torch.randn(1, 5, 4, 4)).shape
-    torch.Size([1, 5, 4, 4])
     """
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None: ...
@@ -62,13 +54,8 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
     return tuple(normalized_shape)
 
 
-class LayerNorm(Module):
-    """Normalises over the last dimensions, those of `normalized_shape`, and scales and shifts each element.
-
-    >>> import penlight as torch
-    >>> torch.nn.LayerNorm(10)(torch.randn(20, 5, 10)).shape
-    torch.Size([20, 5, 10])
-    """
+class LayerNorm(Module, example=("(10)(torch.randn(20, 5, 10)).shape", "torch.Size([20, 5, 10])")):
+    """Normalises over the last dimensions, those of `normalized_shape`, and scales and shifts each element."""
 
     weight: Any  # a tensor or None
     bias: Any
@@ -94,13 +81,8 @@ class LayerNorm(Module):
         return f"{settings}, bias={self.bias is not None}"
 
 
-class GroupNorm(Module):
-    """Normalises over groups of channels of (N, C, ...), and scales and shifts each channel.
-
-    >>> import penlight as torch
-    >>> torch.nn.GroupNorm(3, 6)(torch.randn(20, 6, 10, 10)).shape
-    torch.Size([20, 6, 10, 10])
-    """
+class GroupNorm(Module, example=("(3, 6)(torch.randn(20, 6, 10, 10)).shape", "torch.Size([20, 6, 10, 10])")):
+    """Normalises over groups of channels of (N, C, ...), and scales and shifts each channel."""
 
     weight: Any  # a tensor or None
     bias: Any
@@ -127,13 +109,8 @@ class GroupNorm(Module):
         return f"{settings}, bias={self.bias is not None}"
 
 
-class RMSNorm(Module):
-    """Divides by the root mean square over the last dimensions, those of `normalized_shape`, and scales.
-
-    >>> import penlight as torch
-    >>> torch.nn.RMSNorm([2, 3])(torch.randn(2, 2, 3)).shape
-    torch.Size([2, 2, 3])
-    """
+class RMSNorm(Module, example=("([2, 3])(torch.randn(2, 2, 3)).shape", "torch.Size([2, 2, 3])")):
+    """Divides by the root mean square over the last dimensions, those of `normalized_shape`, and scales."""
 
     weight: Any  # a tensor or None
 

@@ -55,93 +55,56 @@ class _CircularPadNd(_PadNd):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPadNd, dims=1):
-    """Padding that goes on at the other end: one number or (left, right).
-
-    >>> import penlight as torch
-    >>> torch.nn.CircularPad1d(1)(torch.arange(3.0).view(1, 1, 3))
-    tensor([[[2., 0., 1., 2., 0.]]])
-    """
+class CircularPad1d(_CircularPadNd, dims=1,
+                    example=("(1)(torch.arange(3.0).view(1, 1, 3))", "tensor([[[2., 0., 1., 2., 0.]]])")):  # fmt: skip
+    """Padding that goes on at the other end: one number or (left, right)."""
 
 
-class CircularPad2d(_CircularPadNd, dims=2):
-    """Padding that goes on at the other end: one number or (left, right, top, bottom).
-
-    >>> import penlight as torch
-    >>> torch.nn.CircularPad2d(1)(torch.zeros(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
-    """
+class CircularPad2d(_CircularPadNd, dims=2, example=("(1)(torch.zeros(1, 1, 3, 3)).shape", "torch.Size([1, 1, 5, 5])")):
+    """Padding that goes on at the other end: one number or (left, right, top, bottom)."""
 
 
-class CircularPad3d(_CircularPadNd, dims=3):
-    """Padding that goes on at the other end: one number or (left, right, top, bottom, front, back).
-
-    >>> import penlight as torch
-    >>> torch.nn.CircularPad3d(1)(torch.zeros(1, 1, 3, 3, 3)).shape
-    torch.Size([1, 1, 5, 5, 5])
-    """
+class CircularPad3d(_CircularPadNd, dims=3,
+                    example=("(1)(torch.zeros(1, 1, 3, 3, 3)).shape", "torch.Size([1, 1, 5, 5, 5])")):  # fmt: skip
+    """Padding that goes on at the other end: one number or (left, right, top, bottom, front, back)."""
 
 
 class _ReflectionPadNd(_PadNd):
     _mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPadNd, dims=1):
-    """Padding that mirrors the input at its edge: one number or (left, right).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReflectionPad1d(1)(torch.arange(3.0).view(1, 1, 3))
-    tensor([[[1., 0., 1., 2., 1.]]])
-    """
+class ReflectionPad1d(_ReflectionPadNd, dims=1,
+        example=("(1)(torch.arange(3.0).view(1, 1, 3))", "tensor([[[1., 0., 1., 2., 1.]]])")):  # fmt: skip
+    """Padding that mirrors the input at its edge: one number or (left, right)."""
 
 
-class ReflectionPad2d(_ReflectionPadNd, dims=2):
-    """Padding that mirrors the input at its edge: one number or (left, right, top, bottom).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReflectionPad2d(1)(torch.zeros(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
-    """
+class ReflectionPad2d(_ReflectionPadNd, dims=2,
+                      example=("(1)(torch.zeros(1, 1, 3, 3)).shape", "torch.Size([1, 1, 5, 5])")):  # fmt: skip
+    """Padding that mirrors the input at its edge: one number or (left, right, top, bottom)."""
 
 
-class ReflectionPad3d(_ReflectionPadNd, dims=3):
-    """Padding that mirrors the input at its edge: one number or (left, right, top, bottom, front, back).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReflectionPad3d(1)(torch.zeros(1, 1, 3, 3, 3)).shape
-    torch.Size([1, 1, 5, 5, 5])
-    """
+class ReflectionPad3d(_ReflectionPadNd, dims=3,
+                      example=("(1)(torch.zeros(1, 1, 3, 3, 3)).shape", "torch.Size([1, 1, 5, 5, 5])")):  # fmt: skip
+    """Padding that mirrors the input at its edge: one number or (left, right, top, bottom, front, back)."""
 
 
 class _ReplicationPadNd(_PadNd):
     _mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPadNd, dims=1):
-    """Padding that repeats the edge: one number or (left, right).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReplicationPad1d(1)(torch.arange(3.0).view(1, 1, 3))
-    tensor([[[0., 0., 1., 2., 2.]]])
-    """
+class ReplicationPad1d(_ReplicationPadNd, dims=1,
+        example=("(1)(torch.arange(3.0).view(1, 1, 3))", "tensor([[[0., 0., 1., 2., 2.]]])")):  # fmt: skip
+    """Padding that repeats the edge: one number or (left, right)."""
 
 
-class ReplicationPad2d(_ReplicationPadNd, dims=2):
-    """Padding that repeats the edge: one number or (left, right, top, bottom).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReplicationPad2d(1)(torch.zeros(1, 1, 3, 3)).shape
-    torch.Size([1, 1, 5, 5])
-    """
+class ReplicationPad2d(_ReplicationPadNd, dims=2,
+                       example=("(1)(torch.zeros(1, 1, 3, 3)).shape", "torch.Size([1, 1, 5, 5])")):  # fmt: skip
+    """Padding that repeats the edge: one number or (left, right, top, bottom)."""
 
 
-class ReplicationPad3d(_ReplicationPadNd, dims=3):
-    """Padding that repeats the edge: one number or (left, right, top, bottom, front, back).
-
-    >>> import penlight as torch
-    >>> torch.nn.ReplicationPad3d(1)(torch.zeros(1, 1, 3, 3, 3)).shape
-    torch.Size([1, 1, 5, 5, 5])
-    """
+class ReplicationPad3d(_ReplicationPadNd, dims=3,
+                       example=("(1)(torch.zeros(1, 1, 3, 3, 3)).shape", "torch.Size([1, 1, 5, 5, 5])")):  # fmt: skip
+    """Padding that repeats the edge: one number or (left, right, top, bottom, front, back)."""
 
 
 class _ConstantPadNd(_PadNd, shown="padding={self.padding}, value={self.value}"):
@@ -152,40 +115,21 @@ class _ConstantPadNd(_PadNd, shown="padding={self.padding}, value={self.value}")
         return F.pad(input, self.padding, "constant", self.value)
 
 
-class ConstantPad1d(_ConstantPadNd, dims=1):
-    """Padding with a value: one number or (left, right).
-
-    >>> import penlight as torch
-    >>> torch.nn.ConstantPad1d(1, 3.5)(torch.zeros(1, 1)).shape
-    torch.Size([1, 3])
-    """
+class ConstantPad1d(_ConstantPadNd, dims=1, example=("(1, 3.5)(torch.zeros(1, 1)).shape", "torch.Size([1, 3])")):
+    """Padding with a value: one number or (left, right)."""
 
 
-class ConstantPad2d(_ConstantPadNd, dims=2):
-    """Padding with a value: one number or (left, right, top, bottom).
-
-    >>> import penlight as torch
-    >>> torch.nn.ConstantPad2d(1, 3.5)(torch.zeros(1, 1, 1)).shape
-    torch.Size([1, 3, 3])
-    """
+class ConstantPad2d(_ConstantPadNd, dims=2, example=("(1, 3.5)(torch.zeros(1, 1, 1)).shape", "torch.Size([1, 3, 3])")):
+    """Padding with a value: one number or (left, right, top, bottom)."""
 
 
-class ConstantPad3d(_ConstantPadNd, dims=3):
-    """Padding with a value: one number or (left, right, top, bottom, front, back).
-
-    >>> import penlight as torch
-    >>> torch.nn.ConstantPad3d(1, 3.5)(torch.zeros(1, 1, 1, 1)).shape
-    torch.Size([1, 3, 3, 3])
-    """
+class ConstantPad3d(_ConstantPadNd, dims=3,
+                    example=("(1, 3.5)(torch.zeros(1, 1, 1, 1)).shape", "torch.Size([1, 3, 3, 3])")):  # fmt: skip
+    """Padding with a value: one number or (left, right, top, bottom, front, back)."""
 
 
-class ZeroPad1d(ConstantPad1d):
-    """Padding with zeros: one number or (left, right).
-
-    >>> import penlight as torch
-    >>> torch.nn.ZeroPad1d(1)(torch.ones(1, 1)).sum()
-    tensor(1.)
-    """
+class ZeroPad1d(ConstantPad1d, example=("(1)(torch.ones(1, 1)).sum()", "tensor(1.)")):
+    """Padding with zeros: one number or (left, right)."""
 
     _shown = "{self.padding}"
 
@@ -193,13 +137,8 @@ class ZeroPad1d(ConstantPad1d):
         super().__init__(padding, 0.0)
 
 
-class ZeroPad2d(ConstantPad2d):
-    """Padding with zeros: one number or (left, right, top, bottom).
-
-    >>> import penlight as torch
-    >>> torch.nn.ZeroPad2d(1)(torch.ones(1, 1, 1)).sum()
-    tensor(1.)
-    """
+class ZeroPad2d(ConstantPad2d, example=("(1)(torch.ones(1, 1, 1)).sum()", "tensor(1.)")):
+    """Padding with zeros: one number or (left, right, top, bottom)."""
 
     _shown = "{self.padding}"
 
@@ -207,13 +146,8 @@ class ZeroPad2d(ConstantPad2d):
         super().__init__(padding, 0.0)
 
 
-class ZeroPad3d(ConstantPad3d):
-    """Padding with zeros: one number or (left, right, top, bottom, front, back).
-
-    >>> import penlight as torch
-    >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 1, 1, 1)).sum()
-    tensor(1.)
-    """
+class ZeroPad3d(ConstantPad3d, example=("(1)(torch.ones(1, 1, 1, 1)).sum()", "tensor(1.)")):
+    """Padding with zeros: one number or (left, right, top, bottom, front, back)."""
 
     _shown = "{self.padding}"
 

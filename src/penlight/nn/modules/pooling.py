@@ -49,7 +49,8 @@ class _Window(Unary, shown="kernel_size={self.kernel_size}, stride={self.stride}
 
 class _MaxPoolNd(_Window, shown=_Window._shown + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
-                 dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None: ...  # fmt: skip
+                 dilation: _size_any_t = 1, return_indices: bool = False,
+                 ceil_mode: bool = False) -> None: ...  # fmt: skip
 
     def forward(self, input: Tensor) -> Any:
         """The maximum of each window, with its position if `return_indices`."""
@@ -57,35 +58,25 @@ class _MaxPoolNd(_Window, shown=_Window._shown + ", dilation={self.dilation}, ce
         return self._function(input, *sizes, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
-class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
-    """The maxima of windows of (N, C, L) or (C, L); the stride is the window's size unless given.
-
-    >>> import penlight as torch
-    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
-    tensor([[3., 2.]])
-    """
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d,
+                example=("(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))", "tensor([[3., 2.]])")):  # fmt: skip
+    """The maxima of windows of (N, C, L) or (C, L); the stride is the window's size unless given."""
 
 
-class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The maxima of windows of (N, C, H, W) or (C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.MaxPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
-    torch.Size([20, 16, 24, 15])
-    """
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d,
+        example=("(3, stride=2)(torch.randn(20, 16, 50, 32)).shape", "torch.Size([20, 16, 24, 15])")):  # fmt: skip
+    """The maxima of windows of (N, C, H, W) or (C, H, W)."""
 
 
-class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
-    """The maxima of windows of (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.MaxPool3d(2)(torch.randn(1, 2, 4, 4, 4)).shape
-    torch.Size([1, 2, 2, 2, 2])
-    """
+class MaxPool3d(_MaxPoolNd, function=F.max_pool3d,
+                example=("(2)(torch.randn(1, 2, 4, 4, 4)).shape", "torch.Size([1, 2, 2, 2, 2])")):  # fmt: skip
+    """The maxima of windows of (N, C, D, H, W) or (C, D, H, W)."""
 
 
 class _MaxUnpoolNd(_Window):
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         """The input put back at `indices`, zero elsewhere."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -130,38 +121,26 @@ class _AvgPoolNd(_Window):
     pass
 
 
-class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, expand=_single):
-    """The averages of windows of (N, C, L) or (C, L).
-
-    >>> import penlight as torch
-    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
-    tensor([[2., 1.]])
-    """
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, expand=_single,
+                example=("(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))", "tensor([[2., 1.]])")):  # fmt: skip
+    """The averages of windows of (N, C, L) or (C, L)."""
 
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True) -> None: ...  # fmt: skip
 
 
-class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
-    """The averages of windows of (N, C, H, W) or (C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.AvgPool2d(3, stride=2)(torch.randn(20, 16, 50, 32)).shape
-    torch.Size([20, 16, 24, 15])
-    """
+class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d,
+        example=("(3, stride=2)(torch.randn(20, 16, 50, 32)).shape", "torch.Size([20, 16, 24, 15])")):  # fmt: skip
+    """The averages of windows of (N, C, H, W) or (C, H, W)."""
 
     def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True,
                  divisor_override: int | None = None) -> None: ...  # fmt: skip
 
 
-class AvgPool3d(_AvgPoolNd, function=F.avg_pool3d):
-    """The averages of windows of (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.AvgPool3d(2)(torch.randn(1, 2, 4, 4, 4)).shape
-    torch.Size([1, 2, 2, 2, 2])
-    """
+class AvgPool3d(_AvgPoolNd, function=F.avg_pool3d,
+                example=("(2)(torch.randn(1, 2, 4, 4, 4)).shape", "torch.Size([1, 2, 2, 2, 2])")):  # fmt: skip
+    """The averages of windows of (N, C, D, H, W) or (C, D, H, W)."""
 
     def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True,
@@ -229,90 +208,53 @@ class _LPPoolNd(Unary, shown=_NORMS):
         return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
-    """The p-norms of windows of (N, C, L) or (C, L).
-
-    >>> import penlight as torch
-    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0]]))
-    tensor([[5.]])
-    """
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d, example=("(2, 2)(torch.tensor([[3.0, 4.0]]))", "tensor([[5.]])")):
+    """The p-norms of windows of (N, C, L) or (C, L)."""
 
 
-class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
-    """The p-norms of windows of (N, C, H, W) or (C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.LPPool2d(1.2, (3, 2))(torch.rand(1, 2, 6, 6)).shape
-    torch.Size([1, 2, 2, 3])
-    """
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d,
+               example=("(1.2, (3, 2))(torch.rand(1, 2, 6, 6)).shape", "torch.Size([1, 2, 2, 3])")):  # fmt: skip
+    """The p-norms of windows of (N, C, H, W) or (C, H, W)."""
 
 
-class LPPool3d(_LPPoolNd, function=F.lp_pool3d):
-    """The p-norms of windows of (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.LPPool3d(2, 2)(torch.rand(1, 2, 4, 4, 4)).shape
-    torch.Size([1, 2, 2, 2, 2])
-    """
+class LPPool3d(_LPPoolNd, function=F.lp_pool3d,
+               example=("(2, 2)(torch.rand(1, 2, 4, 4, 4)).shape", "torch.Size([1, 2, 2, 2, 2])")):  # fmt: skip
+    """The p-norms of windows of (N, C, D, H, W) or (C, D, H, W)."""
 
 
 class _AdaptiveMaxPoolNd(Unary, shown="output_size={self.output_size}"):
     def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None: ...
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """The maxima of as many windows as asked for, in one dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 5.0, 2.0, 3.0]]))
-    tensor([[5., 3.]])
-    """
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d,
+                        example=("(2)(torch.tensor([[1.0, 5.0, 2.0, 3.0]]))", "tensor([[5., 3.]])")):  # fmt: skip
+    """The maxima of as many windows as asked for, in one dimension."""
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
-    """The maxima of as many windows as asked for, in two dimensions; None keeps a size.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
-    torch.Size([1, 64, 10, 7])
-    """
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d,
+        example=("((None, 7))(torch.randn(1, 64, 10, 9)).shape", "torch.Size([1, 64, 10, 7])")):  # fmt: skip
+    """The maxima of as many windows as asked for, in two dimensions; None keeps a size."""
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
-    """The maxima of as many windows as asked for, in three dimensions.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveMaxPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
-    torch.Size([1, 1, 2, 2, 2])
-    """
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d,
+                        example=("(2)(torch.randn(1, 1, 4, 5, 6)).shape", "torch.Size([1, 1, 2, 2, 2])")):  # fmt: skip
+    """The maxima of as many windows as asked for, in three dimensions."""
 
 
 class _AdaptiveAvgPoolNd(Unary, shown="output_size={self.output_size}"):
     def __init__(self, output_size: _size_any_opt_t) -> None: ...
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
-    """The averages of as many windows as asked for, in one dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 5.0, 2.0, 4.0]]))
-    tensor([[3., 3.]])
-    """
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d,
+                        example=("(2)(torch.tensor([[1.0, 5.0, 2.0, 4.0]]))", "tensor([[3., 3.]])")):  # fmt: skip
+    """The averages of as many windows as asked for, in one dimension."""
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
-    """The averages of as many windows as asked for, in two dimensions; None keeps a size.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveAvgPool2d((5, 7))(torch.randn(1, 64, 8, 9)).shape
-    torch.Size([1, 64, 5, 7])
-    """
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d,
+                        example=("((5, 7))(torch.randn(1, 64, 8, 9)).shape", "torch.Size([1, 64, 5, 7])")):  # fmt: skip
+    """The averages of as many windows as asked for, in two dimensions; None keeps a size."""
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
-    """The averages of as many windows as asked for, in three dimensions.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
-    torch.Size([1, 1, 2, 2, 2])
-    """
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d,
+                        example=("(2)(torch.randn(1, 1, 4, 5, 6)).shape", "torch.Size([1, 1, 2, 2, 2])")):  # fmt: skip
+    """The averages of as many windows as asked for, in three dimensions."""

@@ -56,15 +56,11 @@ class _Table(Module):
             self.weight[self.padding_idx] = 0
 
 
-class Embedding(_Table):
+class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape", "torch.Size([2, 2, 3])")):
     """A table from which rows are taken by their numbers.
 
     The row `padding_idx` starts as zero and is not trained. With `max_norm`, rows that are looked up are first
     rescaled, in place, to at most that norm.
-
-    >>> import penlight as torch
-    >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape
-    torch.Size([2, 2, 3])
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,

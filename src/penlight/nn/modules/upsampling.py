@@ -13,13 +13,8 @@ from ._options import Options
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-class Upsample(Options):
-    """Resizes 1-d, 2-d or 3-d data to a size or by a factor; see `functional.interpolate` for the modes.
-
-    >>> import penlight as torch
-    >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
-    tensor([[[1., 1., 2., 2.]]])
-    """
+class Upsample(Options, example=("(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))", "tensor([[[1., 1., 2., 2.]]])")):
+    """Resizes 1-d, 2-d or 3-d data to a size or by a factor; see `functional.interpolate` for the modes."""
 
     def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None,
                  mode: str = "nearest", align_corners: bool | None = None,
@@ -43,25 +38,17 @@ class Upsample(Options):
         return f"{target}={getattr(self, target)!r}, mode={self.mode!r}"
 
 
-class UpsamplingNearest2d(Upsample):
-    """Resizes images by repeating pixels; `Upsample(mode="nearest")` is the same.
-
-    >>> import penlight as torch
-    >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape
-    torch.Size([1, 1, 4, 4])
-    """
+class UpsamplingNearest2d(Upsample,
+        example=("(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape", "torch.Size([1, 1, 4, 4])")):  # fmt: skip
+    """Resizes images by repeating pixels; `Upsample(mode="nearest")` is the same."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
-class UpsamplingBilinear2d(Upsample):
-    """Resizes images bilinearly, corner pixels aligned.
-
-    >>> import penlight as torch
-    >>> torch.nn.UpsamplingBilinear2d(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape
-    torch.Size([1, 1, 4, 4])
-    """
+class UpsamplingBilinear2d(Upsample,
+        example=("(scale_factor=2)(torch.zeros(1, 1, 2, 2)).shape", "torch.Size([1, 1, 4, 4])")):  # fmt: skip
+    """Resizes images bilinearly, corner pixels aligned."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...kernels.lazy import lazy_import
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel
 from .parallel_apply import parallel_apply
 from .replicate import replicate
 from .scatter_gather import gather, scatter
+
+_refused = lazy_import(globals(), "_refused", "penlight._refused")
+
 
 __all__ = [
     "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter",
@@ -30,6 +34,4 @@ class DistributedDataParallelCPU(DistributedDataParallel):
 
 
 def __getattr__(name: str) -> Any:
-    from penlight._refused import missing
-
-    raise missing(__name__, name)
+    raise _refused.missing(__name__, name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ...kernels.lazy import lazy_import
 from . import rnn as rnn
 from .clip_grad import (
     clip_grad_norm,
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
     from .init import skip_init
     from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
+
+_refused = lazy_import(globals(), "_refused", "penlight._refused")
+
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
@@ -47,15 +52,11 @@ _SUBMODULES = ("fusion", "init", "memory_format", "parametrizations", "parametri
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
     if name in _FUNCTIONS:
         return getattr(import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    from penlight._refused import missing
-
-    raise missing(__name__, name)
+    raise _refused.missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -2,24 +2,405 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import penlight
 from penlight import Tensor
 
-from . import _computed
-from ._pruning_methods import (
-    BasePruningMethod,
-    CustomFromMask,
-    Identity,
-    L1Unstructured,
-    LnStructured,
-    PruningContainer,
-    RandomStructured,
-    RandomUnstructured,
-)
+from ._computed import hooks_for
 from .convert_parameters import parameters_to_vector
+
+
+class BasePruningMethod(ABC):
+    """A way of pruning: subclasses say in `compute_mask` what stays, and it is a forward pre-hook that applies it.
+
+    `PRUNING_TYPE` is "unstructured", "structured" (with an attribute `dim`) or "global".
+
+    >>> import penlight as torch
+    >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> method = EveryOther.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1., 0., 1.]])
+    """
+
+    _tensor_name: str
+    PRUNING_TYPE: str
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask for a tensor, on top of a mask that it has."""
+
+    def apply_mask(self, module: Any) -> Tensor:
+        """The product of the original parameter and its mask."""
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
+        mask = getattr(module, self._tensor_name + "_mask")
+        original = getattr(module, self._tensor_name + "_orig")
+        return mask.to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
+        """Prunes a parameter of a module: adds the hook, the original parameter and the mask as a buffer.
+
+        What was pruned before is combined with it in a `PruningContainer`.
+        """
+        earlier = list(hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
+        if len(earlier) > 1:
+            raise AssertionError(
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
+                "Use a PruningContainer."
+            )
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        original = getattr(module, name)
+        if importance_scores is None:
+            importance_scores = original
+        elif importance_scores.shape != original.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}, "
+                f"got {importance_scores.shape} vs {original.shape}"
+            )
+        if earlier:
+            key, hook = earlier[0]
+            method = _combined(hook, method)
+            default_mask = getattr(module, name + "_mask").detach().clone()
+        else:
+            default_mask = penlight.ones_like(original)
+        # Only after the mask is known is anything changed.
+        mask = method.compute_mask(importance_scores, default_mask=default_mask)
+        if earlier:
+            del module._forward_pre_hooks[key]
+        else:
+            module.register_parameter(name + "_orig", original)
+            del module._parameters[name]
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """A pruned copy of a tensor, without a module.
+
+        >>> import penlight as torch
+        >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([3.0, 1.0, 2.0]))
+        tensor([3., 0., 2.])
+        """
+        if importance_scores is None:
+            importance_scores = t
+        elif importance_scores.shape != t.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as tensor t, got {importance_scores.shape} vs {t.shape}"
+            )
+        mask = default_mask if default_mask is not None else penlight.ones_like(t)
+        return t * self.compute_mask(importance_scores, default_mask=mask)
+
+    def remove(self, module: Any) -> None:
+        """Makes the pruning permanent: the parameter is a plain one again, with the zeros in it."""
+        name = self._tensor_name
+        if name is None:
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters.pop(name + "_orig")
+        original.data = weight.data
+        del module._buffers[name + "_mask"]
+        setattr(module, name, original)
+
+
+def _combined(old: BasePruningMethod, new: BasePruningMethod) -> PruningContainer:
+    container = PruningContainer(*old) if isinstance(old, PruningContainer) else PruningContainer(old)
+    container._tensor_name = old._tensor_name
+    container.add_pruning_method(new)
+    return container
+
+
+class PruningContainer(BasePruningMethod):
+    """Several ways of pruning one after the other, each applied to what the ones before left.
+
+    Pruning a parameter a second time makes one.
+
+    >>> import penlight as torch
+    >>> from penlight.nn.utils import prune
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> layer = prune.l1_unstructured(layer, "weight", amount=2)
+    >>> layer = prune.l1_unstructured(layer, "weight", amount=1)
+    >>> container = next(iter(layer._forward_pre_hooks.values()))
+    >>> len(container), int(layer.weight_mask.sum())
+    (2, 1)
+    """
+
+    def __init__(self, *args: BasePruningMethod) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        if args:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Adds a way of pruning for the same parameter."""
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                f"PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask with what the latest method prunes of the part that is still there."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(dtype=t.dtype).clone()
+        remaining = _remaining(method, t, default_mask)
+        partial = method.compute_mask(t[remaining], default_mask=default_mask[remaining])
+        mask[remaining] = partial.to(dtype=mask.dtype)
+        return mask
+
+
+def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
+    """The index of the part of a tensor that a method still has to choose from."""
+    if method.PRUNING_TYPE == "unstructured":
+        return mask == 1
+    everything: list[Any] = [slice(None)] * t.dim()
+    if method.PRUNING_TYPE == "global":
+        return tuple(everything)
+    if method.PRUNING_TYPE != "structured":
+        raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+    if not hasattr(method, "dim"):
+        raise AttributeError('Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` defined.')
+    dim = method.dim + t.dim() if method.dim < 0 else method.dim
+    if dim < 0:
+        raise IndexError(f"Index is out of bounds for tensor with dimensions {t.dim()}")
+    everything[dim] = mask.sum(dim=[d for d in range(t.dim()) if d != dim]) != 0
+    return tuple(everything)
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, but puts the mask and the hook in place.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask it was given."""
+        return default_mask
+
+    @classmethod
+    def apply(cls, module: Any, name: str) -> Any:  # type: ignore[override]
+        """Puts the hook on a module."""
+        return super().apply(module, name)
+
+
+class _Amount(BasePruningMethod):
+    """Pruning of an amount: a number of units if it is an int, a share of them if it is a float."""
+
+    amount: Any
+
+    def __init__(self, amount: float) -> None:
+        if not isinstance(amount, numbers.Real):
+            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        whole = isinstance(amount, numbers.Integral)
+        if (whole and amount < 0) or (not whole and not 0.0 <= float(amount) <= 1.0):
+            raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+        self.amount = amount
+
+    def _count(self, available: int) -> int:
+        if not isinstance(self.amount, numbers.Integral):
+            return round(self.amount * available)
+        count = int(self.amount)
+        if count > available:
+            raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={available}")
+        return count
+
+
+class _Unstructured(_Amount):
+    """Pruning of single elements by a score."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask without the elements that go."""
+        count = self._count(t.nelement())
+        mask = default_mask.clone()
+        if count:
+            mask.view(-1)[self._elements_to_prune(t, count)] = 0
+        return mask
+
+    def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
+        raise NotImplementedError
+
+
+class RandomUnstructured(_Unstructured):
+    """Prunes single elements at random.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 1), "weight", amount=0.5)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
+
+    def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
+        return penlight.topk(penlight.rand_like(t).view(-1), k=count).indices
+
+    @classmethod
+    def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
+        """Prunes a parameter of a module."""
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(_Unstructured):
+    """Prunes the single elements of smallest absolute value.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(4, 1), "weight", amount=3)
+    >>> layer.weight_mask.sum()
+    tensor(1.)
+    """
+
+    def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
+        return penlight.topk(penlight.abs(t).view(-1), k=count, largest=False).indices
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Any, name: str, amount: float, importance_scores: Tensor | None = None
+    ) -> Any:
+        """Prunes a parameter of a module."""
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+class _Structured(_Amount):
+    """Pruning of whole channels along a dimension."""
+
+    PRUNING_TYPE = "structured"
+    dim: int
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask without the channels that go."""
+        if t.dim() <= 1:
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. "
+                f"Found tensor of shape {t.shape} with {t.dim()} dims"
+            )
+        if self.dim >= t.dim():
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        channels = t.shape[self.dim]
+        count = self._count(channels)
+        if count == 0:
+            return default_mask
+        mask = penlight.zeros_like(t)
+        kept: list[Any] = [slice(None)] * t.dim()
+        kept[self.dim] = self._channels_to_keep(t, channels, count)
+        mask[tuple(kept)] = 1
+        mask *= default_mask.to(dtype=mask.dtype)
+        return mask
+
+    def _channels_to_keep(self, t: Tensor, channels: int, count: int) -> Tensor:
+        raise NotImplementedError
+
+
+class RandomStructured(_Structured):
+    """Prunes whole channels at random.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def _channels_to_keep(self, t: Tensor, channels: int, count: int) -> Tensor:
+        drawn = penlight.rand(channels)
+        return drawn > penlight.kthvalue(drawn, k=count).values
+
+    @classmethod
+    def apply(cls, module: Any, name: str, amount: float, dim: int = -1) -> Any:  # type: ignore[override]
+        """Prunes a parameter of a module."""
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(_Structured):
+    """Prunes the whole channels of smallest n-norm.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.ln_structured(torch.nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.n = n
+        self.dim = dim
+
+    def _channels_to_keep(self, t: Tensor, channels: int, count: int) -> Tensor:
+        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        norms = penlight.norm(t, p=self.n, dim=others)
+        return penlight.topk(norms, k=channels - count, largest=True).indices
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+    ) -> Any:
+        """Prunes a parameter of a module."""
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a given mask.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", torch.tensor([[1.0, 0.0]]))
+    >>> layer.weight_mask
+    tensor([[1., 0.]])
+    """
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The product of the mask and the one it was given."""
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module: Any, name: str, mask: Tensor) -> Any:  # type: ignore[override]
+        """Prunes a parameter of a module."""
+        return super().apply(module, name, mask=mask)
 
 
 def _pruned(method: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
@@ -141,7 +522,7 @@ def remove(module: Any, name: str) -> Any:
     >>> list(torch.nn.utils.prune.remove(m, "weight").state_dict())
     ['bias', 'weight']
     """
-    for key, method in _computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
+    for key, method in hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
         method.remove(module)
         del module._forward_pre_hooks[key]
         return module

@@ -8,7 +8,11 @@ import penlight
 from penlight import Tensor
 from penlight.nn.parameter import Parameter
 
+from ...kernels.lazy import lazy_import
 from ._computed import check_target, hooks_for, remove_computed
+
+conv = lazy_import(globals(), "conv", "penlight.nn.modules.conv")
+
 
 __all__ = [
     "SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
@@ -152,9 +156,7 @@ def spectral_norm(
 
 def default_dim(module: Any) -> int:
     """The dimension of the outputs: the second one for transposed convolutions, else the first."""
-    from penlight.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-
-    return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+    return 1 if isinstance(module, (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d)) else 0
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:

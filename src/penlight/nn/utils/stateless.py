@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penlight import Tensor
+from penlight.nn.parallel import DataParallel
 
 from ._named_member_accessor import NamedMemberAccessor
 
@@ -37,8 +38,6 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], arg
     >>> _functional_call(m, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
     tensor([6.])
     """
-    from penlight.nn.parallel import DataParallel
-
     if isinstance(module, DataParallel):
         raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penlight._refused import missing, refused_class
+
 from .compare import Colorize as Colorize
 from .compare import Compare as Compare
 from .measurement import Measurement as Measurement
@@ -37,9 +39,5 @@ _REFUSED = {
 
 def __getattr__(name: str) -> Any:
     if name in _REFUSED:
-        from penlight._refused import refused_class
-
         return refused_class(f"utils.benchmark.{name}", _REFUSED[name])
-    from penlight._refused import missing
-
     raise missing(__name__, name)

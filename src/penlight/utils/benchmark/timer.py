@@ -10,6 +10,8 @@ from enum import Enum
 from time import perf_counter
 from typing import Any
 
+from penlight.settings import get_num_threads, set_num_threads
+
 from .measurement import Measurement, TaskSpec
 
 
@@ -27,8 +29,6 @@ def timer() -> float:
 
 @contextmanager
 def _threads(n: int) -> Iterator[None]:
-    from penlight.settings import get_num_threads, set_num_threads
-
     before = get_num_threads()
     try:
         if n != before:

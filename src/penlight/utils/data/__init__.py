@@ -30,6 +30,7 @@ from penlight.utils.data.dataloader import (  # isort: skip (needs the two above
     default_convert,
     get_worker_info,
 )
+from penlight._refused import missing
 from penlight.utils.data.distributed import DistributedSampler
 
 __all__ = [
@@ -40,6 +41,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from penlight._refused import missing
-
     raise missing(__name__, name)

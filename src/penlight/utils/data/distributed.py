@@ -10,6 +10,11 @@ import penlight
 from penlight.utils.data.dataset import Dataset
 from penlight.utils.data.sampler import Sampler
 
+from ...kernels.lazy import lazy_import
+
+distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+
+
 __all__ = ["DistributedSampler"]
 
 _T_co = TypeVar("_T_co", covariant=True)
@@ -19,7 +24,8 @@ class DistributedSampler(Sampler[_T_co]):
     """Every `num_replicas`-th index from `rank` on, of the order shuffled by `seed` and epoch.
 
     Short of a whole number of rounds, the first indices are repeated; with `drop_last` the last are left out.
-    Call `set_epoch` before every epoch, for another order each time.
+    Call `set_epoch` before every epoch, for another order each time. `num_replicas` and `rank` are those of the default
+    process group, if they are not given.
 
     >>> from penlight.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -29,10 +35,8 @@ class DistributedSampler(Sampler[_T_co]):
     def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,
                  shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
-            raise ValueError(
-                "Default process group has not been initialized, please make sure to call init_process_group. "
-                "Penlight has none: pass num_replicas and rank (num_replicas=1, rank=0 for the whole dataset)"
-            )
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset: Any = dataset

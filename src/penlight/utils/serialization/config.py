@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 
@@ -56,8 +57,6 @@ class patch:
             setattr(*self._before.pop())
 
     def __call__(self, function: Any) -> Any:
-        from functools import wraps
-
         @wraps(function)
         def patched(*args: Any, **kwargs: Any) -> Any:
             with self:

@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any
 
+import numpy as np
 from tensorboard.compat.proto import event_pb2
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -156,15 +157,12 @@ class SummaryWriter:
                    dataformats: str = "NCHW") -> None:  # fmt: skip
         """Several images in a grid."""
         if isinstance(img_tensor, list):
-            import numpy as np
-
             img_tensor = np.stack([summary.make_np(image) for image in img_tensor])
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
     def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
                    walltime: float | None = None) -> None:  # fmt: skip
         """A figure of Matplotlib's, or several."""
-        import numpy as np
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         figures = figure if isinstance(figure, list) else [figure]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import queue
 import struct
+import threading
 from multiprocessing import reduction
 from typing import Any
 
@@ -172,9 +174,6 @@ class Outbox:
         self._connection, self._shared = connection, shared
         self._waiting: Any = None
         if shared is None:
-            import queue
-            import threading
-
             self._waiting = queue.SimpleQueue()
             threading.Thread(target=self._write, name="penlight-results", daemon=True).start()
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
 
 import penlight
 from penlight._serialization.tensors import tensor_from_array
+from penlight.autograd.node import NO_EDGE
 from penlight.utils.data._utils.blocks import empty
 from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
@@ -91,7 +93,14 @@ def collate(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
     raise TypeError(default_collate_err_msg_format.format(kind))
 
 
-_array_of, _requires_grad, _shape = attrgetter("_array"), attrgetter("requires_grad"), attrgetter("shape")
+_array_of, _edge_of, _requires_grad = map(attrgetter, ("_array", "_edge", "requires_grad"))
+
+
+def _outside_of_graphs(batch: Any) -> bool:
+    try:
+        return all(map(is_, map(_edge_of, batch), repeat(NO_EDGE)))
+    except AttributeError:  # an edge that is made when it is asked for
+        return not any(map(_requires_grad, batch))
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
@@ -102,7 +111,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
             "Batches of sparse tensors are not currently supported by the default collate_fn; "
             "please provide a custom collate_fn to handle them appropriately."
         )
-    if set(map(type, batch)) == {penlight.Tensor} and not any(map(_requires_grad, batch)):
+    if set(map(type, batch)) == {penlight.Tensor} and _outside_of_graphs(batch):
         stacked = _stacked(list(map(_array_of, batch)), batch[0].dtype.np)
         if stacked is not None:
             return tensor_from_array(stacked)
@@ -112,13 +121,15 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
 def _stacked(arrays: list[Any], dtype: np.dtype[Any]) -> np.ndarray | None:
     """Arrays of one shape and this dtype along a new first dimension, by one copy; None for anything out of the ordinary."""
     shape = arrays[0].shape
-    if not shape or set(map(type, arrays)) != {np.ndarray} or len(set(map(_shape, arrays))) > 1:
+    if not shape or set(map(type, arrays)) != {np.ndarray}:
         return None
     result = empty((len(arrays), *shape), dtype)
     try:
+        if len(set(map(len, arrays))) > 1:
+            return None
         np.concatenate(arrays, out=result.reshape(len(arrays) * shape[0], *shape[1:]), casting="no")
-    except TypeError:
-        return None  # of several dtypes
+    except (TypeError, ValueError):
+        return None  # of several dtypes, or of several shapes beyond the first size
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import traceback
 from typing import Any, NoReturn
 
 
@@ -27,8 +28,6 @@ class ExceptionWrapper:
     """
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
-        import traceback
-
         kind, error, trace = exc_info or sys.exc_info()
         self.exc_type: Any = kind
         self.exc_msg, self.where = "".join(traceback.format_exception(kind, error, trace)), where

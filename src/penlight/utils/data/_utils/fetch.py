@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,9 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
                 return rows
         if getattr(self.dataset, "__getitems__", None):
             return self.collate_fn(self.dataset.__getitems__(possibly_batched_index))
+        look_up = getattr(type(self.dataset), "__getitem__", None)
+        if type(look_up) is FunctionType:  # called without the way through the type's slot for it
+            return self.collate_fn(list(map(MethodType(look_up, self.dataset), possibly_batched_index)))
         return self.collate_fn([self.dataset[index] for index in possibly_batched_index])
 
 

@@ -11,6 +11,7 @@ import weakref
 from collections import deque
 from itertools import cycle
 from multiprocessing.connection import wait
+from pickle import PicklingError
 from typing import Any
 
 from penlight.utils.data._utils import channel
@@ -249,8 +250,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 def start_workers(loader: DataLoader[Any]) -> _MultiProcessingDataLoaderIter:
     """An iterator with worker processes; explains why it cannot start them if that is a matter of pickling."""
-    from pickle import PicklingError
-
     try:
         return _MultiProcessingDataLoaderIter(loader)
     except (TypeError, AttributeError, PicklingError) as error:

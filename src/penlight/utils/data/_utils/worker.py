@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import queue
+import random
+import threading
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.random import SeedSequence
+
 import penlight
+from penlight.utils.data._utils.exceptions import ExceptionWrapper
 
 STATUS_CHECK_INTERVAL = 5.0
 """Seconds between two looks whether the other side still lives, where nothing else would tell."""
@@ -81,10 +88,6 @@ BEGIN_EPOCH = -1
 
 def _seed_everything(base_seed: int, worker_id: int) -> int:
     """Seed Python, Penlight and NumPy for this worker as PyTorch does; gives the seed."""
-    import random
-
-    import numpy as np
-
     seed = base_seed + worker_id
     random.seed(seed)
     penlight.manual_seed(seed)
@@ -94,8 +97,6 @@ def _seed_everything(base_seed: int, worker_id: int) -> int:
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     """Four numbers to seed NumPy's generator with. Python's is of the same kind: a mixed seed keeps their streams apart."""
-    from numpy.random import SeedSequence
-
     entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return SeedSequence(entropy).generate_state(4).tolist()
 
@@ -107,9 +108,6 @@ class _Inbox:
     """
 
     def __init__(self, connection: Any, shared: Any) -> None:
-        import queue
-        import threading
-
         self._connection, self._shared = connection, shared
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self.epoch = 0
@@ -156,8 +154,6 @@ class _Worker:
         self._guarded(self._initialise)
 
     def _guarded(self, action: Any) -> None:
-        from penlight.utils.data._utils.exceptions import ExceptionWrapper
-
         try:
             action()
         except Exception:
@@ -183,7 +179,6 @@ class _Worker:
 
     def run(self, index: Any) -> Any:
         """The batch for `index`, or what happened instead."""
-        from penlight.utils.data._utils.exceptions import ExceptionWrapper
         from penlight.utils.data.dataloader import _DatasetKind
 
         if self._broken is not None:

@@ -1,4 +1,4 @@
-"""Loops in machine code beside the Python functions that they are translated from."""
+"""Loops in machine code beside the Python functions that they are compiled from."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native._loop_translate import translate
-from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, run_of
+from penlight.kernels.compiler import ir, python
+from penlight.kernels.compiler.loops import Bytes, Doubles, Floats, Ints, checked, compile_loops, fma
 from penlight.kernels.waiting_threads import over
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
@@ -19,8 +19,8 @@ TYPES = [np.dtype(np.float64), np.dtype(np.float32)]
 def sums(begin: int, end: int, x: Floats, out: Floats, columns: int) -> None:
     for row in range(begin, end):
         total = 0.0
-        for i in range(row * columns, (row + 1) * columns):
-            total += x[i]
+        for i in range(columns):
+            total += x[row * columns + i]
         out[row] = total
 
 
@@ -28,15 +28,15 @@ def softmax(begin: int, end: int, x: Floats, out: Floats, columns: int, scale: f
     for row in range(begin, end):
         start = row * columns
         top = -math.inf
-        for i in range(start, start + columns):
-            top = max(top, x[i])
+        for i in range(columns):
+            top = max(top, x[start + i])
         total = 0.0
-        for i in range(start, start + columns):
-            part = math.exp((x[i] - top) * scale)
+        for i in range(columns):
+            part = math.exp((x[start + i] - top) * scale)
             total += part
-            out[i] = part
-        for i in range(start, start + columns):
-            out[i] /= total
+            out[start + i] = part
+        for i in range(columns):
+            out[start + i] /= total
 
 
 def folded(at: float, low: int, high: int) -> float:
@@ -49,8 +49,8 @@ def folded(at: float, low: int, high: int) -> float:
 
 def mixture(begin: int, end: int, x: Floats, index: Ints, out: Floats, *, stops: bool) -> None:
     for i in range(begin, end):
-        j = index[i]
-        if j < 0 or j >= 7:
+        j = checked(index[i], 7)
+        if j != index[i]:
             if stops:
                 break
             else:
@@ -93,7 +93,7 @@ def crowded(begin: int, end: int, x: Floats, out: Floats, seen: Bytes, sums: Dou
 def test_sums_of_rows(dtype):
     x = np.random.default_rng(0).normal(size=(5, 9)).astype(dtype)
     out, expected = np.empty(5, dtype), np.empty(5, dtype)
-    run_of(sums, dtype)(0, 5, x, out, 9)
+    compile_loops(sums, dtype)(0, 5, x, out, 9)
     sums(0, 5, x.ravel(), expected, 9)
     np.testing.assert_allclose(out, expected, rtol=1e-6)
 
@@ -103,7 +103,7 @@ def test_sums_of_rows(dtype):
 def test_functions_of_the_c_library(dtype, wide):
     x = np.random.default_rng(1).normal(size=(6, 11)).astype(dtype)
     out, expected = np.empty_like(x), np.empty(66)
-    over(run_of(softmax, dtype, wide), 6, 1, x, out, 11, 1.5)
+    over(compile_loops(softmax, dtype, wide), 6, 1, x, out, 11, 1.5)
     softmax(0, 6, x.ravel(), expected, 11, 1.5)
     np.testing.assert_allclose(out.ravel(), expected, rtol=1e-12 if dtype == np.float64 else 1e-6)
 
@@ -116,7 +116,7 @@ def test_branches_and_other_functions(dtype, stops):
     x[3] = np.nan
     index = rng.integers(-1, 8, size=60)
     out, expected = np.zeros(60, dtype), np.zeros(60)
-    run_of(mixture, dtype, stops=stops)(0, 60, x, index, out)
+    compile_loops(mixture, dtype, stops=stops)(0, 60, x, index, out)
     mixture(0, 60, x, index, expected, stops=stops)
     np.testing.assert_allclose(out, expected, rtol=1e-4)
 
@@ -125,18 +125,19 @@ def test_branches_and_other_functions(dtype, stops):
 def test_more_values_than_registers(dtype):
     x = np.random.default_rng(3).normal(size=8).astype(dtype)
     out, expected = np.empty(8, dtype), np.empty(8)
-    seen, seen_expected = np.empty(8, bool), np.empty(8, bool)
+    seen, seen_expected = np.empty(8, np.uint8), np.empty(8, np.uint8)
     total, total_expected = np.zeros(2), np.zeros(2)
-    run_of(crowded, dtype)(0, 8, x, out, seen, total)
+    compile_loops(crowded, dtype)(0, 8, x, out, seen, total)
     crowded(0, 8, x, expected, seen_expected, total_expected)
     np.testing.assert_allclose(out, expected, rtol=1e-5)
     np.testing.assert_array_equal(seen, seen_expected)
     np.testing.assert_allclose(total, total_expected, rtol=1e-5)
 
 
-def test_what_is_not_understood_is_refused():
-    def strange(begin: int, end: int, x: Floats) -> None:
-        x[begin] = sorted(x)
+def strange(begin: int, end: int, x: Floats) -> None:
+    x[begin] = sorted(x)
 
+
+def test_what_is_not_understood_is_refused():
     with pytest.raises(NotImplementedError, match="sorted"):
-        translate(strange, np.dtype(np.float64))
+        python.loops(strange, ir.F64, ir.F64)

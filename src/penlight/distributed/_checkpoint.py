@@ -1,0 +1,178 @@
+"""torch.distributed.checkpoint: state dicts that all ranks write together, and that any number of ranks can read.
+
+# Note [Checkpoints in parts]
+Ranks that train together have equal states, so each writes a part of the tensors into a file of its own, by turns in
+the order of their sizes; what is no tensor is rank 0's. A file of metadata, written last, says which file has what: a
+folder without it was not finished. Loading fills the tensors of a given state dict in place, from the files that have
+them, so that it does not matter how many ranks wrote or read. The files are written by `torch.save`; PyTorch's have
+another form.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import penlight
+from penlight.serialization import load as load_file
+from penlight.serialization import save as save_file
+from penlight.tensor import Tensor
+
+from ._collectives import barrier
+from ._group import ProcessGroup, groups, is_initialized
+from ._objects import all_gather_object
+
+METADATA = ".metadata"
+
+
+def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """The items of nested dicts and lists, by their paths joined with dots."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if items is None or not value:
+        yield ".".join(path), value
+        return
+    for key, item in items:
+        yield from _flat(item, (*path, str(key)))
+
+
+def _states(state_dict: dict[str, Any]) -> dict[str, Any]:
+    """A state dict with the state dicts of what has one, such as a module or an optimiser."""
+    return {
+        key: value.state_dict() if hasattr(value, "state_dict") and not isinstance(value, Tensor) else value
+        for key, value in state_dict.items()
+    }
+
+
+def _ranks(process_group: ProcessGroup | None, no_dist: bool) -> tuple[ProcessGroup | None, int, int]:
+    if no_dist or not is_initialized():
+        return None, 0, 1
+    found = groups.find(process_group)
+    return found, found.rank(), found.size()
+
+
+class FileSystemWriter:
+    """Where `save` writes: a folder."""
+
+    def __init__(self, path: Any, **options: Any) -> None:
+        self.path = os.fspath(path)
+
+
+class FileSystemReader:
+    """Where `load` reads: a folder."""
+
+    def __init__(self, path: Any, **options: Any) -> None:
+        self.path = os.fspath(path)
+
+
+def _folder(checkpoint_id: Any, storage: FileSystemWriter | FileSystemReader | None) -> str:
+    if checkpoint_id is None and storage is None:
+        raise RuntimeError("`checkpoint_id` must be specified if storage_reader or storage_writer is None.")
+    return os.fspath(checkpoint_id) if checkpoint_id is not None else storage.path  # type: ignore[union-attr]
+
+
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: FileSystemWriter | None = None,
+    planner: Any = None,
+    process_group: ProcessGroup | None = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> None:
+    """Write a state dict into a folder; every rank calls it and writes a part. See Note [Checkpoints in parts].
+
+    Args:
+        state_dict: nested dicts and lists of tensors and other values; modules and optimisers stand for their states.
+        checkpoint_id: the folder; or a `storage_writer` that has it.
+        process_group: the ranks; all, if it is not given.
+        no_dist: whether this process writes everything.
+
+    >>> import tempfile, penlight as torch, penlight.distributed.checkpoint as checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint.save({"x": torch.ones(2)}, checkpoint_id=folder)
+    ...     found = {"x": torch.zeros(2)}
+    ...     checkpoint.load(found, checkpoint_id=folder)
+    >>> found
+    {'x': tensor([1., 1.])}
+    """
+    folder = _folder(checkpoint_id, storage_writer)
+    group, rank, size = _ranks(process_group, no_dist)
+    os.makedirs(folder, exist_ok=True)
+    items = dict(_flat(_states(state_dict)))
+    by_size = sorted(
+        (key for key in items if isinstance(items[key], Tensor)), key=lambda key: (-items[key].numel(), key)
+    )
+    owner = {key: place % size for place, key in enumerate(by_size)}
+    mine = {
+        key: value.detach() if isinstance(value, Tensor) else value
+        for key, value in items.items()
+        if owner.get(key, 0) == rank
+    }
+    file = f"__{rank}_0.distcp"
+    metadata = os.path.join(folder, METADATA)
+    if rank == 0 and os.path.exists(metadata):
+        os.unlink(metadata)
+    save_file(mine, os.path.join(folder, file))
+    parts: list[Any] = [(file, list(mine))]
+    if group is not None:
+        parts = [None] * size
+        all_gather_object(parts, (file, list(mine)), group)
+    if rank == 0:
+        save_file({key: name for name, keys in parts for key in keys}, metadata)
+    if group is not None:
+        barrier(group)
+
+
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: FileSystemReader | None = None,
+    planner: Any = None,
+    process_group: ProcessGroup | None = None,
+    no_dist: bool = False,
+) -> None:
+    """Fill a state dict from a folder that `save` wrote, with any number of ranks.
+
+    Args:
+        state_dict: as for `save`. Its tensors are overwritten in place, other values replaced; modules and optimisers
+            load theirs.
+        checkpoint_id: the folder; or a `storage_reader` that has it.
+        process_group, no_dist: accepted; each rank reads what it needs.
+    """
+    folder = _folder(checkpoint_id, storage_reader)
+    where: dict[str, str] = load_file(os.path.join(folder, METADATA))
+    states = _states(state_dict)
+    wanted = dict(_flat(states))
+    missing = [key for key in wanted if key not in where]
+    if missing:
+        raise RuntimeError(f"Missing key in checkpoint state_dict: {missing[0]}.")
+    found: dict[str, Any] = {}
+    for file in sorted({where[key] for key in wanted}):
+        part = load_file(os.path.join(folder, file))
+        found.update({key: part[key] for key in wanted if where[key] == file})
+    for key, value in wanted.items():
+        if isinstance(value, Tensor) and value.shape != found[key].shape:
+            raise ValueError(f"Size mismatch between saved {found[key].shape} and current: {value.shape} for {key}")
+    filled = _filled(states, found)
+    for key, value in state_dict.items():
+        if hasattr(value, "state_dict") and not isinstance(value, Tensor):
+            value.load_state_dict(filled[key])
+        else:
+            state_dict[key] = filled[key]
+
+
+def _filled(value: Any, found: dict[str, Any], path: tuple[str, ...] = ()) -> Any:
+    """The same structure with what was found: tensors overwritten in place."""
+    if isinstance(value, dict) and value:
+        return {key: _filled(item, found, (*path, str(key))) for key, item in value.items()}
+    if isinstance(value, list) and value:
+        return [_filled(item, found, (*path, str(place))) for place, item in enumerate(value)]
+    new = found[".".join(path)]
+    if isinstance(value, Tensor):
+        with penlight.no_grad():
+            value.copy_(new)
+        return value
+    return new

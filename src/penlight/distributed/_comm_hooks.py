@@ -1,0 +1,201 @@
+"""Ready communication hooks of DistributedDataParallel, and what goes with local SGD: fewer synchronisations.
+
+`model.register_comm_hook(state, hook)` takes them; the state of the first ones is a group, or None for all ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import penlight
+from penlight.futures import Future
+from penlight.tensor import Tensor
+
+from ._collectives import all_reduce
+from ._group import ProcessGroup, groups
+from ._reducer import GradBucket
+
+Hook = Callable[[Any, GradBucket], Future[Tensor]]
+
+
+def _averaged(group: ProcessGroup | None, tensor: Tensor) -> Future[Tensor]:
+    """A future for the average of a tensor over the ranks, in its memory."""
+    ranks = groups.find(group)
+    tensor.div_(ranks.size())
+    work = all_reduce(tensor, group=ranks, async_op=True)
+    assert work is not None
+    return work.get_future().then(lambda future: future.value()[0])
+
+
+def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+    """Average the gradients, as without a hook."""
+    return _averaged(process_group, bucket.buffer())
+
+
+def _compressing(dtype: Any, hook: Hook) -> Hook:
+    """A hook that runs another one on gradients of a shorter dtype."""
+
+    def compressed(state: Any, bucket: GradBucket) -> Future[Tensor]:
+        whole = bucket.buffer()
+        bucket.set_buffer(whole.to(dtype))
+        return hook(state, bucket).then(lambda future: whole.copy_(future.value()))
+
+    return compressed
+
+
+def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+    """Average the gradients in float16: half as many bytes."""
+    return _compressing(penlight.float16, allreduce_hook)(process_group, bucket)
+
+
+def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+    """Average the gradients in bfloat16: half as many bytes."""
+    return _compressing(penlight.bfloat16, allreduce_hook)(process_group, bucket)
+
+
+def fp16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that runs another one on gradients in float16."""
+    return _compressing(penlight.float16, hook)
+
+
+def bf16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that runs another one on gradients in bfloat16."""
+    return _compressing(penlight.bfloat16, hook)
+
+
+# ----- Local SGD ------------------------------------------------------------------------------------------------------
+
+
+class PostLocalSGDState:
+    """The state of `post_localSGD_hook`.
+
+    Args:
+        process_group: the ranks that average gradients at first; all, if it is None.
+        subgroup: the ranks that go on to average gradients, such as those of one machine; none, if it is None.
+        start_localSGD_iter: the iteration from which on only the subgroup averages gradients.
+        post_local_gradient_allreduce: whether the subgroup averages gradients at all then.
+    """
+
+    def __init__(
+        self,
+        process_group: ProcessGroup | None,
+        subgroup: ProcessGroup | None,
+        start_localSGD_iter: int,
+        post_local_gradient_allreduce: bool = True,
+    ) -> None:
+        self.process_group, self.subgroup = process_group, subgroup
+        self.start_localSGD_iter, self.post_local_gradient_allreduce = (
+            start_localSGD_iter,
+            post_local_gradient_allreduce,
+        )
+        self.iter = 0
+
+    def maybe_increase_iter(self, bucket: GradBucket) -> None:
+        """Count an iteration at its last bucket."""
+        if bucket.is_last():
+            self.iter += 1
+
+
+def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[Tensor]:
+    """Average gradients over all ranks at first, later over a subgroup only.
+
+    A `PeriodicModelAverager` averages the parameters of all ranks then.
+    """
+    local = state.iter >= state.start_localSGD_iter
+    state.maybe_increase_iter(bucket)
+    if not local:
+        return _averaged(state.process_group, bucket.buffer())
+    if not state.post_local_gradient_allreduce or state.subgroup is None:
+        future: Future[Tensor] = Future()
+        future.set_result(bucket.buffer())
+        return future
+    return _averaged(state.subgroup, bucket.buffer())
+
+
+class ModelAverager:
+    """Averages parameters over ranks now and then; the base of `PeriodicModelAverager`."""
+
+    def __init__(self, process_group: ProcessGroup | None = None) -> None:
+        self.process_group = groups.find(process_group)
+        self.step = 0
+
+    def average_parameters(self, params: Iterable[Any]) -> None:
+        """Count a step, and average if it is time."""
+        raise NotImplementedError
+
+
+class PeriodicModelAverager(ModelAverager):
+    """Averages parameters every `period` steps.
+
+    Args:
+        period: the number of steps between.
+        warmup_steps: the number of steps before the first.
+        process_group: the ranks; all, if it is not given.
+    """
+
+    def __init__(self, period: int, warmup_steps: int = 0, process_group: ProcessGroup | None = None) -> None:
+        super().__init__(process_group)
+        if warmup_steps < 0:
+            raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+        if period < 1:
+            raise ValueError("Arg ``period`` must be a positive value.")
+        self.period, self.warmup_steps = period, warmup_steps
+
+    def average_parameters(self, params: Iterable[Any]) -> None:
+        """Count a step, and average these parameters, or those of parameter groups, if it is time."""
+        if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
+            average_parameters(params, self.process_group)
+        self.step += 1
+
+
+def average_parameters(params: Iterable[Any], process_group: ProcessGroup | None) -> None:
+    """Average parameters, or those of parameter groups, over the ranks; those without a gradient are left out."""
+    given = [one for item in params for one in (item["params"] if isinstance(item, dict) else [item])]
+    futures = [_averaged(process_group, parameter.data) for parameter in given if parameter.grad is not None]
+    for future in futures:
+        future.wait()
+
+
+class PostLocalSGDOptimizer(penlight.optim.Optimizer):
+    """An optimiser after whose steps a `PeriodicModelAverager` may average the parameters.
+
+    Args:
+        optim: the optimiser.
+        averager: averages the parameters after a step.
+    """
+
+    def __init__(self, optim: penlight.optim.Optimizer, averager: ModelAverager) -> None:
+        self.optim, self.averager = optim, averager
+        self.param_groups = optim.param_groups
+
+    @property
+    def state(self) -> Any:  # type: ignore[override]
+        """The optimiser's."""
+        return self.optim.state
+
+    def __repr__(self) -> str:
+        return repr(self.optim)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The optimiser's, and the averager's count of steps."""
+        return {**self.optim.state_dict(), "step": self.averager.step}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take the state that `state_dict` gave."""
+        own = dict(state_dict)
+        self.averager.step = own.pop("step", 0)
+        self.optim.load_state_dict(own)
+
+    def step(self) -> None:  # type: ignore[override]
+        """A step of the optimiser, and the average if it is time."""
+        self.optim.step()
+        self.averager.average_parameters(self.param_groups)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """That of the optimiser."""
+        self.optim.zero_grad(set_to_none=set_to_none)
+
+    def add_param_group(self, param_group: Any) -> None:
+        """That of the optimiser."""
+        self.optim.add_param_group(param_group)

@@ -1,0 +1,508 @@
+"""The engine: messages between processes by MPI, through mpi4py.
+
+# Note [MPI without mpiexec]
+MPICH asks the program that started it where the other ranks are, in a small text protocol (PMI-1) over an inherited
+socket. Where `mpiexec` started the ranks it answers. Otherwise a thread of each rank answers its own MPICH, out of the
+store that the ranks have in common: `put`, `get` and a barrier are all that MPICH needs. So ranks may be started in any
+way that gives them a store. MPI_Init is called through ctypes, which lets that thread run meanwhile; mpi4py does not.
+
+# Note [Waiting]
+Nothing here blocks in MPI. An operation is started, and its request tested again and again: so a timeout holds,
+Ctrl-C works, and a rank that has died is noticed. MPI moves data only while it is called, so that the one who waits
+first tests without a pause, as long as data of that size should take, and then ever less often.
+
+# Note [The end of a rank]
+MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an
+error, or with operations that never finished, leaves without it: the others notice by Note [Watching ranks], or
+`mpiexec` ends them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+
+from ._store import Store, TCPStore, Watch
+
+Array = np.ndarray[Any, Any]
+
+# What one of these variables says was started by `mpiexec` or a cluster's counterpart of it.
+_STARTERS = ("PMI_RANK", "PMI_FD", "PMI_PORT", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+
+
+class Request(Protocol):
+    """An operation that was started."""
+
+    def Test(self) -> bool:
+        """Whether it is done; moves it on."""
+
+
+class Done:
+    """A request that was done at once."""
+
+    def Test(self) -> bool:
+        return True
+
+
+DONE = Done()
+
+
+def available() -> bool:
+    """Whether mpi4py is installed."""
+    return find_spec("mpi4py") is not None
+
+
+def load() -> Any:
+    """The module `mpi4py.MPI`, which has not started MPI yet; ImportError if it is not installed."""
+    try:
+        import mpi4py
+
+        if "mpi4py.MPI" not in sys.modules:
+            mpi4py.rc.initialize = mpi4py.rc.finalize = False
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise ImportError(
+            "torch.distributed with several processes needs mpi4py and an MPI library: pip install 'penlight[mpi]' "
+            f"({type(error).__name__}: {error})"
+        ) from None
+    return MPI
+
+
+def started_by_mpiexec() -> bool:
+    """Whether `mpiexec`, or a cluster's counterpart of it, started this process."""
+    return any(name in os.environ for name in _STARTERS)
+
+
+# ----- Starting -------------------------------------------------------------------------------------------------------
+
+
+class Job:
+    """This process among the ranks that were started together. A process has one, since MPI can start only once."""
+
+    def __init__(self, MPI: Any, rank: int, size: int) -> None:
+        self.MPI, self.rank, self.size = MPI, rank, size
+        self.process = os.getpid()
+        self.failed = False  # an error ends this process, or an operation never finished
+        self.watch: Watch | None = None
+        self.store: Store | None = None
+        comm = MPI.COMM_WORLD
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.world = comm.Dup()
+        self.ending = comm.Dup()
+
+    def gone(self) -> tuple[set[int], set[int]]:
+        """The ranks that have died, and those that have left in order."""
+        if self.watch is None:
+            return set(), set()
+        self.watch.look()
+        return self.watch.dead, self.watch.left
+
+
+job: Job | None = None
+
+
+def start(store: TCPStore | None, rank: int, size: int) -> Job:
+    """Start MPI in this process, which is one of `size` ranks that have a store in common. None: MPI runs already."""
+    global job
+    if job is not None:
+        if job.process != os.getpid():
+            raise RuntimeError("MPI was started before this process was forked. Start processes with spawn instead.")
+        if (job.rank, job.size) != (rank, size):
+            raise RuntimeError(
+                f"This process has been rank {job.rank} of {job.size}, and MPI starts once in a process: it can't "
+                f"become rank {rank} of {size}. Start new processes."
+            )
+        return job
+    MPI = load()
+    if not MPI.Is_initialized():
+        assert store is not None
+        _initialize_by_store(MPI, store, rank, size)
+    _unname_shared_memory(MPI)
+    job = Job(MPI, rank, size)
+    job.store, job.watch = _watched(job, store)
+    _at_the_end(job)
+    return job
+
+
+def start_under_mpiexec() -> Job:
+    """Start MPI in a process that `mpiexec` started: MPI knows what rank it is."""
+    MPI = load()
+    if not MPI.Is_initialized():
+        _initialize(MPI)
+    return start(None, MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size())
+
+
+def _initialize(MPI: Any) -> None:
+    os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")  # the faster of MPICH's two ways over TCP
+    provided = ctypes.c_int()
+    ctypes.CDLL(MPI.__file__).MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided))
+
+
+def _finalize(MPI: Any) -> None:
+    ctypes.CDLL(MPI.__file__).MPI_Finalize()
+    if _answering:  # MPICH asks once more when Python has ended: the answer lies ready, and the sockets stay open
+        _answering[0].sendall(b"cmd=finalize_ack rc=0\n")
+        for connection in _answering:
+            connection.detach()
+
+
+def _unname_shared_memory(MPI: Any) -> None:
+    """Take away the name of MPICH's shared memory, which all ranks have mapped: a killed job leaves nothing behind."""
+    MPI.COMM_WORLD.Barrier()
+    with suppress(OSError), open("/proc/self/maps") as maps:
+        for line in maps:
+            path = line.split()[-1]
+            if path.startswith("/dev/shm/mpich_shm"):
+                with suppress(OSError):
+                    os.unlink(path)
+
+
+def _initialize_by_store(MPI: Any, store: TCPStore, rank: int, size: int) -> None:
+    """See Note [MPI without mpiexec]."""
+    hosts = _exchange(store, "host", rank, size, socket.gethostname())
+    if rank == 0:
+        store.set("mpi/name", f"penlight_{os.getpid()}_{time.time_ns()}")
+    name = store.get("mpi/name").decode()  # MPICH names its shared memory after it
+    if len(set(hosts)) == 1:  # nobody else need reach MPICH's sockets
+        os.environ.setdefault("FI_PROVIDER", "tcp")
+        os.environ.setdefault("FI_TCP_IFACE", "lo")
+    ours, theirs = socket.socketpair()
+    given = {"PMI_FD": str(theirs.fileno()), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}
+    os.environ.update(given)
+    answers = threading.Thread(target=_answer, args=(ours, store, name, hosts), name="penlight-pmi", daemon=True)
+    answers.start()
+    try:
+        _initialize(MPI)
+    finally:
+        for variable in given:  # so that programs that this one starts do not take them for theirs
+            del os.environ[variable]
+    _answering.extend([ours, theirs])
+
+
+_answering: list[socket.socket] = []
+
+
+def _exchange(store: Store, what: str, rank: int, size: int, value: str) -> list[str]:
+    store.set(f"mpi/{what}/{rank}", value)
+    return [found.decode() for found in store.multi_get([f"mpi/{what}/{other}" for other in range(size)])]
+
+
+def _mapping(hosts: Sequence[str]) -> str:
+    """Which ranks share a machine, as MPICH reads it: runs of (machine, how many machines, ranks on each)."""
+    numbers: dict[str, int] = {}
+    runs: list[list[int]] = []
+    for host in hosts:
+        machine = numbers.setdefault(host, len(numbers))
+        if runs and runs[-1][0] == machine:
+            runs[-1][2] += 1
+        else:
+            runs.append([machine, 1, 1])
+    return f"(vector,{','.join(f'({a},{b},{c})' for a, b, c in runs)})"
+
+
+def _answer(connection: socket.socket, store: TCPStore, name: str, hosts: Sequence[str]) -> None:
+    """Answer what this process's MPICH asks by PMI-1."""
+    size, barriers = len(hosts), 0
+    fixed = {
+        "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+        "get_maxes": "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024",
+        "get_appnum": "cmd=appnum appnum=0",
+        "get_my_kvsname": f"cmd=my_kvsname kvsname={name}",
+        "get_universe_size": f"cmd=universe_size size={size}",
+        "finalize": "cmd=finalize_ack rc=0",
+    }
+    with connection.makefile("rwb", buffering=0) as stream:
+        for line in stream:
+            words = dict(word.split("=", 1) for word in line.decode().split() if "=" in word)
+            command = words.get("cmd", "")
+            if command == "put":
+                store.set(f"mpi/put/{words['key']}", words["value"])
+                reply = "cmd=put_result rc=0 msg=success"
+            elif command == "get":
+                key = f"mpi/put/{words['key']}"
+                value = _mapping(hosts) if words["key"] == "PMI_process_mapping" else None
+                if value is None and store.check([key]):
+                    value = store.get(key).decode()
+                found = "cmd=get_result rc=0 msg=success value=" + str(value)
+                reply = found if value is not None else "cmd=get_result rc=-1 msg=key_not_found value=unknown"
+            elif command == "barrier_in":
+                barriers += 1
+                if store.add(f"mpi/barrier/{barriers}", 1) == size:
+                    store.set(f"mpi/barrier/{barriers}/open", "")
+                store.wait([f"mpi/barrier/{barriers}/open"])
+                reply = "cmd=barrier_out rc=0"
+            else:
+                reply = fixed.get(command, f"cmd={command}_result rc=-1 msg=unknown")
+            stream.write(reply.encode() + b"\n")
+
+
+def _watched(this: Job, store: TCPStore | None) -> tuple[Store, Watch]:
+    """The job's store, and the connection that tells who has ended. Under `mpiexec` rank 0 opens the store now."""
+    if store is None:
+        hosts = this.world.allgather(socket.gethostname())
+        address = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
+        if this.rank == 0:
+            store = TCPStore(address, 0, is_master=True)
+        port = this.world.bcast(store.port if store is not None else None)
+        if store is None:
+            store = TCPStore(address, port)
+    return store, store.watch(this.rank)
+
+
+def _at_the_end(this: Job) -> None:
+    """Arrange for `leave` when the process ends: `multiprocessing` calls it in processes of its own, too."""
+    from multiprocessing import util
+
+    util.Finalize(None, leave, exitpriority=0)  # type: ignore[no-untyped-call]
+    shown = sys.excepthook
+
+    def excepthook(kind: Any, error: Any, trace: Any) -> None:
+        this.failed = True
+        shown(kind, error, trace)
+
+    sys.excepthook = excepthook
+
+
+def leave() -> None:
+    """End MPI, if all ranks do. See Note [The end of a rank]."""
+    error = sys.exc_info()[1]
+    if isinstance(error, SystemExit):
+        error = error if error.code else None
+    if job is None or job.process != os.getpid() or job.failed or error is not None or job.watch is None:
+        return
+    job.watch.leave()
+    request = job.ending.Ibarrier()
+    if wait(request.Test, 1800.0, 0, lambda: bool(job.gone()[0])):
+        _finalize(job.MPI)
+
+
+def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[], bool]) -> bool:
+    """Call `done` until it is True, `alarm` is, or the time is up; which of the first. See Note [Waiting].
+
+    Args:
+        done: whether what is waited for is there.
+        seconds: how long to wait at most.
+        size: how many bytes are on their way.
+        alarm: called now and then; True ends the wait.
+    """
+    start = now = time.monotonic()
+    eager, end, look, pause = start + 0.005 + size * 5e-9, start + seconds, start + 0.05, 0.0001
+    while not done():
+        if now < eager:
+            _let_others_run()
+        else:
+            time.sleep(pause)
+            pause = min(0.002, pause * 1.1)
+        now = time.monotonic()
+        if now > look:
+            if alarm():
+                return done()
+            look = now + 0.02
+        if now > end:
+            return done()
+    return True
+
+
+_let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
+# ----- Operations -----------------------------------------------------------------------------------------------------
+
+
+class Alone:
+    """A group of one rank, which needs no MPI. The methods are those of `Communicator`."""
+
+    rank, size = 0, 1
+
+    def all_reduce(self, array: Array, op: str) -> Request:
+        return DONE
+
+    def broadcast(self, array: Array, root: int) -> Request:
+        return DONE
+
+    def reduce(self, array: Array, op: str, root: int) -> Request:
+        return DONE
+
+    def barrier(self) -> Request:
+        return DONE
+
+    def all_gather(self, sent: Array, received: Array) -> Request:
+        received.reshape(-1)[...] = sent.reshape(-1)
+        return DONE
+
+    def gather(self, sent: Array, received: Array | None, root: int) -> Request:
+        return DONE if received is None else self.all_gather(sent, received)
+
+    def scatter(self, sent: Array | None, received: Array, root: int) -> Request:
+        return DONE if sent is None else self.all_gather(sent, received)
+
+    def reduce_scatter(self, sent: Array, received: Array, op: str) -> Request:
+        return self.all_gather(sent, received)
+
+    def all_to_all(self, sent: Array, sizes: Sequence[int], received: Array, expected: Sequence[int]) -> Request:
+        return self.all_gather(sent, received)
+
+    def send(self, array: Array, to: int, tag: int) -> Request:
+        raise ValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
+
+    def receive(self, array: Array, source: int | None, tag: int) -> Request:
+        raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
+
+    def part(self, ranks: Sequence[int], number: int) -> Communicator | Alone:
+        return self
+
+    def copy(self) -> Communicator | Alone:
+        return self
+
+    def free(self) -> None:
+        pass
+
+
+class Communicator:
+    """A group of ranks between which MPI carries messages. Each method starts an operation and gives its request.
+
+    Arrays are contiguous and stay as they are until the operation is done. Reductions are named as in `ReduceOp`.
+    """
+
+    def __init__(self, MPI: Any, comm: Any) -> None:
+        self.MPI, self.comm = MPI, comm
+        self.rank: int = comm.Get_rank()
+        self.size: int = comm.Get_size()
+
+    def all_reduce(self, array: Array, op: str) -> Request:
+        data, operation = self._typed(array, op)
+        return self.comm.Iallreduce(self.MPI.IN_PLACE, data, operation)
+
+    def broadcast(self, array: Array, root: int) -> Request:
+        return self.comm.Ibcast(self._bytes(array), root)
+
+    def reduce(self, array: Array, op: str, root: int) -> Request:
+        data, operation = self._typed(array, op)
+        if self.rank == root:
+            return self.comm.Ireduce(self.MPI.IN_PLACE, data, operation, root)
+        return self.comm.Ireduce(data, None, operation, root)
+
+    def barrier(self) -> Request:
+        return self.comm.Ibarrier()
+
+    def all_gather(self, sent: Array, received: Array) -> Request:
+        return self.comm.Iallgather(self._bytes(sent), self._bytes(received))
+
+    def gather(self, sent: Array, received: Array | None, root: int) -> Request:
+        return self.comm.Igather(self._bytes(sent), None if received is None else self._bytes(received), root)
+
+    def scatter(self, sent: Array | None, received: Array, root: int) -> Request:
+        return self.comm.Iscatter(None if sent is None else self._bytes(sent), self._bytes(received), root)
+
+    def reduce_scatter(self, sent: Array, received: Array, op: str) -> Request:
+        data, operation = self._typed(sent, op)
+        return self.comm.Ireduce_scatter_block(data, self._typed(received, op)[0], operation)
+
+    def all_to_all(self, sent: Array, sizes: Sequence[int], received: Array, expected: Sequence[int]) -> Request:
+        """`sizes` and `expected` are the numbers of bytes to and from each rank."""
+        both = [
+            [self._bytes(array)[0], (counts, _starts(counts)), self.MPI.BYTE]
+            for array, counts in ((sent, sizes), (received, expected))
+        ]
+        return self.comm.Ialltoallv(*both)
+
+    def send(self, array: Array, to: int, tag: int) -> Request:
+        return self.comm.Isend(self._bytes(array), to, tag)
+
+    def receive(self, array: Array, source: int | None, tag: int) -> Request:
+        request = self.comm.Irecv(self._bytes(array), self.MPI.ANY_SOURCE if source is None else source, tag)
+        return _Receive(request, self.MPI.Status())
+
+    def part(self, ranks: Sequence[int], number: int) -> Communicator | Alone:
+        """The same for some of the ranks, which all call this."""
+        if len(ranks) == 1:
+            return Alone()
+        everyone = self.comm.Get_group()
+        some = everyone.Incl(list(ranks))
+        try:
+            return Communicator(self.MPI, self.comm.Create_group(some, number))
+        finally:
+            some.Free()
+            everyone.Free()
+
+    def copy(self) -> Communicator | Alone:
+        """The same ranks, whose operations are matched by themselves; all call this."""
+        return Communicator(self.MPI, self.comm.Dup())
+
+    def free(self) -> None:
+        """Give back what MPI keeps for the group."""
+        self.comm.Free()
+
+    def _bytes(self, array: Array) -> list[Any]:
+        return [array.reshape(-1).view(np.uint8), self.MPI.BYTE]
+
+    def _typed(self, array: Array, op: str) -> tuple[list[Any], Any]:
+        """An array as MPI reduces it, and the reduction. Booleans are bytes of 0 and 1; NumPy reduces 16-bit floats."""
+        dtype = array.dtype
+        if dtype == np.bool_:
+            return [array.view(np.uint8), self.MPI.UINT8_T], getattr(self.MPI, _LOGICAL[op])
+        if dtype.itemsize == 2 and dtype.kind not in "iu":
+            return [array.view(np.uint16), self.MPI.UINT16_T], _half_operation(self.MPI, dtype, op)
+        kind = {"f": "DOUBLE" if dtype.itemsize == 8 else "FLOAT", "i": f"INT{dtype.itemsize * 8}_T"}
+        name = kind.get(dtype.kind, f"UINT{dtype.itemsize * 8}_T")
+        return [array, getattr(self.MPI, name)], getattr(self.MPI, _ARITHMETIC[op])
+
+
+class _Receive:
+    """The request of a receive, which knows afterwards who sent."""
+
+    def __init__(self, request: Any, status: Any) -> None:
+        self.request, self.status, self.source = request, status, -1
+
+    def Test(self) -> bool:
+        done = self.request.Test(self.status)
+        if done:
+            self.source = self.status.Get_source()
+        return done
+
+
+_ARITHMETIC = {
+    "SUM": "SUM",
+    "AVG": "SUM",
+    "PRODUCT": "PROD",
+    "MIN": "MIN",
+    "MAX": "MAX",
+    "BAND": "BAND",
+    "BOR": "BOR",
+    "BXOR": "BXOR",
+}
+_LOGICAL = {
+    "SUM": "LOR", "PRODUCT": "LAND", "MIN": "LAND", "MAX": "LOR", "BAND": "LAND", "BOR": "LOR", "BXOR": "LXOR",
+}  # fmt: skip
+_UFUNCS = {"SUM": np.add, "AVG": np.add, "PRODUCT": np.multiply, "MIN": np.minimum, "MAX": np.maximum}
+_half_operations: dict[tuple[str, str], Any] = {}
+
+
+def _half_operation(MPI: Any, dtype: np.dtype[Any], op: str) -> Any:
+    """A reduction of 16-bit floats, in NumPy."""
+    key = (dtype.name, _ARITHMETIC[op])
+    if key not in _half_operations:
+        ufunc = _UFUNCS[op]
+
+        def apply(sent: Any, kept: Any, datatype: Any) -> None:
+            into = np.frombuffer(kept, dtype)
+            ufunc(np.frombuffer(sent, dtype), into, out=into)
+
+        _half_operations[key] = MPI.Op.Create(apply, commute=True)
+    return _half_operations[key]
+
+
+def _starts(counts: Sequence[int]) -> list[int]:
+    return [sum(counts[:place]) for place in range(len(counts))]

@@ -1,0 +1,185 @@
+"""Python objects between ranks: pickled, and sent as bytes. Only load what the ranks of one's own program send."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+import penlight
+from penlight.tensor import Tensor
+
+from ._collectives import _check_only_at_root, _root, all_gather_single, broadcast, gather, recv, scatter, send
+from ._group import ProcessGroup, groups
+
+
+def _pickled(value: Any) -> Tensor:
+    return penlight.from_numpy(np.frombuffer(pickle.dumps(value), np.uint8).copy())
+
+
+def _unpickled(tensor: Tensor, size: int) -> Any:
+    return pickle.loads(tensor._array[:size].tobytes())
+
+
+def _padded(tensor: Tensor, size: int) -> Tensor:
+    whole = penlight.zeros(size, dtype=penlight.uint8)
+    whole[: tensor.numel()] = tensor
+    return whole
+
+
+def _all_sizes(ranks: ProcessGroup, size: int) -> list[int]:
+    sizes = penlight.zeros(ranks.size(), dtype=penlight.int64)
+    all_gather_single(sizes, penlight.tensor([size]), ranks)
+    return sizes.tolist()
+
+
+def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
+    """Give every rank the objects of all.
+
+    Args:
+        object_list: as long as there are ranks; overwritten by the objects.
+        obj: what this rank gives; it must be picklable.
+        group: the ranks; all, if it is not given.
+
+    >>> import penlight.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> objects = [None]
+    >>> dist.all_gather_object(objects, {"loss": 0.5}); objects
+    [{'loss': 0.5}]
+    >>> dist.destroy_process_group()
+    """
+    ranks = groups.member(group, "all_gather_object")
+    if ranks is None:
+        return
+    mine = _pickled(obj)
+    sizes = _all_sizes(ranks, mine.numel())
+    table = penlight.zeros(ranks.size(), max(sizes), dtype=penlight.uint8)
+    all_gather_single(table, _padded(mine, max(sizes)), ranks)
+    for place, size in enumerate(sizes):
+        object_list[place] = _unpickled(table[place], size)
+
+
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    group_dst: int | None = None,
+) -> None:
+    """Give rank `dst` the objects of all.
+
+    Args:
+        obj: what this rank gives; it must be picklable.
+        object_gather_list: on rank `dst` a list as long as there are ranks, which is overwritten; None elsewhere.
+        dst: the rank that gets them, 0 if it is not given; or `group_dst`, by its number in `group`.
+        group: the ranks; all, if it is not given.
+    """
+    ranks = groups.member(group, "gather_object")
+    if ranks is None:
+        return
+    root = _root(ranks, "gather", dst, group_dst, 0)
+    here = ranks.rank() == root
+    _check_only_at_root(ranks, "gather", here, object_gather_list)
+    mine = _pickled(obj)
+    sizes = _all_sizes(ranks, mine.numel())
+    rows = [penlight.zeros(max(sizes), dtype=penlight.uint8) for _ in sizes] if here else None
+    gather(_padded(mine, max(sizes)), rows, group=ranks, group_dst=root)
+    if rows is not None and object_gather_list is not None:
+        for place, (row, size) in enumerate(zip(rows, sizes)):
+            object_gather_list[place] = _unpickled(row, size)
+
+
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_src: int | None = None,
+) -> None:
+    """Give the objects of one rank to all.
+
+    Args:
+        object_list: the objects on rank `src`; elsewhere a list of the same length, which is overwritten.
+        src: the rank that sends, 0 if it is not given; or `group_src`, by its number in `group`.
+        group: the ranks; all, if it is not given.
+    """
+    ranks = groups.member(group, "broadcast_object_list")
+    if ranks is None:
+        return
+    root = _root(ranks, "broadcast", src, group_src, 0)
+    here = ranks.rank() == root
+    pickles = [_pickled(value) for value in object_list] if here else []
+    sizes = penlight.tensor([one.numel() for one in pickles] if here else [0] * len(object_list), dtype=penlight.int64)
+    broadcast(sizes, group=ranks, group_src=root)
+    whole = penlight.cat(pickles) if pickles else penlight.zeros(int(sizes.sum()), dtype=penlight.uint8)
+    broadcast(whole, group=ranks, group_src=root)
+    if not here:
+        for place, (piece, size) in enumerate(zip(whole.split(sizes.tolist()), sizes.tolist())):
+            object_list[place] = _unpickled(piece, size)
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    group_src: int | None = None,
+) -> None:
+    """Give each rank one of the objects of rank `src`.
+
+    Args:
+        scatter_object_output_list: a list whose first item is overwritten.
+        scatter_object_input_list: on rank `src` an object for each rank.
+        src: the rank that has them, 0 if it is not given; or `group_src`, by its number in `group`.
+        group: the ranks; all, if it is not given.
+    """
+    ranks = groups.member(group, "scatter_object_list")
+    if ranks is None:
+        return
+    if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    root = _root(ranks, "scatter", src, group_src, 0)
+    here = ranks.rank() == root
+    pickles = [_pickled(value) for value in scatter_object_input_list or ()] if here else []
+    if here and len(pickles) != ranks.size():
+        words = f"scatter_object_input_list needs an object for each of {ranks.size()} ranks, but has {len(pickles)}"
+        raise ranks._refuse("scatter", ValueError(words))
+    sizes = penlight.tensor([one.numel() for one in pickles] if here else [0] * ranks.size(), dtype=penlight.int64)
+    broadcast(sizes, group=ranks, group_src=root)
+    most = int(sizes.max())
+    piece = penlight.zeros(most, dtype=penlight.uint8)
+    scatter(piece, [_padded(one, most) for one in pickles] if here else None, group=ranks, group_src=root)
+    scatter_object_output_list[0] = _unpickled(piece, int(sizes[ranks.rank()]))
+
+
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send objects to another rank, which calls `recv_object_list` with a list of the same length."""
+    pickles = [_pickled(value) for value in object_list]
+    send(penlight.tensor([one.numel() for one in pickles], dtype=penlight.int64), dst, group, group_dst=group_dst)
+    send(penlight.cat(pickles), dst, group, group_dst=group_dst)
+
+
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive objects from another rank into a list; returns the rank that sent them."""
+    sizes = penlight.zeros(len(object_list), dtype=penlight.int64)
+    source = recv(sizes, src, group, group_src=group_src)
+    whole = penlight.zeros(int(sizes.sum()), dtype=penlight.uint8)
+    recv(whole, source if group_src is None else None, group, group_src=group_src)
+    for place, (piece, size) in enumerate(zip(whole.split(sizes.tolist()), sizes.tolist())):
+        object_list[place] = _unpickled(piece, size)
+    return source

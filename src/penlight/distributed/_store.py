@@ -1,0 +1,635 @@
+"""Stores: small tables of bytes that processes share, by which they find each other.
+
+# Note [Watching ranks]
+The server of a `TCPStore` also tells the ranks of a job about each other. Every rank keeps one more connection to it
+open, which the system closes when the process dies, however it dies. The server passes that on as a line `dead RANK`,
+and a rank that leaves in order as `left RANK`. A rank that waits for others reads these lines: see `Watch`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class DistError(RuntimeError):
+    """An error of the distributed package."""
+
+
+class DistBackendError(DistError):
+    """An error of the engine that carries the messages."""
+
+
+class DistNetworkError(DistError):
+    """A connection that could not be made, or was lost."""
+
+
+class DistStoreError(DistError):
+    """A store that did not answer in time."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A queue of a store that has nothing in it."""
+
+
+def _bytes(value: str | bytes) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    raise TypeError(
+        f"set(): incompatible function arguments: a store keeps str and bytes, but got {type(value).__name__}"
+    )
+
+
+class Table:
+    """The contents of a store, and what can be done with them at once: the server's, or a `HashStore`'s own."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+        self.queues: dict[str, list[bytes]] = {}
+        self.changed = threading.Condition()
+
+    def set(self, key: str, value: bytes) -> None:
+        self.values[key] = value
+
+    def try_get(self, keys: Sequence[str]) -> list[bytes] | None:
+        """The values of these keys, or None if one of them is missing."""
+        return [self.values[key] for key in keys] if all(key in self.values for key in keys) else None
+
+    def add(self, key: str, amount: int) -> int:
+        total = int(self.values.get(key, b"0")) + amount
+        self.values[key] = b"%d" % total
+        return total
+
+    def append(self, key: str, value: bytes) -> None:
+        self.values[key] = self.values.get(key, b"") + value
+
+    def compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
+        present = self.values.get(key)
+        if present is None and expected:
+            return expected
+        if (present or b"") == expected:
+            self.values[key] = desired
+        return self.values[key]
+
+    def delete(self, key: str) -> bool:
+        return self.values.pop(key, None) is not None
+
+    def count(self) -> int:
+        return len(self.values)
+
+    def keys(self) -> list[str]:
+        return list(self.values)
+
+    def push(self, key: str, value: bytes) -> None:
+        self.queues.setdefault(key, []).append(value)
+
+    def try_pop(self, key: str) -> list[bytes] | None:
+        """The first value of a queue in a list, or None if it is empty."""
+        queue = self.queues.get(key)
+        return [queue.pop(0)] if queue else None
+
+    def length(self, key: str) -> int:
+        return len(self.queues.get(key, ()))
+
+    def call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
+        """Do one of the above, and tell those who wait. What begins with `try_` is tried until it gives something."""
+        with self.changed:
+            if name.startswith("try_"):
+                result = self.changed.wait_for(lambda: getattr(self, name)(*args), seconds)
+            else:
+                result = getattr(self, name)(*args)
+            self.changed.notify_all()
+            return result
+
+
+class Store:
+    """A table of bytes that processes share; the base of the stores below.
+
+    A subclass implements `_call(name, args, seconds)`, which does what the method of that name of `Table` does.
+    """
+
+    _timeout = timedelta(seconds=300)
+
+    def _call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} is the base of stores: use TCPStore, FileStore or HashStore")
+
+    def _timed_out(self, keys: Sequence[str], waited: timedelta) -> Exception:
+        return DistStoreError("Wait timeout")
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long `get` and `wait` wait for a key."""
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set how long `get` and `wait` wait for a key."""
+        self._timeout = timeout
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Put a value under a key, instead of what is there.
+
+        >>> from penlight.distributed import HashStore
+        >>> store = HashStore()
+        >>> store.set("key", "value"); store.get("key")
+        b'value'
+        """
+        self._call("set", (key, _bytes(value)))
+
+    def _waited(self, name: str, argument: Any, keys: Sequence[str], timeout: timedelta | None) -> list[bytes]:
+        limit = self._timeout if timeout is None else timeout
+        found = self._call(name, (argument,), limit.total_seconds())
+        if found is None or found is False:
+            raise self._timed_out(keys, limit)
+        return found
+
+    def get(self, key: str) -> bytes:
+        """The value of a key, once it is there; DistStoreError after the timeout."""
+        return self._waited("try_get", [key], [key], None)[0]
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Wait until all these keys are there; DistStoreError after the timeout, the store's if none is given."""
+        if keys:
+            self._waited("try_get", list(keys), keys, timeout)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        """Whether all these keys are there."""
+        return bool(not keys or self._call("try_get", (list(keys),)))
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to the counter under a key, which begins at 0; the sum.
+
+        >>> from penlight.distributed import HashStore
+        >>> store = HashStore()
+        >>> store.add("count", 2), store.add("count", 3)
+        (2, 5)
+        """
+        return self._call("add", (key, int(amount)))
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Put more bytes behind what is under a key."""
+        self._call("append", (key, _bytes(value)))
+
+    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
+        """Put `desired_value` under a key if `expected_value` is there ("": if nothing is); what is there then."""
+        return self._call("compare_set", (key, _bytes(expected_value), _bytes(desired_value)))
+
+    def delete_key(self, key: str) -> bool:
+        """Take a key away; whether it was there."""
+        return self._call("delete", (key,))
+
+    def num_keys(self) -> int:
+        """How many keys there are."""
+        return self._call("count", ())
+
+    def list_keys(self) -> list[str]:
+        """All keys."""
+        return self._call("keys", ())
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """The values of several keys, once all are there."""
+        return self._waited("try_get", list(keys), keys, None)
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Put values under several keys."""
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Put a value at the end of a queue."""
+        self._call("push", (key, _bytes(value)))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """The first value of a queue, taken from it; without `block`, QueueEmptyError if there is none."""
+        if block:
+            return self._waited("try_pop", key, [key], None)[0]
+        found = self._call("try_pop", (key,))
+        if not found:
+            raise QueueEmptyError("queue is empty")
+        return found[0]
+
+    def queue_len(self, key: str) -> int:
+        """How many values a queue has."""
+        return self._call("length", (key,))
+
+    def has_extended_api(self) -> bool:
+        """Whether there are `append`, `multi_get` and `multi_set`."""
+        return True
+
+    def clone(self) -> Store:
+        """A store of the same contents that another thread can use: here this one, which is safe for threads."""
+        return self
+
+
+class HashStore(Store):
+    """A store within one process, for its threads."""
+
+    def __init__(self) -> None:
+        self._table = Table()
+
+    def _call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
+        return self._table.call(name, args, seconds)
+
+
+class PrefixStore(Store):
+    """A part of another store: its keys begin with a prefix there.
+
+    Args:
+        prefix: what keys begin with.
+        store: the other store.
+
+    >>> from penlight.distributed import HashStore, PrefixStore
+    >>> whole = HashStore()
+    >>> PrefixStore("part", whole).set("key", "value"); whole.get("part/key")
+    b'value'
+    """
+
+    def __init__(self, prefix: str, store: Store) -> None:
+        self._prefix, self._store = prefix, store
+
+    @property
+    def underlying_store(self) -> Store:
+        """The store that this is a part of."""
+        return self._store
+
+    @property
+    def _underlying_non_prefix_store(self) -> Store:
+        inner = self._store
+        return inner._underlying_non_prefix_store if isinstance(inner, PrefixStore) else inner
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long the other store waits for a key."""
+        return self._store.timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set how long the other store waits for a key."""
+        self._store.set_timeout(timeout)
+
+    def _call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
+        if args:
+            first = args[0]
+            own = [self._name(key) for key in first] if isinstance(first, list) else self._name(first)
+            args = (own, *args[1:])
+        return self._store._call(name, args, seconds)
+
+    def _waited(self, name: str, argument: Any, keys: Sequence[str], timeout: timedelta | None) -> list[bytes]:
+        own = [self._name(key) for key in keys]
+        return self._store._waited(name, own if isinstance(argument, list) else own[0], own, timeout)
+
+    def _name(self, key: str) -> str:
+        return f"{self._prefix}/{key}"
+
+    def has_extended_api(self) -> bool:
+        """What the other store says."""
+        return self._store.has_extended_api()
+
+
+class FileStore(Store):
+    """A store in a file that all processes can read and write.
+
+    Args:
+        file_name: the file; it is made if it is not there, and removed when the last of the processes is done with it.
+        world_size: how many processes use it; -1 leaves the file in its place.
+    """
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        self.path, self._world_size, self._lock = str(file_name), world_size, threading.Lock()
+        self._open = True
+        self._locked(lambda table: table.add("refcount/", 1))
+
+    def _locked(self, action: Callable[[Table], T]) -> T:
+        import fcntl
+
+        with self._lock, open(self.path, "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            data, table = file.read(), Table()
+            if data:
+                table.values = pickle.loads(data)
+            before = dict(table.values)
+            result = action(table)
+            if table.values != before:
+                file.seek(0)
+                file.truncate()
+                file.write(pickle.dumps(table.values))
+                file.flush()
+            return result
+
+    def _call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
+        if name in ("push", "try_pop", "length"):
+            raise NotImplementedError("queue support is not implemented.")
+        end = time.monotonic() + seconds
+        while True:
+            result = self._locked(lambda table: table.call(name, args))
+            if result or not name.startswith("try_") or time.monotonic() >= end:
+                return result
+            time.sleep(0.01)
+
+    def _timed_out(self, keys: Sequence[str], waited: timedelta) -> Exception:
+        return RuntimeError("Wait timeout")
+
+    def get(self, key: str) -> bytes:
+        """The value of a key, once it is there; RuntimeError after the timeout."""
+        if not self._call("try_get", ([key],), self._timeout.total_seconds()):
+            waited = self._timeout // timedelta(milliseconds=1)
+            raise RuntimeError(f"Timeout waiting for key: {key} after {waited} ms")
+        return super().get(key)
+
+    def has_extended_api(self) -> bool:
+        """False."""
+        return False
+
+    def __del__(self) -> None:
+        if not self.__dict__.get("_open"):
+            return
+        self._open = False
+        with suppress(OSError, ImportError):
+            if os.path.exists(self.path):
+                left = self._locked(lambda table: (table.add("left/", 1), int(table.values["refcount/"])))
+                if self._world_size > 0 and left[0] >= max(left[1], self._world_size):
+                    os.unlink(self.path)
+
+
+# ----- Over a network -------------------------------------------------------------------------------------------------
+
+
+def _send(connection: socket.socket, value: Any) -> None:
+    data = pickle.dumps(value)
+    connection.sendall(struct.pack("!Q", len(data)) + data)
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        some = connection.recv(min(size - len(data), 1 << 20))
+        if not some:
+            raise ConnectionError("Connection was closed")
+        data += some
+    return data
+
+
+class _Plain(pickle.Unpickler):
+    """Reads numbers, bytes, strings and lists: a message from the network makes no objects."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"{module}.{name} is not expected here")
+
+
+def _receive(connection: socket.socket) -> Any:
+    return _Plain(io.BytesIO(_read(connection, struct.unpack("!Q", _read(connection, 8))[0]))).load()
+
+
+class _Server:
+    """Answers the clients of a store in one thread for each. See Note [Watching ranks]."""
+
+    def __init__(self, host: str, port: int, listener: socket.socket | None = None) -> None:
+        self.table = Table()
+        self.watching: dict[int, socket.socket] = {}
+        self.gone: list[bytes] = []
+        self.lock = threading.Lock()
+        self.listener = listener or _listen(host, port)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, name="penlight-store", daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self.listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=self._serve, args=(connection,), name="penlight-store", daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError, pickle.UnpicklingError):
+            while True:
+                name, args, seconds = _receive(connection)
+                if name == "watch":
+                    self._watch(connection, args[0])
+                    return
+                try:
+                    reply = ("result", self.table.call(name, args, seconds))
+                except Exception as error:
+                    reply = ("error", f"{type(error).__name__}: {error}")
+                _send(connection, reply)
+
+    def _watch(self, connection: socket.socket, rank: int) -> None:
+        with self.lock:
+            self.watching[rank] = connection
+            connection.sendall(b"watched\n" + b"".join(self.gone))
+        said = b""
+        with suppress(OSError):
+            said = connection.recv(16)
+        if said:
+            self._tell(b"left %d\n" % rank)
+            with suppress(OSError):
+                connection.recv(16)  # until it is closed: a rank that waits for the others to end listens, too
+        with self.lock:
+            del self.watching[rank]
+        if not said:
+            self._tell(b"dead %d\n" % rank)
+
+    def _tell(self, word: bytes) -> None:
+        with self.lock:
+            self.gone.append(word)
+            for other in self.watching.values():
+                with suppress(OSError):
+                    other.sendall(word)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens on this address only."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=1024)
+    except OSError as error:
+        raise DistNetworkError(
+            f"The server socket has failed to listen on any local network address. port: {port}, host: {host}, "
+            f"code: -{error.errno}, message: {os.strerror(error.errno or 0).lower()}"
+        ) from None
+
+
+class TCPStore(Store):
+    """A store at a network address: one process serves it, the others ask.
+
+    Args:
+        host_name: the address of the server; it listens on this address only.
+        port: the port of the server; 0 takes a free one, which `port` tells afterwards.
+        world_size: how many processes use it; None if their number is not known.
+        is_master: whether this process is the server.
+        timeout: how long to wait for the server, for the other processes, and later for keys.
+        wait_for_workers: whether the server waits until `world_size` processes have come.
+
+    >>> from penlight.distributed import TCPStore
+    >>> server = TCPStore("127.0.0.1", 0, is_master=True)
+    >>> client = TCPStore("127.0.0.1", server.port)
+    >>> client.set("key", "value"); server.get("key")
+    b'value'
+    """
+
+    def __init__(
+        self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
+        timeout: timedelta = timedelta(seconds=300), wait_for_workers: bool = True, multi_tenant: bool = False,
+        master_listen_fd: int | None = None, use_libuv: bool = True,
+    ) -> None:  # fmt: skip
+        self._host, self._port, self._timeout = host_name, port, timeout
+        self._server: _Server | None = None
+        self._lock = threading.Lock()
+        self._idle: list[socket.socket] = []
+        self._process = os.getpid()
+        if is_master:
+            listener = None if master_listen_fd is None else socket.socket(fileno=master_listen_fd)
+            self._server = _Server(host_name, port, listener)
+            self._port = self._server.port
+        self._give_back(self._connect())
+        if world_size is not None and world_size > 0:
+            joined = self.add("worker-count", 1)
+            if wait_for_workers and is_master:
+                self._wait_for_workers(world_size, joined)
+
+    def _wait_for_workers(self, expected: int, joined: int) -> None:
+        end = time.monotonic() + self._timeout.total_seconds()
+        while joined < expected:
+            if time.monotonic() > end:
+                raise DistStoreError(
+                    f"Timed out after {round(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
+                    f"{joined}/{expected} clients joined."
+                )
+            time.sleep(0.005)
+            joined = self.add("worker-count", 0)
+
+    def _connect(self) -> socket.socket:
+        end = time.monotonic() + self._timeout.total_seconds()
+        while True:
+            try:
+                connection = socket.create_connection((self._host, self._port), max(0.1, end - time.monotonic()))
+            except OSError:
+                if time.monotonic() > end:
+                    raise DistNetworkError(
+                        f"The client socket has timed out after {self._timeout // timedelta(milliseconds=1)}ms while "
+                        f"trying to connect to ({self._host}, {self._port})."
+                    ) from None
+                time.sleep(0.02)
+            else:
+                connection.settimeout(None)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return connection
+
+    @contextmanager
+    def _connection(self) -> Any:
+        """A connection that no other thread uses meanwhile."""
+        with self._lock:
+            if self._process != os.getpid():  # forked since: the connections are the parent's
+                self._process, self._idle, self._server = os.getpid(), [], None
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or self._connect()
+        try:
+            yield connection
+        except BaseException:  # its answer may still come: nobody else may read it
+            connection.close()
+            raise
+        self._give_back(connection)
+
+    def _give_back(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._idle.append(connection)
+
+    def _call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
+        try:
+            with self._connection() as connection:
+                _send(connection, (name, list(args), seconds))
+                kind, value = _receive(connection)
+        except (OSError, EOFError) as error:
+            raise DistNetworkError(
+                f"Failed to talk to the store at ({self._host}, {self._port}): {error}. The process that serves it may "
+                "have ended."
+            ) from None
+        if kind == "error":
+            raise DistStoreError(value)
+        return value
+
+    def _timed_out(self, keys: Sequence[str], waited: timedelta) -> Exception:
+        names = ", ".join(f"/{key}" for key in keys)
+        return DistStoreError(f"wait timeout after {waited // timedelta(milliseconds=1)}ms, keys: {names}")
+
+    def watch(self, rank: int) -> Watch:
+        """A connection that tells this rank when another one ends. See Note [Watching ranks]."""
+        connection = self._connect()
+        _send(connection, ("watch", [rank], 0.0))
+        return Watch(connection)
+
+    @property
+    def host(self) -> str:
+        """The address of the server."""
+        return self._host
+
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        return self._port
+
+    @property
+    def libuvBackend(self) -> bool:
+        """False: the server is in Python."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"TCPStore(host={self._host!r}, port={self._port}, is_master={self._server is not None})"
+
+    def __del__(self) -> None:
+        for connection in self.__dict__.get("_idle", ()):
+            connection.close()
+        server = self.__dict__.get("_server")
+        if server is not None and self._process == os.getpid():
+            server.close()
+
+
+class Watch:
+    """One rank's connection to the server that tells who has ended. See Note [Watching ranks]."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._unread = connection, b""
+        self.dead: set[int] = set()
+        self.left: set[int] = set()
+        while b"watched\n" not in self._unread:
+            self._unread += _read(connection, 1)
+        self._unread = b""
+        connection.setblocking(False)
+
+    def look(self) -> None:
+        """Read what the server has said since, without waiting."""
+        while 0 not in self.dead:
+            try:
+                some = self._connection.recv(4096)
+            except BlockingIOError:
+                return
+            except OSError:
+                some = b""
+            if not some:  # the server is rank 0's
+                self.dead.add(0)
+                return
+            *lines, self._unread = (self._unread + some).split(b"\n")
+            for line in lines:
+                word, rank = line.split()
+                (self.dead if word == b"dead" else self.left).add(int(rank))
+
+    def leave(self) -> None:
+        """Tell the others that this rank ends in order."""
+        with suppress(OSError):
+            self._connection.sendall(b"left")

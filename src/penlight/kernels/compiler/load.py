@@ -1,0 +1,103 @@
+"""Kernels that can be called, of Python functions.
+
+Note [The signature of a compiled kernel]
+What a kernel requires of its arguments follows from its IR: the dtype of each array; whether it is written; how many
+elements it must have, which `bounds.py` derives from every index; and which whole numbers must not be negative. That is
+its signature, and `kernels/call.py` holds every call to it. So nothing is read or written outside of an array, whatever
+sizes a caller passes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import call, executable
+from ..parallel import parallel_for
+from . import bounds, python, text, verify, x86
+from .interpret import interpret
+from .ir import DTYPES, F64, Buffer, Kernel, Type
+
+_BLOCK = 1 << 15  # iterations that a thread interprets at least
+_TYPES = {dtype: Type.of(name) for name, dtype in DTYPES.items()}
+
+
+def signature(kernel: Kernel) -> call.Signature:
+    """What a kernel requires of its arguments."""
+    found = bounds.requirements(kernel)
+    arguments = []
+    for parameter in kernel.parameters:
+        if isinstance(parameter, Buffer):
+            name, least = parameter.name, found.sizes.get(parameter.name)
+            words = {"new"} if parameter.access != "reads" else set()
+            if least is None:
+                words.add("unused")
+            arguments.append(call.Argument(name, parameter.type.element, least, frozenset(words)))
+        else:
+            kind = "float" if parameter.type.is_float else "int"
+            arguments.append(call.Argument(parameter.attribute, kind, None, frozenset()))
+    return call.Signature(tuple(arguments), " and ".join(found.conditions) or None)
+
+
+def machine_code(kernel: Kernel) -> Any:
+    """A function of kernels/call.py that runs a kernel, or None where no machine code runs."""
+    verify.verify(kernel)
+    made = signature(kernel)
+    _dump(kernel, "built")
+    if not executable.available():
+        return None
+    emitter = x86.Emitter(kernel)
+    _dump(kernel, "allocated", emitter)
+    try:
+        return call.load(emitter.finish(), made, double=True)
+    except OSError:  # the system lets no more memory become executable, or there is no C library
+        return None
+
+
+def interpreted(kernel: Kernel) -> Any:
+    """A function of the same arguments that runs the kernel in the interpreter; its parallel loop is over `begin` to
+    `end`."""
+    names = [p.name if isinstance(p, Buffer) else p.attribute for p in kernel.parameters]
+
+    def run(*arguments: Any) -> None:
+        named = dict(zip(names, arguments, strict=True))
+
+        def part(low: int, high: int) -> None:
+            interpret(kernel, {**named, "begin": low, "end": high})
+
+        if not named["begin"] and named["end"] >= 4 * _BLOCK:
+            parallel_for(part, named["end"], _BLOCK)
+        else:
+            interpret(kernel, named)
+
+    function = call.checked(run, signature(kernel), by_id=False)
+    function.address = None
+    return function
+
+
+def _dump(kernel: Kernel, stage: str, emitter: x86.Emitter | None = None) -> None:
+    """Print a kernel if PENLIGHT_DUMP asks for it, with the locations of its values if they are known."""
+    if os.environ.get("PENLIGHT_DUMP") == kernel.name:
+        note = None if emitter is None else lambda op: x86.named(emitter.places.get(op))
+        print(f"# {stage}\n{text.printed(kernel, note)}", file=sys.stderr)
+
+
+@lru_cache(None)
+def elementwise(function: Callable[..., float], element: Type, compute: Type) -> Any:
+    """`python.elementwise` as machine code, or in the interpreter where none runs."""
+    kernel = python.elementwise(function, element, compute)
+    return machine_code(kernel) or interpreted(kernel)
+
+
+def loops(function: Callable[..., None], dtype: np.dtype[Any], wide: bool = False, **known: Any) -> Any:
+    """`python.loops` as machine code; None where there is no source to read."""
+    floats = _TYPES[dtype]
+    try:
+        return machine_code(python.loops(function, floats, F64 if wide else floats, **known))
+    except OSError:
+        return None

@@ -1,0 +1,242 @@
+"""Innermost loops over vectors.
+
+Note [Vector loops]
+A loop over consecutive elements becomes two: one that does 8 or 4 iterations at a time, as many as one register has
+lanes for the widest element, and then the loop as it was, for the rest. Each iteration does what it did before, so
+results are the same in every bit. This is allowed if all that differs from one iteration to the next is loaded from or
+stored to memory at `base + index * stride` with a constant stride, which is 1 for stores; and if an array that is
+stored to is accessed at one index only. What is the same for all iterations is computed once and copied to all lanes.
+
+A sum that a loop carries is only made of several where the function says `reassociated(range(...))`: each lane sums up
+its share, and halves are added until one number is left.
+"""
+
+from __future__ import annotations
+
+from .ir import I64, NOTHING, OPS, Builder, Op, Region, Type
+
+_FLOAT_OPS = frozenset(("add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "sqrt", "round"))
+_STRIDES = (1, 2, 3, 4)  # of loads
+
+
+class _Refused(Exception):
+    """A loop stays as it is."""
+
+
+class _Loop:
+    """What is known of the values of a loop."""
+
+    def __init__(self, region: Region, carried: int, reassociated: bool) -> None:
+        self.region = region
+        self.inside = {*region.parameters, *region.ops}
+        self.step: dict[Op, int | None] = {
+            region.parameters[0]: 1
+        }  # by how much a whole number changes; None: who knows
+        self.varying: set[Op] = set()
+        self.accessed: dict[str, set[Op]] = {}
+        self.stored: set[str] = set()
+        self.sums: list[Op] = []  # what is added in each iteration to what is carried
+        for op in region.ops[:-1]:
+            self.look(op)
+        for buffer in self.stored:
+            if len(self.accessed[buffer]) > 1:
+                raise _Refused
+        self.carries(reassociated)
+        if not self.stored and not carried:
+            raise _Refused
+        stored = [op.operands[1] for op in region.ops if op.name == "store"]
+        self.lanes = 4 if any([op.type.element in ("f64", "i64") for op in (*self.varying, *stored)]) else 8
+
+    def carries(self, reassociated: bool) -> None:
+        parameters = self.region.parameters[1:]
+        uses: dict[Op, int] = {}
+        for op in self.region.ops:
+            for operand in op.operands:
+                uses[operand] = uses.get(operand, 0) + 1
+        for parameter, value in zip(parameters, self.region.yielded, strict=True):
+            if not reassociated or not parameter.type.is_float or uses.get(parameter) != 1 or value not in self.varying:
+                raise _Refused
+            last = value.operands[-1] if value.name == "fma" else None
+            if not ((value.name == "add" and parameter in value.operands) or last is parameter) or uses[value] != 1:
+                raise _Refused
+
+    def steps(self, op: Op) -> int | None:
+        return self.step.get(op, None) if op in self.inside else 0
+
+    def look(self, op: Op) -> None:
+        name, operands = op.name, op.operands
+        if op.regions or name in ("result", "call", "idiv", "checked"):
+            raise _Refused
+        varying = [operand in self.varying or operand in self.region.parameters[1:] for operand in operands]
+        if name in ("load", "store"):
+            self.memory(op)
+        elif op.type is I64:
+            self.whole(op, any(varying))
+        elif name == "select":
+            if any(varying) and not varying[0]:
+                raise _Refused
+            self.vary(op, any(varying))
+        elif name == "cmp":
+            if not operands[0].type.is_float and any([self.steps(operand) != 0 for operand in operands]):
+                raise _Refused
+            self.vary(op, any(varying))
+        elif name == "bits":
+            if any(varying) and not all(
+                [v or operand.name == "const" for v, operand in zip(varying, operands, strict=True)]
+            ):
+                raise _Refused
+            if any(varying) and len({_width(operand) for operand in operands if operand.name != "const"}) > 1:
+                raise _Refused
+            self.vary(op, any(varying))
+        elif name == "cast":
+            if not operands[0].type.is_float and (any(varying) or self.steps(operands[0]) != 0 or not op.type.is_float):
+                raise _Refused
+            self.vary(op, any(varying))
+        elif name in _FLOAT_OPS and op.type.is_float:
+            self.vary(op, any(varying))
+        else:
+            raise _Refused
+
+    def vary(self, op: Op, does: bool) -> None:
+        if does:
+            self.varying.add(op)
+
+    def whole(self, op: Op, varies: bool) -> None:
+        if op.name not in ("add", "sub", "mul", "select"):
+            raise _Refused
+        steps = [self.steps(operand) for operand in op.operands]
+        if op.name == "select":
+            if op.operands[0] in self.varying:
+                if None in [s for s, o in zip(steps[1:], op.operands[1:], strict=True) if o not in self.varying]:
+                    raise _Refused
+                self.varying.add(op)
+                return
+            raise _Refused
+        if varies:
+            if op.name == "mul":
+                raise _Refused
+            self.varying.add(op)
+            return
+        a, b = steps
+        if a is None or b is None:
+            self.step[op] = None
+        elif op.name == "mul":
+            first, second = op.operands
+            self.step[op] = (
+                0 if a == b == 0
+                else a * second.attribute if second.name == "const"
+                else b * first.attribute if first.name == "const" else None
+            )  # fmt: skip
+        else:
+            self.step[op] = a + b if op.name == "add" else a - b
+
+    def memory(self, op: Op) -> None:
+        step = self.steps(op.operands[0])
+        self.accessed.setdefault(op.attribute, set()).add(op.operands[0])
+        if op.name == "store":
+            value = op.operands[1]
+            if step != 1 or not (value.type.is_float or value.type is I64):
+                raise _Refused
+            if value.type is I64 and value not in self.varying and self.steps(value) is None:
+                raise _Refused
+            self.stored.add(op.attribute)
+        elif step == 0:
+            self.step[op] = 0
+        elif step in _STRIDES and (op.type.is_float or (op.type is I64 and step == 1)):
+            self.varying.add(op)
+        else:
+            raise _Refused
+
+
+def _width(op: Op) -> str:
+    """The element that the lanes of a mask are as wide as."""
+    while op.name == "bits":
+        op = next(operand for operand in op.operands if operand.name != "const")
+    return op.operands[0].type.element if op.name == "cmp" else ""
+
+
+class _Writer:
+    """Builds the loop over vectors."""
+
+    def __init__(self, build: Builder, loop: _Loop) -> None:
+        self.build, self.loop = build, loop
+        self.scalars: dict[Op, Op] = {}
+        self.vectors: dict[Op, Op] = {}
+
+    def type(self, type_: Type) -> Type:
+        return Type.of(type_.element, self.loop.lanes)
+
+    def scalar(self, op: Op) -> Op:
+        """A value of the first lane."""
+        return self.scalars[op] if op in self.loop.inside else op
+
+    def vector(self, op: Op) -> Op:
+        """A value of all lanes."""
+        found = self.vectors.get(op)
+        if found is None:
+            type_, build = self.type(op.type), self.build
+            if op.name == "const":
+                found = build.bits(op.attribute, type_)
+            else:
+                found = build.op("splat", type_, self.scalar(op))
+                step = 0 if op.type.is_float else self.loop.steps(op)
+                if step:
+                    found = build.op("add", type_, found, build.op("iota", type_, attribute=step))
+            self.vectors[op] = found
+        return found
+
+    def op(self, op: Op) -> None:
+        build = self.build
+        if op.name == "store":
+            build.op(
+                "store_vector",
+                NOTHING,
+                self.scalar(op.operands[0]),
+                self.vector(op.operands[1]),
+                attribute=op.attribute,
+            )
+        elif op not in self.loop.varying:
+            self.scalars[op] = build.op(op.name, op.type, *map(self.scalar, op.operands), attribute=op.attribute)
+        elif op.name == "load":
+            stride = build.const(self.loop.steps(op.operands[0]) or 0, I64)
+            at = self.scalar(op.operands[0])
+            self.vectors[op] = build.op("load_vector", self.type(op.type), at, stride, attribute=op.attribute)
+        else:
+            operands = map(self.vector, op.operands)
+            self.vectors[op] = build.op(op.name, self.type(op.type), *operands, attribute=op.attribute)
+
+
+def vectorised(
+    build: Builder, limits: list[Op], values: tuple[Op, ...], region: Region, reassociated: bool
+) -> list[Op] | None:
+    """Append a loop as one over vectors and one over the rest; its results. None, and nothing is done, if it cannot be."""
+    low, high, one = limits
+    if one.name != "const" or one.attribute != 1 or any([op.regions or not _is_known(op) for op in region.ops[:-1]]):
+        return None
+    try:
+        loop = _Loop(region, len(values), reassociated)
+    except _Refused:
+        return None
+    writer = _Writer(build, loop)
+    lanes = build.const(loop.lanes, I64)
+    types = [writer.type(value.type) for value in values]
+    index, carried = Op("parameter", I64), tuple([Op("parameter", type_) for type_ in types])
+    build.begin((index, *carried), True)
+    writer.scalars[region.parameters[0]] = index
+    writer.vectors.update(zip(region.parameters[1:], carried, strict=True))
+    for op in region.ops[:-1]:
+        writer.op(op)
+    inner = build.end((index, *carried), tuple([writer.vectors[value] for value in region.yielded]))
+    last = build.op("sub", I64, high, build.const(loop.lanes - 1, I64))
+    zeros = [build.const(0.0, type_) for type_ in types]
+    sums = build.control("for", (low, last, lanes, *zeros), None, inner)
+    starts = []
+    for value, lane_sums in zip(values, sums, strict=True):
+        starts.append(build.op("add", value.type, value, build.op("reduce", value.type, lane_sums, attribute="add")))
+    count = build.op("max", I64, build.op("sub", I64, high, low), build.const(0, I64))
+    done = build.op("mul", I64, build.op("idiv", I64, count, lanes), lanes)
+    return build.control("for", (build.op("add", I64, low, done), high, one, *starts), None, region)
+
+
+def _is_known(op: Op) -> bool:
+    return op.name in OPS

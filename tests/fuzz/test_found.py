@@ -1,0 +1,202 @@
+"""What fuzzing has found besides, each as PyTorch has it: one small case each, so that it stays mended."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penlight as torch
+
+F = torch.nn.functional
+inf, nan = float("inf"), float("nan")
+
+
+def refused(message: str, call: Callable[[], Any], kind: type[Exception] = RuntimeError) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_copies_keep_strides_and_shared_storage() -> None:
+    base = torch.arange(6.0)
+    for copied in (copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))):
+        assert copied(torch.ones(3).expand(2, 3)).stride() == (0, 1)
+        assert copied(base[::2]).stride() == (2,) and copied(base[::2]).tolist() == [0, 2, 4]
+        assert copied(base.view(2, 3).t()).tolist() == [[0, 3], [1, 4], [2, 5]]
+        assert copied(base[1::2].to(torch.bfloat16)).tolist() == [1, 3, 5]
+    whole, part = copy.deepcopy([base, base[2:]])
+    part.zero_()
+    assert whole.tolist() == [0, 1, 0, 0, 0, 0] and base.sum() == 15 and part.storage_offset() == 2
+
+
+def test_deepcopy_of_a_part_copies_its_storage() -> None:
+    part = copy.deepcopy(torch.arange(6.0)[2:4])
+    assert part.tolist() == [2, 3] and part.untyped_storage().nbytes() == 24
+
+
+def test_writing_over_an_operand() -> None:
+    x = torch.arange(10.0)
+    for call in (
+        lambda: torch.add(x[:5], x[1:6], out=x[2:7]),
+        lambda: torch.exp(x[:5], out=x[1:6]),
+        lambda: torch.cat([x[:4], x[3:9]], out=x),
+        lambda: torch.index_select(x, 0, torch.tensor([8, 0, 1]), out=x[:3]),
+        lambda: torch.add(x[:9].view(3, 3).t(), 1, out=x[:9].view(3, 3)),
+    ):
+        refused("some elements of the input tensor and the written-to tensor", call)
+    assert x.tolist() == list(range(10))
+    torch.exp(x[:5], out=x[:5])
+    assert x[0] == 1
+
+
+def test_views_as_complex_need_strides() -> None:
+    refused("last dimension with stride 1", lambda: torch.view_as_complex(torch.ones(2, 3).t()))
+    refused("stride divisible by 2", lambda: torch.view_as_complex(torch.ones(3, 3)[:, :2]))
+    x = torch.ones(3, dtype=torch.complex64, requires_grad=True)
+    (torch.view_as_real(x).t() * torch.arange(6.0).view(2, 3)).sum().backward()
+    assert x.grad.tolist() == [3j, 1 + 4j, 2 + 5j]
+
+
+def test_arrays_between_elements_are_refused() -> None:
+    records = np.zeros(3, [("a", "f4"), ("b", "u1")])
+    refused("not a multiple of the element byte size", lambda: torch.from_numpy(records["a"]), ValueError)
+
+
+@pytest.mark.parametrize("name", ["relu", "isinf", "isnan", "isfinite", "trace"])
+def test_functions_without_out(name: str) -> None:
+    refused(
+        "unexpected keyword argument 'out'",
+        lambda: getattr(torch, name)(torch.ones(2, 2), out=torch.ones(2, 2)),
+        TypeError,
+    )
+
+
+def test_indices_of_triangles_have_no_out() -> None:
+    refused("unexpected keyword argument 'out'", lambda: torch.tril_indices(2, 2, out=torch.ones(2, 3)), TypeError)
+    assert torch.triu_indices(2, 2, requires_grad=False, layout=torch.strided).tolist() == [[0, 0, 1], [0, 1, 1]]
+
+
+@pytest.mark.parametrize("make", [torch.ones, torch.rand, torch.randn])
+def test_out_that_requires_a_gradient(make: Any) -> None:
+    assert make(3, out=torch.zeros(3), requires_grad=True).requires_grad
+    assert torch.full((2,), 1.0, out=torch.zeros(2), requires_grad=True).requires_grad
+    assert torch.eye(2, out=torch.zeros(2, 2), requires_grad=True).requires_grad
+
+
+def test_divisors_are_rounded_to_bfloat16() -> None:
+    x = torch.tensor([7.0, 14.0], dtype=torch.bfloat16)
+    assert torch.fmod(x, 0.7).tolist() == torch.remainder(x, 0.7).tolist() == [0.0078125, 0.015625]
+
+
+def test_casts_that_are_refused_in_place() -> None:
+    x = torch.tensor([1, 2])
+    for call in (x.remainder_, x.fmod_, x.floor_divide_):
+        refused("result type Float can't be cast to the desired output type Long", lambda call=call: call(0.5))
+    for call in (x.clamp_, x.clamp_min_, x.clamp_max_):
+        refused("result type Float can't be cast to the desired output type long int", lambda call=call: call(0.5))
+
+
+def test_probabilities_are_drawn_in_the_order_of_memory() -> None:
+    p = torch.linspace(0, 1, 12).view(3, 4)
+    torch.manual_seed(0)
+    wanted = torch.zeros(3, 4).bernoulli_(p)
+    torch.manual_seed(0)
+    assert torch.zeros(3, 4).t().bernoulli_(p.t()).t().tolist() == wanted.tolist()
+
+
+def test_versions() -> None:
+    x = torch.tensor([1, 2])
+    x.conj_physical_()
+    assert x._version == 1
+    assert (torch.ones(2) @ torch.ones(2, 3))._version == 1 and (torch.ones(2, 2) @ torch.ones(2))._version == 0
+
+
+def test_equal_largest_differences_get_the_whole_gradient() -> None:
+    x = torch.tensor([[1.0, 1.0], [3.0, 3.0]], requires_grad=True)
+    (by_pairs,) = torch.autograd.grad(torch.pdist(x, inf).sum(), x)
+    (by_table,) = torch.autograd.grad(torch.cdist(x, torch.ones(1, 2), inf).sum(), x)
+    assert by_pairs.tolist() == [[-1, -1], [1, 1]] and by_table.tolist() == [[0, 0], [1, 1]]
+
+
+def test_empty_images_are_refused() -> None:
+    refused("Only zero batch", lambda: F.conv_transpose3d(torch.ones(1, 1, 0, 3, 3), torch.ones(1, 1, 2, 2, 2)))
+
+
+def test_nan_counts_as_negative_for_prelu() -> None:
+    x, w = torch.tensor([nan, 1.0], requires_grad=True), torch.tensor([0.5], requires_grad=True)
+    slopes = torch.autograd.grad(F.prelu(x, w).sum(), (x, w), create_graph=True)
+    assert slopes[0].tolist() == [0.5, 1.0] and slopes[1].isnan().all()
+    assert torch.autograd.grad(slopes[1].sum(), x)[0].tolist() == [1.0, 0.0]
+
+
+def test_a_variance_without_freedom_has_no_second_derivative() -> None:
+    x = torch.tensor([1.0], requires_grad=True)
+    (slope,) = torch.autograd.grad(x.var(), x, create_graph=True)
+    assert slope.isnan().all() and not slope.requires_grad
+
+
+def test_hooks_of_a_leaf_that_is_the_only_root() -> None:
+    seen: list[Any] = []
+    x, other = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    x.register_hook(lambda g: seen.append(g.tolist()))
+    assert torch.autograd.grad(x, other, torch.ones(2), allow_unused=True) == (None,)
+    x.backward(torch.ones(2), inputs=[other])
+    assert seen == [[1, 1], [1, 1]] and x.grad is None
+
+
+def test_retained_gradients_are_copies() -> None:
+    y = torch.ones(2, 3, requires_grad=True) * 1
+    y.retain_grad()
+    (y * y).sum().backward(create_graph=True)
+    assert y.grad.grad_fn.name() == "CloneBackward0" and y.grad.stride() == (3, 1)
+    x = torch.ones(3).expand(2, 3).requires_grad_()
+    (x * x).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [[2, 2, 2]] * 2
+
+
+def test_slices_of_everything() -> None:
+    x = torch.ones(2, 3, requires_grad=True) * 1
+    names = [x[:, part].grad_fn.name() for part in (slice(0, None), slice(-3, None), slice(0, 7))]
+    assert names == ["AliasBackward0", "SliceBackward0", "AliasBackward0"]
+    for value, name in ((2.0, "FillBackward3"), (torch.ones(2, 3), "torch::autograd::CopyBackwards")):
+        y = torch.ones(2, 3, requires_grad=True) * 1
+        y[0:] = value
+        assert y.grad_fn.name() == name
+
+
+def test_a_power_needs_its_result() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x ** torch.tensor(2.0)
+    y.mul_(2)
+    refused("modified by an inplace operation", lambda: y.sum().backward())
+
+
+def test_requires_grad_of_a_view_without_history() -> None:
+    x = torch.ones(4, requires_grad=True)
+    with torch.no_grad():
+        view = x.squeeze()
+    x.detach().add_(1)
+    assert view.requires_grad_() is view
+    refused("A view was created in no_grad mode", lambda: view.grad_fn)
+
+
+def test_products_by_einsum_are_views() -> None:
+    a, b = torch.ones(2, 3), torch.ones(4, 3)
+    assert [torch.einsum(e, a, o)._is_view() for e, o in (("ij,kj->ik", b), ("ij,ij->ij", a))] == [True, False]
+
+
+def test_complex_embeddings_have_no_gradient() -> None:
+    weight = torch.ones(3, 2, dtype=torch.complex64)
+    assert F.embedding(torch.tensor([1]), weight).shape == (1, 2)
+    refused(
+        "embedding does not support automatic diff", lambda: F.embedding(torch.tensor([1]), weight.requires_grad_())
+    )
+
+
+def test_layouts_of_pooled_sequences() -> None:
+    x = torch.ones(2, 8, 12).transpose(1, 2)
+    assert F.adaptive_avg_pool1d(x, 3).stride() == (36, 1, 12)
