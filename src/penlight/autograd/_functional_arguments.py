@@ -7,6 +7,7 @@ from typing import Any
 
 from ..creation import zeros_like
 from ..tensor import Tensor
+from . import grad as differentiate
 
 
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
@@ -51,14 +52,12 @@ def gradients(
     keep: bool = False,
 ) -> tuple[Any, ...]:
     """`autograd.grad` that skips outputs without a gradient and gives None for inputs without one."""
-    from . import grad
-
     if vector is None:
         vector = (None,) * len(outputs)
     pairs = [(o, v) for o, v in zip(outputs, vector) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
-    return grad(
+    return differentiate(
         [o for o, _ in pairs],
         inputs,
         [v for _, v in pairs],

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
+from . import grad as differentiate
 from .gradcheck import FAILED_NONDET_MSG, GradcheckError, Settings, as_tuple
 
 module = lazy_import(globals(), "module", ".forward_ad")
@@ -135,9 +136,7 @@ def analytical_rows(inputs: Sequence[Any], output: Tensor, nondet_tol: float, ve
 
 
 def _passes(output: Tensor, wanted: list[Tensor], vectors: Sequence[Any]) -> list[tuple[Any, ...]]:
-    from . import grad
-
-    return [grad(output, wanted, wrap(v.copy()), retain_graph=True, allow_unused=True) for v in vectors]
+    return [differentiate(output, wanted, wrap(v.copy()), retain_graph=True, allow_unused=True) for v in vectors]
 
 
 def _stacked(wanted: list[Tensor], passes: list[tuple[Any, ...]]) -> tuple[list[Any], bool, bool]:

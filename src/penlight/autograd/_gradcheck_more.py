@@ -12,6 +12,7 @@ from .. import dtypes
 from ..ops import stack
 from ..random import rand, randn_like
 from ..tensor import Tensor, wrap
+from . import grad as differentiate
 from ._gradcheck_jacobians import forward_ad, inputs_with_grad, tangents
 from .gradcheck import (
     FAILED_BATCHED_GRAD_MSG,
@@ -50,11 +51,9 @@ def check_inputs(inputs: Sequence[Any]) -> None:
 
 def multiplied_by_grad_output(outputs: Sequence[Tensor], inputs: Sequence[Any], masked: bool) -> None:
     """Zero gradients of the outputs must give zero gradients of the inputs, of their dtype and size."""
-    from . import grad
-
     wanted = _wanted(inputs)
     zeros = [_zeros_like(o) for o in outputs]
-    for found, tensor in zip(grad(outputs, wanted, zeros, allow_unused=True) if outputs else (), wanted):
+    for found, tensor in zip(differentiate(outputs, wanted, zeros, allow_unused=True) if outputs else (), wanted):
         if found is None:
             continue
         nonzero = not np.allclose(found._array, 0) if masked else bool((found._array != 0).any())
@@ -117,12 +116,10 @@ def undefined_backward(func: Callable[..., Any], outputs: Sequence[Tensor], inpu
 
 
 def _undefined_case(outputs: list[Tensor], wanted: list[Tensor]) -> None:
-    from . import grad
-
     if not outputs:
         return
     try:
-        grads = grad(outputs, wanted, [_zeros_like(o) for o in outputs], allow_unused=True)
+        grads = differentiate(outputs, wanted, [_zeros_like(o) for o in outputs], allow_unused=True)
     except RuntimeError as error:
         _warn_undefined()
         raise GradcheckError(
@@ -167,13 +164,13 @@ def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
 
 def batched_grad(inputs: Sequence[Any], output: Tensor, place: int) -> None:
     """Gradients of a batch of two must be those of its members."""
-    from . import grad
-
     wanted = inputs_with_grad(inputs)
     vectors = [randn_like(output) for _ in range(2)]
-    rows = [grad(output, wanted, v, retain_graph=True, allow_unused=True) for v in vectors]
+    rows = [differentiate(output, wanted, v, retain_graph=True, allow_unused=True) for v in vectors]
     try:
-        batch = grad(output, wanted, stack(vectors), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        batch = differentiate(
+            output, wanted, stack(vectors), retain_graph=True, allow_unused=True, is_grads_batched=True
+        )
     except RuntimeError as error:
         raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{FAILED_BATCHED_GRAD_MSG}") from error
     for i, (found, *expected) in enumerate(zip(batch, *rows)):
@@ -245,13 +242,13 @@ def gradient_function(func: Callable[..., Any], inputs: tuple[Any, ...], grads: 
     of_grads = {i for i, g in enumerate(grads) if g.requires_grad}
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
-        from . import grad
-
         count = len(args) - len(grads)
         given = [t.requires_grad_() if i in of_inputs else t for i, t in enumerate(args[:count])]
         seeds = [g.requires_grad_() if i in of_grads else g for i, g in enumerate(args[count:])]
         outputs = differentiable(func(*given))
         wanted = [t for i, t in enumerate(given) if i in of_inputs]
-        return tuple(g for g in grad(outputs, wanted, seeds, create_graph=True, allow_unused=True) if g is not None)
+        return tuple(
+            g for g in differentiate(outputs, wanted, seeds, create_graph=True, allow_unused=True) if g is not None
+        )
 
     return gradients

@@ -15,6 +15,7 @@ from ..creation import eye, ones_like, zeros, zeros_like
 from ..kernels.lazy import lazy_import
 from ..ops import stack
 from ..tensor import wrap
+from . import grad as differentiate
 from ._functional_arguments import _as_tuple as _as_tuple
 from ._functional_arguments import _construct_standard_basis_for as _construct_standard_basis_for
 from ._functional_arguments import _grad_postprocess as _grad_postprocess
@@ -211,11 +212,9 @@ def _rows(
 
 def _rows_at_once(out: Tensor, args: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
     """The same with all of the elements as one batch."""
-    from . import grad
-
     count = out.numel()
     basis = eye(count, dtype=out.dtype).view(count, *out.shape)
-    grads = grad(
+    grads = differentiate(
         out, args, basis, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
     return tuple(_zeros(out, a) if g is None else g.view(*out.shape, *a.shape) for g, a in zip(grads, args))
