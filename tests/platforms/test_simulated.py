@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import penlight as torch
-from penlight import _meta
+from penlight import _meta, _takeover
 from penlight.kernels import parallel
 from penlight.kernels.compiler import x86
 from penlight.multiprocessing import _shared
@@ -26,6 +26,13 @@ from penlight.multiprocessing import _shared
 from . import integers
 
 WINDOWS = SimpleNamespace(platform="win32", maxsize=sys.maxsize)
+
+
+@pytest.fixture(autouse=True)
+def _asleep():
+    """Leave other tests the functions as they are without tensors on the meta device."""
+    yield
+    _takeover.rest()
 
 
 # ----- The meta device without memory to promise ----------------------------------------------------------------------
