@@ -9,8 +9,8 @@ way that gives them a store. MPI_Init is called through ctypes, which lets that 
 # Note [Waiting]
 Nothing here blocks in MPI. An operation is started, and its request tested again and again: so a timeout holds,
 Ctrl-C works, and a rank that has died is noticed. MPI moves data only while it is called, so that the one who waits
-first tests without a pause, for a time that depends on the size of the data, and then ever less often. The pauses are sleeps:
-`sched_yield` on a busy machine gives a whole time slice to everybody else.
+first tests without a pause, for a time that depends on the size of the data, and then ever less often. The pauses are
+sleeps: `sched_yield` on a busy machine gives a whole time slice to everybody else.
 
 # Note [The end of a rank]
 MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an
