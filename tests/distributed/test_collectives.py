@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from datetime import timedelta
 
@@ -342,7 +343,8 @@ def dying(torch, rank, size, how):
 @pytest.mark.parametrize("size", [2, 4])
 def test_a_rank_that_dies(size, how):
     for words, seconds in run(penlight, size, dying, how, missing=1)[:-1]:
-        assert f"Connection closed by peer: rank {size - 1} has ended" in words
+        # Others may have ended by then, because of it.
+        assert re.search(rf"Connection closed by peer: ranks? [\d, ]*{size - 1} (has|have) ended", words), words
         assert seconds < 20
     assert not [name for name in os.listdir("/dev/shm") if name.startswith("mpich_shm")]
 

@@ -18,11 +18,15 @@ PROGRAM = """
 import os, sys, time
 import torch, torch.distributed as dist
 
+def say(words):  # in one piece: other ranks write, too
+    sys.stdout.write(words + "\\n")
+    sys.stdout.flush()
+
 def work(rank=-1, size=-1):
     dist.init_process_group("gloo", init_method=sys.argv[2] if len(sys.argv) > 2 else None, rank=rank, world_size=size)
     x = torch.ones(1)
     dist.all_reduce(x)
-    print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {x.item()}", flush=True)
+    say(f"rank {dist.get_rank()} of {dist.get_world_size()}: {x.item()}")
     if dist.get_rank() == 1:
         if sys.argv[1] == "raise":
             raise ValueError("rank 1 gives up")
@@ -31,7 +35,7 @@ def work(rank=-1, size=-1):
     if sys.argv[1] == "stuck":
         time.sleep(100 if dist.get_rank() else 0)
     dist.all_reduce(x)
-    print("the end", flush=True)
+    say("the end")
 
 if __name__ == "__main__":
     if sys.argv[1] == "spawn":
@@ -144,7 +148,11 @@ def test_restarts(tmp_path):
 def test_environment(tmp_path):
     path = tmp_path / "program.py"
     names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS"
-    path.write_text(f"import os, sys\nprint(*[os.environ.get(n) for n in '{names}'.split()], sys.argv[1:])")
+    path.write_text(
+        "import os, sys\n"
+        f"words = [os.environ.get(name) for name in '{names}'.split()]\n"
+        "sys.stdout.write(' '.join([*words, *sys.argv[1:]]) + chr(10))"
+    )
     command = [
         sys.executable,
         "-m",
@@ -156,7 +164,7 @@ def test_environment(tmp_path):
         "1",
     ]
     printed, _ = finish([*command, "--rdzv-endpoint", "host:123", str(path), "--flag"], 0)
-    assert sorted(printed.splitlines()) == [f"{2 + n} {n} 4 2 host 123 1 ['--flag']" for n in range(2)]
+    assert sorted(printed.splitlines()) == [f"{2 + n} {n} 4 2 host 123 1 --flag" for n in range(2)]
 
 
 def test_without_mpi4py():

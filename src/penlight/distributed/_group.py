@@ -167,9 +167,10 @@ class Work:
     def _give_up(self, timeout: timedelta | None, limit: float) -> None:
         lost = self._lost()
         if lost:
-            ranks = ", ".join(map(str, sorted(lost)))
+            names = ", ".join(map(str, sorted(lost)))
+            who = f"rank {names} has ended" if len(lost) == 1 else f"ranks {names} have ended"
             error = RuntimeError(
-                f"Connection closed by peer: rank {ranks} has ended while rank {self._group._global_rank} waits for "
+                f"Connection closed by peer: {who} while rank {self._group._global_rank} waits for "
                 f"{self._name}. This is typically caused by a remote worker crashing. Check the logs of the remote "
                 "worker before reporting an error."
             )

@@ -9,7 +9,8 @@ way that gives them a store. MPI_Init is called through ctypes, which lets that 
 # Note [Waiting]
 Nothing here blocks in MPI. An operation is started, and its request tested again and again: so a timeout holds,
 Ctrl-C works, and a rank that has died is noticed. MPI moves data only while it is called, so that the one who waits
-first tests without a pause, as long as data of that size should take, and then ever less often.
+first tests without a pause, for a time that depends on the size of the data, and then ever less often. The pauses are
+sleeps: `sched_yield` on a busy machine gives a whole time slice to everybody else.
 
 # Note [The end of a rank]
 MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an
@@ -296,13 +297,11 @@ def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[]
         alarm: called now and then; True ends the wait.
     """
     start = now = time.monotonic()
-    eager, end, look, pause = start + 0.005 + size * 5e-9, start + seconds, start + 0.05, 0.0001
+    eager, end, look, pause = start + 0.00005 + size * 1e-10, start + seconds, start + 0.05, 0.00002
     while not done():
-        if now < eager:
-            _let_others_run()
-        else:
+        if now > eager:
             time.sleep(pause)
-            pause = min(0.002, pause * 1.1)
+            pause = min(0.002, pause * 1.02)
         now = time.monotonic()
         if now > look:
             if alarm():
@@ -311,9 +310,6 @@ def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[]
         if now > end:
             return done()
     return True
-
-
-_let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 # ----- Operations -----------------------------------------------------------------------------------------------------
