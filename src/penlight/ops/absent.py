@@ -12,14 +12,13 @@ from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ._declare import install_method, method
 
-_sparse_coo = lazy_import(globals(), "_sparse_coo", ".._sparse_coo")
-storage = lazy_import(globals(), "storage", "..storage")
-
-
 __all__ = [
     "dequantize",
     "is_distributed",
 ]
+
+_sparse_coo = lazy_import(globals(), "_sparse_coo", ".._sparse_coo")
+storage = lazy_import(globals(), "storage", "..storage")
 
 
 def _wants_sparse(name: str, layout: str) -> Any:

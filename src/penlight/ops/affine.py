@@ -21,13 +21,13 @@ from .transposing import _t
 if TYPE_CHECKING:
     from ._types import Number
 
-operands = lazy_import(globals(), "operands", "..kernels.native.operands")
-
-
 __all__ = [
     "addmm",
     "baddbmm",
 ]
+
+operands = lazy_import(globals(), "operands", "..kernels.native.operands")
+
 
 _LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
 

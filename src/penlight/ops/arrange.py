@@ -28,10 +28,6 @@ from ._guards import not_implemented, unrecorded, unrecorded_view
 from .joining import _check_list, stack
 from .shape import _expand, _view
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-batching = lazy_import(globals(), "batching", "..func.batching")
-
-
 __all__ = [
     "broadcast_shapes",
     "broadcast_tensors",
@@ -46,6 +42,10 @@ __all__ = [
     "triu_indices",
     "unravel_index",
 ]
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+batching = lazy_import(globals(), "batching", "..func.batching")
+
 
 # ----- Turning and flipping -----------------------------------------------------------------------------------------
 

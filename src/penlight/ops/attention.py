@@ -24,14 +24,14 @@ from .joining import cat
 from .matmul import bmm
 from .pointwise import where
 
-dropouts = lazy_import(globals(), "dropouts", ".dropouts")
-padding = lazy_import(globals(), "padding", ".padding")
-
-
 __all__ = [
     "multi_head_attention_forward",
     "scaled_dot_product_attention",
 ]
+
+dropouts = lazy_import(globals(), "dropouts", ".dropouts")
+padding = lazy_import(globals(), "padding", ".padding")
+
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
 

@@ -24,9 +24,6 @@ from ._raw import both, cast, real_part, sum_to
 from .joining import _clone_array, in_format
 from .parts import _select
 
-_meta = lazy_import(globals(), "_meta", ".._meta")
-
-
 __all__ = [
     "conj",
     "fill",
@@ -37,6 +34,9 @@ __all__ = [
     "view_as_real",
     "zero_",
 ]
+
+_meta = lazy_import(globals(), "_meta", ".._meta")
+
 
 # ----- Dtypes -------------------------------------------------------------------------------------------------------
 

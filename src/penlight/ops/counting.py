@@ -19,9 +19,6 @@ from ._guards import c_name, lazy, no_derivative, not_implemented, not_written
 from .arithmetic import scalar_like
 from .reduction import named_result
 
-ranges = lazy_import(globals(), "ranges", "..kernels.ranges")
-
-
 __all__ = [
     "bincount",
     "bucketize",
@@ -34,6 +31,9 @@ __all__ = [
     "unique",
     "unique_consecutive",
 ]
+
+ranges = lazy_import(globals(), "ranges", "..kernels.ranges")
+
 
 # ----- Distinct elements --------------------------------------------------------------------------------------------
 

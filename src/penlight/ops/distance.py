@@ -20,9 +20,6 @@ from ._raw import both, graph, raw
 from .arithmetic import no_bools
 from .norms import _norm_array, _norm_rule, norm
 
-linalg = lazy_import(globals(), "linalg", "..linalg")
-
-
 __all__ = [
     "cdist",
     "dist",
@@ -33,6 +30,9 @@ __all__ = [
     "pdist",
     "renorm",
 ]
+
+linalg = lazy_import(globals(), "linalg", "..linalg")
+
 
 # ----- Two tensors --------------------------------------------------------------------------------------------------
 

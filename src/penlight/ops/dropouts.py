@@ -19,10 +19,6 @@ from . import _dispatch
 from ._declare import OPS
 from .arithmetic import mul
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
-
-
 __all__ = [
     "alpha_dropout",
     "dropout",
@@ -31,6 +27,10 @@ __all__ = [
     "dropout3d",
     "feature_alpha_dropout",
 ]
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+
 
 _ALPHA = 1.7580993408473766  # minus the value that a very negative input of selu takes
 

@@ -26,11 +26,6 @@ from .joining import cat
 from .piecewise import flat, leaky_result_rule
 from .pointwise import where
 
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
-samplers = lazy_import(globals(), "samplers", "..kernels.random.samplers")
-uniform = lazy_import(globals(), "uniform", "..kernels.random.uniform")
-
-
 __all__ = [
     "glu",
     "gumbel_softmax",
@@ -39,6 +34,10 @@ __all__ = [
     "rrelu_",
     "softmin",
 ]
+
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+samplers = lazy_import(globals(), "samplers", "..kernels.random.samplers")
+uniform = lazy_import(globals(), "uniform", "..kernels.random.uniform")
 
 
 @pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False,

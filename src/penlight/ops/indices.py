@@ -21,13 +21,13 @@ from ._declare import OPS, linear, method
 from ._guards import lazy
 from ._raw import both
 
-indexing = lazy_import(globals(), "indexing", "..indexing")
-
-
 __all__ = [
     "index_put",
     "index_put_",
 ]
+
+indexing = lazy_import(globals(), "indexing", "..indexing")
+
 
 _index_put_add = lazy("index.scatter", "index_put_add")
 _INT64 = dtypes.int64.np

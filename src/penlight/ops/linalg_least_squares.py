@@ -17,14 +17,14 @@ from .linalg_common import by_columns, into, named, need_matrix, need_square, ne
 from .linalg_solve import in_both_worlds
 from .linalg_spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-
-
 __all__ = [
     "lstsq",
     "matrix_rank",
     "pinv",
 ]
+
+batched = lazy_import(globals(), "batched", "..func.batched")
+
 
 # ----- Rank and pseudo-inverse ----------------------------------------------------------------------------------------
 

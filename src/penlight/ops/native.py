@@ -60,9 +60,6 @@ from .shuffle import native_channel_shuffle as native_channel_shuffle
 from .shuffle import pixel_shuffle as pixel_shuffle
 from .shuffle import pixel_unshuffle as pixel_unshuffle
 
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
-
-
 __all__ = [
     "adaptive_max_pool1d",
     "alpha_dropout",
@@ -102,6 +99,9 @@ __all__ = [
     "threshold",
     "triplet_margin_loss",
 ]
+
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+
 
 # ----- Activations and dropout --------------------------------------------------------------------------------------
 

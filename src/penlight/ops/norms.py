@@ -17,13 +17,13 @@ from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method
 from ._halves import in_float32
 
-linalg_norms = lazy_import(globals(), "linalg_norms", ".linalg_norms")
-
-
 __all__ = [
     "norm",
     "vector_norm",
 ]
+
+linalg_norms = lazy_import(globals(), "linalg_norms", ".linalg_norms")
+
 
 _add_reduce: Any = np.add.reduce
 _FOLDS = {1: "sum", math.inf: "largest", -math.inf: "smallest"}  # of absolute values

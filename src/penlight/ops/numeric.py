@@ -22,9 +22,6 @@ from .reduction import named_result
 if TYPE_CHECKING:
     from ._types import Number
 
-powers = lazy_import(globals(), "powers", ".powers")
-
-
 __all__ = [
     "copysign",
     "float_power",
@@ -42,6 +39,9 @@ __all__ = [
     "nextafter",
     "positive",
 ]
+
+powers = lazy_import(globals(), "powers", ".powers")
+
 
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 

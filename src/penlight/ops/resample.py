@@ -15,15 +15,15 @@ from ._declare import OPS, linear
 from ._guards import not_implemented
 from ._raw import both
 
-adaptive_pool = lazy_import(globals(), "adaptive_pool", ".adaptive_pool")
-
-
 __all__ = [
     "interpolate",
     "upsample",
     "upsample_bilinear",
     "upsample_nearest",
 ]
+
+adaptive_pool = lazy_import(globals(), "adaptive_pool", ".adaptive_pool")
+
 
 Ints = tuple[int, ...]
 

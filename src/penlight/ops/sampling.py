@@ -18,14 +18,14 @@ from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
 from ._guards import lazy, no_derivative
 
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
-
-
 __all__ = [
     "binomial",
     "multinomial",
     "poisson",
 ]
+
+randomness = lazy_import(globals(), "randomness", "..func.randomness")
+
 
 _random = lazy_import(globals(), "_random", "..random")
 

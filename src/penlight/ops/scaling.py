@@ -8,14 +8,13 @@ from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ._declare import OPS
 
-padding = lazy_import(globals(), "padding", ".padding")
-pool = lazy_import(globals(), "pool", ".pool")
-
-
 __all__ = [
     "local_response_norm",
     "normalize",
 ]
+
+padding = lazy_import(globals(), "padding", ".padding")
+pool = lazy_import(globals(), "pool", ".pool")
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

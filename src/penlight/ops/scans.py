@@ -18,15 +18,16 @@ from ._halves import in_float32
 from ._raw import both
 from .reduction import in_out, named_result, refuse_bool
 
-scatter = lazy_import(globals(), "scatter", "..kernels.index.scatter")
-
-
 __all__ = [
     "cummax",
     "cummin",
     "cumprod",
     "logcumsumexp",
+    "scatter",
 ]
+
+scatter = lazy_import(globals(), "scatter", "..kernels.index.scatter")
+
 
 # ----- Products -----------------------------------------------------------------------------------------------------
 

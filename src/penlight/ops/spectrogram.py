@@ -18,13 +18,13 @@ from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from .linalg_common import need_tensor
 from .parts import _unfold_array
 
-padding = lazy_import(globals(), "padding", ".padding")
-
-
 __all__ = [
     "istft",
     "stft",
 ]
+
+padding = lazy_import(globals(), "padding", ".padding")
+
 
 _warned: set[str] = set()
 

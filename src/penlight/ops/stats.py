@@ -20,9 +20,6 @@ from .extremes import _share
 from .reduction import _add_reduce, _count, in_out, named_result
 from .spread import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
 
-angles = lazy_import(globals(), "angles", ".angles")
-
-
 __all__ = [
     "aminmax",
     "corrcoef",
@@ -32,6 +29,9 @@ __all__ = [
     "std_mean",
     "var_mean",
 ]
+
+angles = lazy_import(globals(), "angles", ".angles")
+
 
 _FEW = 4096  # elements that need no blocks
 _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "nansum")
