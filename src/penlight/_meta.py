@@ -106,11 +106,11 @@ def _mapped(size: int) -> Any:
 
 def _allow_holes(descriptor: int) -> None:
     """Let Windows keep no zeros for a file that becomes long without being written."""
-    assert sys.platform == "win32"
-    returned = ctypes.c_ulong()
-    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
-    control = ctypes.windll.kernel32.DeviceIoControl
-    control(handle, _SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None)
+    if sys.platform == "win32":
+        returned = ctypes.c_ulong()
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        control = ctypes.windll.kernel32.DeviceIoControl
+        control(handle, _SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None)
 
 
 class _NoData:
