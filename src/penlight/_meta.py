@@ -29,6 +29,9 @@ from .printing import close_with, history
 from .random import default_generator
 from .tensor import Tensor, wrap
 
+if sys.platform == "win32":
+    import msvcrt
+
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 _NO_ITEM = "Tensor.item() cannot be called on meta tensors"
 _NORESERVE = 0x4000  # mmap.MAP_NORESERVE, which Python has since 3.12: more than there is memory may be asked for
@@ -103,12 +106,11 @@ def _mapped(size: int) -> Any:
 
 def _allow_holes(descriptor: int) -> None:
     """Let Windows keep no zeros for a file that becomes long without being written."""
-    import msvcrt
-
-    returned = ctypes.c_ulong()
-    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))  # type: ignore[attr-defined]
-    control = ctypes.windll.kernel32.DeviceIoControl  # type: ignore[attr-defined]
-    control(handle, _SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None)
+    if sys.platform == "win32":
+        returned = ctypes.c_ulong()
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        control = ctypes.windll.kernel32.DeviceIoControl
+        control(handle, _SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None)
 
 
 class _NoData:

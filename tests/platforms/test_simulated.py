@@ -12,7 +12,7 @@ import threading
 import warnings
 from multiprocessing import reduction
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,10 +94,8 @@ def test_shared_tensors_by_handles(monkeypatch: pytest.MonkeyPatch) -> None:
         made.descriptor = descriptor
         return made
 
-    windows: Any = ModuleType("msvcrt")
-    windows.get_osfhandle = lambda descriptor: descriptor
-    windows.open_osfhandle = lambda handle, flags: handle
-    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    windows = SimpleNamespace(get_osfhandle=lambda descriptor: descriptor, open_osfhandle=lambda handle, flags: handle)
+    monkeypatch.setattr(_shared, "msvcrt", windows, raising=False)
     monkeypatch.setattr(reduction, "DupHandle", DupHandle, raising=False)
     monkeypatch.delattr(reduction, "DupFd")
     monkeypatch.delattr(os, "memfd_create", raising=False)
@@ -180,7 +178,9 @@ def test_products_do_not_warn(size: int, dtype: torch.dtype) -> None:
         ]  # fmt: skip
         F.scaled_dot_product_attention(batch, batch, batch)
         (weight @ a).sum().backward()
-    assert all(bool(torch.isinf(r).all()) for r in results)
+    assert not any(
+        bool(torch.isfinite(r).any()) for r in results
+    )  # infinite, or NaN where a BLAS adds infinities of both signs
 
 
 def test_indices_and_counts_are_int64() -> None:

@@ -19,6 +19,9 @@ import numpy as np
 
 from penlight.tensor import Tensor, rebuild, wrap
 
+if sys.platform == "win32":
+    import msvcrt
+
 from ..kernels.lazy import lazy_import
 
 parameter = lazy_import(globals(), "parameter", "penlight.nn.parameter")
@@ -58,8 +61,6 @@ def _new_file(size: int) -> int:
 def _for_another_process(descriptor: int) -> Any:
     """What can be pickled for a process that opens the same file; `_received` opens it there."""
     if sys.platform == "win32":
-        import msvcrt
-
         return reduction.DupHandle(msvcrt.get_osfhandle(descriptor), _READ_AND_WRITE)
     return reduction.DupFd(descriptor)
 
@@ -68,8 +69,6 @@ def _received(handle: Any) -> int:
     """The descriptor of a file that another process has sent."""
     received: int = handle.detach()
     if sys.platform == "win32":
-        import msvcrt
-
         return msvcrt.open_osfhandle(received, os.O_RDWR)
     return received
 
