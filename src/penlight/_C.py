@@ -22,10 +22,10 @@ from .tensor import Tensor as TensorBase
 _c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
 _conversion = lazy_import(globals(), "_conversion", ".nn.modules._conversion")
 _dispatch_keys = lazy_import(globals(), "_dispatch_keys", "._dispatch_keys")
-cudnn = lazy_import(globals(), "cudnn", ".backends.cudnn")
-linalg = lazy_import(globals(), "linalg", ".linalg")
-storage = lazy_import(globals(), "storage", ".storage")
-typeinfo = lazy_import(globals(), "typeinfo", ".typeinfo")
+_cudnn = lazy_import(globals(), "_cudnn", ".backends.cudnn")
+_linalg = lazy_import(globals(), "_linalg", ".linalg")
+_storage = lazy_import(globals(), "_storage", ".storage")
+_typeinfo = lazy_import(globals(), "_typeinfo", ".typeinfo")
 
 
 _TensorBase = TensorBase
@@ -62,7 +62,7 @@ _jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
 
 def _get_cudnn_enabled() -> bool:
     """What `torch.backends.cudnn.enabled` was set to."""
-    return bool(cudnn.enabled)
+    return bool(_cudnn.enabled)
 
 
 def _get_privateuse1_backend_name() -> str:
@@ -72,7 +72,7 @@ def _get_privateuse1_backend_name() -> str:
 
 def _get_default_device() -> str:
     """Where new tensors go."""
-    return str(typeinfo.get_default_device())
+    return str(_typeinfo.get_default_device())
 
 
 def _get_accelerator(check: bool | None = None) -> device:
@@ -91,7 +91,7 @@ def _are_functorch_transforms_active() -> bool:
 
 def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
     """Whether two tensors share a storage."""
-    return storage.owner_of(first._array) is storage.owner_of(second._array)
+    return _storage.owner_of(first._array) is _storage.owner_of(second._array)
 
 
 class DisableTorchFunctionSubclass:
@@ -149,7 +149,7 @@ _CLASSES = {
 
 def __getattr__(name: str) -> Any:
     if name == "_LinAlgError":
-        return linalg.LinAlgError
+        return _linalg.LinAlgError
     if name == "_functorch":
         return _c_functorch
     if name in ("DispatchKey", "DispatchKeySet"):

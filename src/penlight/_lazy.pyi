@@ -934,6 +934,8 @@ def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
     """`other - alpha * input`."""
+def scatter(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    """A copy with elements of `src` (or one value) written at the indices along `dim`."""
 def scatter_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`."""
 def scatter_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:

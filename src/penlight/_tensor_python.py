@@ -22,8 +22,8 @@ from .kernels.lazy import lazy_import
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-forward_ad = lazy_import(globals(), "forward_ad", ".autograd.forward_ad")
-printing = lazy_import(globals(), "printing", ".printing")
+_forward_ad = lazy_import(globals(), "_forward_ad", ".autograd.forward_ad")
+_printing = lazy_import(globals(), "_printing", ".printing")
 
 
 new = object.__new__
@@ -145,8 +145,8 @@ class AsPython:
                 return text
         tangent = None
         if self._meta is not None and self._meta.tangents:
-            tangent = forward_ad.current_tangent(self)
-        return printing.tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
+            tangent = _forward_ad.current_tangent(self)
+        return _printing.tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
     def __dir__(self: Any) -> list[str]:
         return sorted(set(dir(type(self))) | set(self.__dict__))

@@ -8,7 +8,7 @@ from typing import Any
 from .func import vmap as vmap
 from .kernels.lazy import lazy_import
 
-tree = lazy_import(globals(), "tree", ".utils._pytree")
+_tree = lazy_import(globals(), "_tree", ".utils._pytree")
 
 
 def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
@@ -20,12 +20,12 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_n
         places: list[Any] = []
 
         def present(*inner: Any) -> Any:
-            leaves, spec = tree.tree_flatten(func(*inner))
+            leaves, spec = _tree.tree_flatten(func(*inner))
             places[:] = [spec, [leaf is None for leaf in leaves]]
             return tuple(leaf for leaf in leaves if leaf is not None)
 
         found = iter(vmap(present, in_dims, out_dims)(*args))
         spec, absent = places
-        return tree.tree_unflatten([None if gone else next(found) for gone in absent], spec)
+        return _tree.tree_unflatten([None if gone else next(found) for gone in absent], spec)
 
     return mapped

@@ -23,7 +23,7 @@ from .tensor import Tensor, resize_to, wrap
 
 _legacy = lazy_import(globals(), "_legacy", "._legacy")
 _meta = lazy_import(globals(), "_meta", "._meta")
-batched = lazy_import(globals(), "batched", ".func.batched")
+_batched = lazy_import(globals(), "_batched", ".func.batched")
 
 
 # ----- From data ----------------------------------------------------------------------------------------------------
@@ -424,7 +424,7 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
 
 def _like_batched(input: Any, make: Any) -> Tensor:
     """A tensor like one inside vmap: batched too, so that batched values can be written into it."""
-    return batched.wrap(input._level, make(input._value))
+    return _batched.wrap(input._level, make(input._value))
 
 
 zeros_like = _like(

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from .kernels.lazy import lazy_import
 
-serialization = lazy_import(globals(), "serialization", ".serialization")
+_serialization = lazy_import(globals(), "_serialization", ".serialization")
 
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
@@ -145,7 +145,7 @@ def load_state_dict_from_url(
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
         found = re.search(r"-([a-f0-9]*)\.", name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress)
-    return serialization.load(path, map_location=map_location, weights_only=weights_only)
+    return _serialization.load(path, map_location=map_location, weights_only=weights_only)
 
 
 # ----- Models -----------------------------------------------------------------------------------------------------------

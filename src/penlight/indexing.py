@@ -26,8 +26,8 @@ from .ops.shape import _unsqueeze as unsqueeze_op
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 
-batching_index = lazy_import(globals(), "batching_index", ".func.batching_index")
-creation = lazy_import(globals(), "creation", ".creation")
+_batching_index = lazy_import(globals(), "_batching_index", ".func.batching_index")
+_creation = lazy_import(globals(), "_creation", ".creation")
 
 
 COPY, PUT = OPS["_copy"], OPS["_index_put"]
@@ -234,7 +234,7 @@ def _normal(item: Any) -> Any:
     if isinstance(item, np.bool_):
         return bool(item)
     if isinstance(item, (list, tuple, range)):
-        made = creation.tensor(list(item)) if len(item) else wrap(np.zeros(0, np.int64))
+        made = _creation.tensor(list(item)) if len(item) else wrap(np.zeros(0, np.int64))
         return _normal(made.long() if made.dtype.category == dtypes.FLOATING else made)
     if hasattr(item, "__index__"):
         return item.__index__()
@@ -284,7 +284,7 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
 def refuse_batched_mask(mask: Tensor) -> None:
     """Inside vmap a mask selects another number of elements in each sample."""
     if mask._level is not None:
-        raise RuntimeError(batching_index.MASK)
+        raise RuntimeError(_batching_index.MASK)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -21,7 +21,7 @@ from .ops._guards import lazy
 from .tensor import Tensor, resize_to, wrap
 
 _meta = lazy_import(globals(), "_meta", "._meta")
-randomness = lazy_import(globals(), "randomness", ".func.randomness")
+_randomness = lazy_import(globals(), "_randomness", ".func.randomness")
 
 
 _sampling = lazy_import(globals(), "_sampling", ".ops.sampling")
@@ -234,7 +234,7 @@ def inside_vmap() -> bool:
 
 def engine_of(generator: Generator | None) -> Engine:
     if slow() and inside_vmap():
-        randomness.allowed_levels()  # inside vmap, it must allow random ops
+        _randomness.allowed_levels()  # inside vmap, it must allow random ops
     return (default_generator if generator is None else generator)._engine
 
 
@@ -282,7 +282,7 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
 def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
     """Draws of a shape as a tensor; inside vmap for each sample or once for all, as its `randomness` says."""
     if slow() and inside_vmap():
-        made = randomness.drawn(shape, draw)
+        made = _randomness.drawn(shape, draw)
         if made is not None:
             return made if out is None else out.copy_(made)
     return _into(out, draw(shape), requires_grad)
@@ -292,7 +292,7 @@ def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
     """The same for draws whose distribution depends on tensors; None outside of vmap."""
     if not inside_vmap():
         return None
-    return randomness.drawn_from(tensors, run)
+    return _randomness.drawn_from(tensors, run)
 
 
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,

@@ -34,7 +34,7 @@ else:
 
 _legacy = lazy_import(globals(), "_legacy", "._legacy")
 _takeover = lazy_import(globals(), "_takeover", "._takeover")
-forward_ad = lazy_import(globals(), "forward_ad", ".autograd.forward_ad")
+_forward_ad = lazy_import(globals(), "_forward_ad", ".autograd.forward_ad")
 
 
 new = object.__new__
@@ -340,7 +340,7 @@ class Tensor(_Parts):
         False
         """
         if _NAMESPACE["SLOW"]:
-            return forward_ad.detach(self)
+            return _forward_ad.detach(self)
         out = new(Tensor)
         out._array = self._array
         out._edge = NO_EDGE

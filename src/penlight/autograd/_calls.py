@@ -16,8 +16,8 @@ from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads, 
 from .accumulate import writable
 from .engine import Captures, execute
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-mapping = lazy_import(globals(), "mapping", "..func.mapping")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
+_mapping = lazy_import(globals(), "_mapping", "..func.mapping")
 
 
 def backward(
@@ -25,7 +25,7 @@ def backward(
 ) -> None:
     """`torch.autograd.backward`."""
     if modes.transforms.get():
-        raise RuntimeError(batched.BACKWARD)
+        raise RuntimeError(_batched.BACKWARD)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None and grad_variables is None and isinstance(tensors, Tensor):
         start = usual_grad(tensors, grad_tensors)
@@ -156,6 +156,8 @@ def _batched_grad(
     count = next(g for g in grads if g is not None).shape[0]
     with BatchLevel(count) as level:
         captures = Captures(input_edges(wanted))
-        execute(roots, [None if g is None else mapping.enter(level, g, 0) for g in grads], keep, create_graph, captures)
-        found = [None if g is None else mapping.leave(level, g, 0, "grad") for g in captures.grads]
+        execute(
+            roots, [None if g is None else _mapping.enter(level, g, 0) for g in grads], keep, create_graph, captures
+        )
+        found = [None if g is None else _mapping.leave(level, g, 0, "grad") for g in captures.grads]
     return _results(wanted, found, allow_unused, materialize)

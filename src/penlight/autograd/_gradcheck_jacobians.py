@@ -15,7 +15,7 @@ from ..tensor import Tensor, wrap
 from . import grad as differentiate
 from .gradcheck import FAILED_NONDET_MSG, GradcheckError, Settings, as_tuple
 
-module = lazy_import(globals(), "module", ".forward_ad")
+_module = lazy_import(globals(), "_module", ".forward_ad")
 
 
 def floating(outputs: Sequence[Any]) -> list[Tensor]:
@@ -185,9 +185,9 @@ def analytical_jacobian(
 
 def forward_ad() -> Any:
     """The forward-mode module, if it is there."""
-    if not hasattr(module, "dual_level"):
+    if not hasattr(_module, "dual_level"):
         raise NotImplementedError("forward mode is not there yet: gradcheck without check_forward_ad")
-    return module
+    return _module
 
 
 def tangents(

@@ -21,7 +21,7 @@ from .saved import versions_of
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-graph = lazy_import(globals(), "graph", ".graph")
+_graph = lazy_import(globals(), "_graph", ".graph")
 
 
 class _Handle:
@@ -100,7 +100,7 @@ def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext,
     modes.open_slow_mode()
     write_watchers.set((context.before_write,))
     try:
-        with graph.saved_tensors_hooks(context.pack, context.unpack):
+        with _graph.saved_tensors_hooks(context.pack, context.unpack):
             yield context
     finally:
         write_watchers.set(before)

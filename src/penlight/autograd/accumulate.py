@@ -29,8 +29,8 @@ from .views import _empty_like_strides, bump
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-creation = lazy_import(globals(), "creation", "..creation")
-tensor = lazy_import(globals(), "tensor", "..tensor")
+_creation = lazy_import(globals(), "_creation", "..creation")
+_tensor = lazy_import(globals(), "_tensor", "..tensor")
 
 
 _add = np.add
@@ -181,5 +181,5 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
 
 
 def _wrap(array: Any) -> Tensor:
-    globals()["_wrap"] = tensor.wrap  # the tensor module needs this package: it can't be imported at the top
-    return tensor.wrap(array)
+    globals()["_wrap"] = _tensor.wrap  # the tensor module needs this package: it can't be imported at the top
+    return _tensor.wrap(array)

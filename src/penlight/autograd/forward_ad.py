@@ -31,8 +31,8 @@ from .node import NO_EDGE
 if TYPE_CHECKING:
     from ..ops._op import Op
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-function = lazy_import(globals(), "function", ".function")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
+_function = lazy_import(globals(), "_function", ".function")
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -191,7 +191,7 @@ class DualLevel:
                 moved = tensor.new_zeros(tensor.shape)
             base = tensor._base
             if present is None and base is not None and self.tangent(base) is None:
-                whole = batched.strided_zeros(moved, base.shape, base.stride())
+                whole = _batched.strided_zeros(moved, base.shape, base.stride())
                 self.attach(base, whole)
                 offset = tensor.storage_offset() - base.storage_offset()
                 present = as_strided(whole, tensor.shape, tensor.stride(), offset)
@@ -224,7 +224,7 @@ def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contex
     """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
     level = next((level for level in reversed(_dispatch.interpreters.get()) if not level.batching), None)
     if level is None:
-        return function.run_forward(cls, args, kwargs, contexts)
+        return _function.run_forward(cls, args, kwargs, contexts)
     return level.run_function(cls, args, kwargs, contexts)
 
 
@@ -286,7 +286,7 @@ def _laid_like(tensor: Tensor, tangent: Any) -> Any:
         return tangent
     if tangent.dtype is not tensor.dtype and tangent.stride() == tensor.stride():
         return tangent
-    return batched.strided_zeros(tangent, shape, tensor.stride()).copy_(tangent)
+    return _batched.strided_zeros(tangent, shape, tensor.stride()).copy_(tangent)
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
@@ -445,10 +445,9 @@ def _check_size(tensor: Any, tangent: Any) -> None:
 def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     """A view of `tensor` with a tangent at a level."""
     if tensor._level is not None:
-        from ..func import batched  # the tangent goes onto the physical tensor
 
-        levels = batched.levels_of(tensor)
-        return batched.wrap_all(levels, lift(level, batched.physical(tensor), batched.expose(tangent, levels)))
+        levels = _batched.levels_of(tensor)
+        return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))
     token = _below(level)
     try:
         dual = alias(tensor)
@@ -477,10 +476,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
     """A tensor's value without, and its tangent at, a level."""
     if tensor._level is not None:
-        levels = batched.levels_of(tensor)
-        primal, tangent = lower(level, batched.physical(tensor))
-        tangent = None if tangent is None else batched.hide(tangent, levels)
-        return UnpackedDualTensor(batched.wrap_all(levels, primal), tangent)
+        levels = _batched.levels_of(tensor)
+        primal, tangent = lower(level, _batched.physical(tensor))
+        tangent = None if tangent is None else _batched.hide(tangent, levels)
+        return UnpackedDualTensor(_batched.wrap_all(levels, primal), tangent)
     tangent = level.tangent(tensor)
     token = _below(level)
     hidden = _Hidden(level, (tensor,))

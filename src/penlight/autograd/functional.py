@@ -37,9 +37,9 @@ from .modes import is_grad_enabled
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-forward_ad = lazy_import(globals(), "forward_ad", ".forward_ad")
-jacobians = lazy_import(globals(), "jacobians", "..func.jacobians")
-mapping = lazy_import(globals(), "mapping", "..func.mapping")
+_forward_ad = lazy_import(globals(), "_forward_ad", ".forward_ad")
+_jacobians = lazy_import(globals(), "_jacobians", "..func.jacobians")
+_mapping = lazy_import(globals(), "_mapping", "..func.mapping")
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -254,14 +254,14 @@ def _forward_jacobian(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
     total = sum(arg.numel() for arg in args)
-    units = jacobians._units(list(args), 0, total)
-    with BatchLevel(total, tangents_only=True) as level, forward_ad.dual_level():
-        duals = [forward_ad.make_dual(arg, mapping.enter(level, unit, 0)) for arg, unit in zip(args, units)]
+    units = _jacobians._units(list(args), 0, total)
+    with BatchLevel(total, tangents_only=True) as level, _forward_ad.dual_level():
+        duals = [_forward_ad.make_dual(arg, _mapping.enter(level, unit, 0)) for arg, unit in zip(args, units)]
         out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
-        moved = [mapping.leave(level, _tangent(forward_ad.unpack_dual(out)), 0, "jacobian") for out in outputs]
+        moved = [_mapping.leave(level, _tangent(_forward_ad.unpack_dual(out)), 0, "jacobian") for out in outputs]
     # PyTorch's are lists where there are several inputs.
     rows = [
-        jacobians._split_columns(m, list(args)) if several else jacobians._split_columns(m, list(args))[0]
+        _jacobians._split_columns(m, list(args)) if several else _jacobians._split_columns(m, list(args))[0]
         for m in moved
     ]
     if not out_several:

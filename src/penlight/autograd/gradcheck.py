@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _gradcheck_jacobians = lazy_import(globals(), "_gradcheck_jacobians", "._gradcheck_jacobians")
 _gradcheck_more = lazy_import(globals(), "_gradcheck_more", "._gradcheck_more")
-compare = lazy_import(globals(), "compare", "._gradcheck_compare")
-more = lazy_import(globals(), "more", "._gradcheck_more")
+_compare = lazy_import(globals(), "_compare", "._gradcheck_compare")
+_more = lazy_import(globals(), "_more", "._gradcheck_more")
 
 
 __all__ = [
@@ -114,22 +114,22 @@ def gradcheck(
     settings = Settings(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         args = as_tuple(inputs)
-        more.check_inputs(args)
+        _more.check_inputs(args)
         func_out = func(*args)
         outputs = differentiable(func_out)
         if check_backward_ad:
-            compare.backward_mode(func, func_out, args, outputs, settings)
+            _compare.backward_mode(func, func_out, args, outputs, settings)
         if check_forward_ad:
-            compare.forward_mode(func, func_out, args, outputs, settings, check_undefined_grad)
+            _compare.forward_mode(func, func_out, args, outputs, settings, check_undefined_grad)
         if check_batched_forward_grad:
-            more.batched_forward_grad(func, args)
+            _more.batched_forward_grad(func, args)
         if check_backward_ad:
             if check_batched_grad:
                 for place, out in enumerate(outputs):
-                    more.batched_grad(args, out, place)
-            more.multiplied_by_grad_output(outputs, args, bool(masked))
+                    _more.batched_grad(args, out, place)
+            _more.multiplied_by_grad_output(outputs, args, bool(masked))
             if check_undefined_grad:
-                more.undefined_backward(func, outputs, args)
+                _more.undefined_backward(func, outputs, args)
     except GradcheckError:
         if raise_exception:
             raise

@@ -28,7 +28,7 @@ from .views import bump, edge_of
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-engine = lazy_import(globals(), "engine", ".engine")
+_engine = lazy_import(globals(), "_engine", ".engine")
 
 
 __all__ = [
@@ -271,7 +271,7 @@ def register_multi_grad_hook(
 
 
 def _running() -> Any:
-    found = engine.task.get()
+    found = _engine.task.get()
     if found is None:
         raise AssertionError("expected this hook to be called inside a backward call")
     return found

@@ -14,7 +14,7 @@ from .node import AccumulateGrad, Node
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-tensor = lazy_import(globals(), "tensor", "..tensor")
+_tensor = lazy_import(globals(), "_tensor", "..tensor")
 
 
 def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
@@ -78,7 +78,7 @@ def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
 def _as_tensor(grad: Any) -> Tensor | None:
     if grad is None or hasattr(grad, "_array"):
         return grad
-    return tensor.wrap(writable(grad))
+    return _tensor.wrap(writable(grad))
 
 
 def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:

@@ -19,9 +19,9 @@ from .modes import sequence
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-accumulate = lazy_import(globals(), "accumulate", ".accumulate")
-engine = lazy_import(globals(), "engine", ".engine")
-tensor = lazy_import(globals(), "tensor", "..tensor")
+_accumulate = lazy_import(globals(), "_accumulate", ".accumulate")
+_engine = lazy_import(globals(), "_engine", ".engine")
+_tensor = lazy_import(globals(), "_tensor", "..tensor")
 
 
 Edge = tuple["Node | None", int]
@@ -165,7 +165,7 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""
-        return engine.run_node(self, grads)
+        return _engine.run_node(self, grads)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         """The gradients of the inputs, as ndarrays, from those of the outputs; frees what was saved unless `keep`."""
@@ -273,18 +273,18 @@ class AccumulateGrad(Node):
         found = self._ref()
         if found is None:
             if self._kept is None:
-                self._kept = tensor.wrap(self._array)
+                self._kept = _tensor.wrap(self._array)
                 self._kept._vc = self._versions
                 self._kept._require_grad_()
             found = self._kept
         return found
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        accumulate.accumulate_raw(self, grad)
+        _accumulate.accumulate_raw(self, grad)
         return ()
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        accumulate.accumulate_graph(self, grad)
+        _accumulate.accumulate_graph(self, grad)
         return ()
 
 

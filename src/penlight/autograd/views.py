@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 _dispatch = lazy_import(globals(), "_dispatch", "..ops._dispatch")
-batched = lazy_import(globals(), "batched", "..func.batched")
-ops = lazy_import(globals(), "ops", "..ops")
-strided = lazy_import(globals(), "strided", "..ops.strided")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
+_ops = lazy_import(globals(), "_ops", "..ops")
+_strided = lazy_import(globals(), "_strided", "..ops.strided")
 
 
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT, NO_GRAD, INFERENCE = range(5)
@@ -136,7 +136,7 @@ def _window(view: Tensor, source: Tensor) -> Any:
     def take(tensor: Tensor) -> Tensor:
         from ..tensor import wrap
 
-        return ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))
+        return _ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))
 
     return take
 
@@ -244,7 +244,7 @@ def _regenerate(tensor: Tensor, info: View, base_edge: Edge) -> Edge:
             return edge_of(info.replay(info.base))
         finally:
             grad_mode.set(before)
-    return (strided.as_strided_node(info.base, tensor, base_edge), 0)
+    return (_strided.as_strided_node(info.base, tensor, base_edge), 0)
 
 
 _CLARIFY = (
@@ -397,10 +397,10 @@ class CopySlices(Node):
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         fn = self._fn()
         itemsize = grad._array.itemsize
-        whole = batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
+        whole = _batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
         whole.copy_(grad)
         take = self.replay or (
-            lambda t: ops.as_strided(
+            lambda t: _ops.as_strided(
                 t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset
             )
         )

@@ -11,8 +11,8 @@ from ..kernels.lazy import lazy_import
 from ..random import _drawn_from, engine_of
 from ..tensor import Tensor
 
-gradients = lazy_import(globals(), "gradients", "..kernels.random.gradients")
-rejection = lazy_import(globals(), "rejection", "..kernels.random.rejection")
+_gradients = lazy_import(globals(), "_gradients", "..kernels.random.gradients")
+_rejection = lazy_import(globals(), "_rejection", "..kernels.random.rejection")
 
 
 def _tensor(array: Any) -> Tensor:
@@ -22,7 +22,7 @@ def _tensor(array: Any) -> Tensor:
 class _StandardGamma(Function):
     @staticmethod
     def forward(ctx: Any, alpha: Tensor, generator: Any) -> Tensor:
-        sample = _tensor(rejection.standard_gamma(engine_of(generator), alpha.detach().numpy()))
+        sample = _tensor(_rejection.standard_gamma(engine_of(generator), alpha.detach().numpy()))
         ctx.save_for_backward(alpha, sample)
         return sample
 
@@ -36,7 +36,7 @@ class _StandardGamma(Function):
 class _Dirichlet(Function):
     @staticmethod
     def forward(ctx: Any, concentration: Tensor, generator: Any) -> Tensor:
-        sample = _tensor(rejection.dirichlet(engine_of(generator), concentration.detach().numpy()))
+        sample = _tensor(_rejection.dirichlet(engine_of(generator), concentration.detach().numpy()))
         ctx.save_for_backward(concentration, sample)
         return sample
 
@@ -50,12 +50,12 @@ class _Dirichlet(Function):
 
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How gamma samples `output` move with their shapes `input`."""
-    return _tensor(gradients.gamma_grad(input.detach().numpy(), output.detach().numpy()))
+    return _tensor(_gradients.gamma_grad(input.detach().numpy(), output.detach().numpy()))
 
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How the shares x of Dirichlet samples move with their concentrations alpha, whose sum is `total`."""
-    return _tensor(gradients.dirichlet_grad(x.detach().numpy(), alpha.detach().numpy(), total.detach().numpy()))
+    return _tensor(_gradients.dirichlet_grad(x.detach().numpy(), alpha.detach().numpy(), total.detach().numpy()))
 
 
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:

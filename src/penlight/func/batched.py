@@ -33,7 +33,7 @@ from ..tensor import DISABLED, Tensor
 if TYPE_CHECKING:
     from .level import BatchLevel
 
-showing = lazy_import(globals(), "showing", ".showing")
+_showing = lazy_import(globals(), "_showing", ".showing")
 
 
 LOOP = "To look at each sample, use a loop instead of vmap: torch.stack([f(x) for x in xs])."
@@ -303,7 +303,7 @@ class Batched(Tensor):
 
 
 def _shown(tensor: Any) -> str | None:
-    return showing.shown(tensor)
+    return _showing.shown(tensor)
 
 
 modes.show_within = _shown

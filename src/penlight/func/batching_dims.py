@@ -21,7 +21,7 @@ from .batching import RULES, elementwise, insert_dims, pointwise, rule
 if TYPE_CHECKING:
     from .level import BatchLevel
 
-padding = lazy_import(globals(), "padding", "..ops.padding")
+_padding = lazy_import(globals(), "_padding", "..ops.padding")
 
 
 DIM, DIMS, SHAPE = "dim", "dims", "shape"
@@ -280,7 +280,7 @@ def _block_diag(level: BatchLevel, tensors: Any, tensors_shapes: Any, tensors_dt
     rows = []
     for place, block in enumerate(blocks):
         margins = (sum(widths[:place]), sum(widths[place + 1 :]))
-        rows.append(padding._constant_pad(level.full(block), margins, 0))
+        rows.append(_padding._constant_pad(level.full(block), margins, 0))
     return cat(rows, 1)
 
 

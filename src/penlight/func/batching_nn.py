@@ -17,7 +17,7 @@ from .batching_windows import _joined
 if TYPE_CHECKING:
     from .level import BatchLevel
 
-functional = lazy_import(globals(), "functional", "..nn.functional")
+_functional = lazy_import(globals(), "_functional", "..nn.functional")
 
 
 def _run(name: str, *args: Any) -> Any:
@@ -125,7 +125,7 @@ def embedding_bag(
     """The rows of all bags, which are brought to one length first."""
     used = bags.owners.size
     indices = indices[:used]
-    rows = functional.embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
+    rows = _functional.embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:used].unsqueeze(-1)
     places, present = _table_of_bags(bags)

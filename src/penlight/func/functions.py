@@ -21,7 +21,7 @@ from .randomness import _reset, without
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-function = lazy_import(globals(), "function", "..autograd.function")
+_function = lazy_import(globals(), "_function", "..autograd.function")
 
 
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
@@ -36,12 +36,12 @@ class VmapInfo(NamedTuple):
 
 def run_batched(level: BatchLevel, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls.apply` with arguments that are batched at a level."""
-    if not function._is_setup_context_defined(cls.setup_context):
+    if not _function._is_setup_context_defined(cls.setup_context):
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
             "setup_context staticmethod. " + MORE
         )
-    own = cls.vmap is not function.Function.vmap
+    own = cls.vmap is not _function.Function.vmap
     if cls.generate_vmap_rule:
         if own:
             raise RuntimeError(
@@ -161,7 +161,7 @@ def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
 
     methods = {"forward": forward, "setup_context": setup_context, "backward": backward, "jvp": jvp}
     body: dict[str, Any] = {name: staticmethod(method) for name, method in methods.items()}
-    made: Any = type(f"Vmapped{cls.__name__}", (function.Function,), {**body, "generate_vmap_rule": True})
+    made: Any = type(f"Vmapped{cls.__name__}", (_function.Function,), {**body, "generate_vmap_rule": True})
     output = made.apply(*(level.value(a) for a in args))
     outputs = tuple(
         [wrap(level, o) if isinstance(o, Tensor) else o for o in (output if isinstance(output, tuple) else (output,))]

@@ -30,7 +30,7 @@ from .batching import in_place_arguments, rule_for
 if TYPE_CHECKING:
     from ..ops._op import Op
 
-functions = lazy_import(globals(), "functions", ".functions")
+_functions = lazy_import(globals(), "_functions", ".functions")
 
 
 _depths = count()
@@ -159,7 +159,7 @@ class BatchLevel:
 
     def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`MyFunction.apply` inside vmap."""
-        return functions.run_batched(self, cls, args, kwargs)
+        return _functions.run_batched(self, cls, args, kwargs)
 
 
 def open_levels() -> list[BatchLevel]:

@@ -8,8 +8,8 @@ from typing import Any
 from ..kernels.lazy import lazy_import
 from ..ops import stack
 
-batchnorm = lazy_import(globals(), "batchnorm", "..nn.modules.batchnorm")
-stateless = lazy_import(globals(), "stateless", "..nn.utils.stateless")
+_batchnorm = lazy_import(globals(), "_batchnorm", "..nn.modules.batchnorm")
+_stateless = lazy_import(globals(), "_stateless", "..nn.utils.stateless")
 
 
 def functional_call(
@@ -37,7 +37,7 @@ def functional_call(
             "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(parameter_and_buffer_dicts)}"
         )
-    return stateless._functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
+    return _stateless._functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def _merged(dicts: Sequence[Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     False
     """
     for module in root.modules():
-        if isinstance(module, batchnorm._BatchNorm) and module.track_running_stats:
+        if isinstance(module, _batchnorm._BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root

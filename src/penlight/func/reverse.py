@@ -34,7 +34,7 @@ from ..tensor import wrap as plain_tensor
 from .batched import expose, hide, levels_of, physical, spread, wrap_all
 from .level import open_levels
 
-autograd = lazy_import(globals(), "autograd", "..autograd")
+_autograd = lazy_import(globals(), "_autograd", "..autograd")
 
 
 Span = tuple[float, float]  # the creation numbers between which a transform's function ran
@@ -158,7 +158,7 @@ class Tape:
             or any(leads_out(root, self.span) for root in roots)
             or any(physical(g).requires_grad for g in grads)
         )
-        found = autograd.grad(
+        found = _autograd.grad(
             roots, self.entries, grads, retain_graph=keep or create_graph, create_graph=create_graph, allow_unused=True
         )
         results = [hide(zeros_like(e) if g is None else g, self.levels) for g, e in zip(found, self.entries)]

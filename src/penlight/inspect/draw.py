@@ -9,8 +9,8 @@ from typing import Any
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 
-collect = lazy_import(globals(), "collect", ".collect")
-modules = lazy_import(globals(), "modules", ".modules")
+_collect = lazy_import(globals(), "_collect", ".collect")
+_modules = lazy_import(globals(), "_modules", ".modules")
 
 
 LARGE = 80  # from so many boxes on a notebook shows the page, not the picture
@@ -115,7 +115,7 @@ class Drawing:
         """
         if not isinstance(depth, int) or depth < 1:
             raise ValueError(f"fold() takes a depth of at least 1, not {depth!r}")
-        return modules.fold(self, depth)
+        return _modules.fold(self, depth)
 
     def svg(self) -> str:
         """The picture as an SVG document.
@@ -230,13 +230,13 @@ def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any
     roots = [tensors] if isinstance(tensors, Tensor) else tensors
     if not isinstance(roots, (tuple, list)) or not roots or not all(isinstance(t, Tensor) for t in roots):
         raise TypeError(f"draw() takes a tensor or a tuple of tensors, not {_describe(tensors)}")
-    if calls is not None and not isinstance(calls, modules.record):
+    if calls is not None and not isinstance(calls, _modules.record):
         raise TypeError(
             f"draw(): calls must come from `with penlight.inspect.record(model) as calls`, not {_describe(calls)}"
         )
     model = params if hasattr(params, "named_modules") else None if calls is None else calls.model
     types = {} if model is None else {path: type(module).__name__ for path, module in model.named_modules() if path}
-    collector = collect.Collector(_names(params), saved, calls)
+    collector = _collect.Collector(_names(params), saved, calls)
     collector.collect(list(roots))
     return Drawing(collector.boxes, collector.links, collector.unreached(), types)
 

@@ -24,7 +24,7 @@ if sys.platform == "win32":
 
 from ..kernels.lazy import lazy_import
 
-parameter = lazy_import(globals(), "parameter", "penlight.nn.parameter")
+_parameter = lazy_import(globals(), "_parameter", "penlight.nn.parameter")
 
 
 _READ_AND_WRITE = 0xC0000000  # rights to a file, in the words of Windows
@@ -128,5 +128,5 @@ def _attach(cls: type, handle: Any, place: tuple[Any, ...], requires_grad: bool,
 
 def init_reductions() -> None:
     """Teach `multiprocessing` to send tensors."""
-    for cls in (Tensor, parameter.Parameter):
+    for cls in (Tensor, _parameter.Parameter):
         reduction.ForkingPickler.register(cls, _reduce)

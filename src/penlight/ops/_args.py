@@ -14,7 +14,7 @@ from .._dims import wrap_dim as wrap_dim
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcast_shapes
 
-batched = lazy_import(globals(), "batched", "..func.batched")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
 
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ def values_of(tensor: Any) -> Any:
     """The array in which to check a tensor's values: inside vmap, that of all samples."""
     if tensor._level is None:
         return tensor._array
-    return batched.physical(tensor)._array
+    return _batched.physical(tensor)._array
 
 
 def first_outside(index: np.ndarray[Any, Any], low: int, high: int) -> int:

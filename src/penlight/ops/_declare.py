@@ -35,7 +35,7 @@ from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
 from ._refusals import refusing_dtypes
 
-packing = lazy_import(globals(), "packing", "..autograd.packing")
+_packing = lazy_import(globals(), "_packing", "..autograd.packing")
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -269,7 +269,7 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
 
 def _raw_reader(want: str) -> Callable[[Any], Any]:
     def read(node: Any) -> Any:
-        return packing.SlotSaved(node, want)
+        return _packing.SlotSaved(node, want)
 
     return read
 

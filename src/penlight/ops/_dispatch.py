@@ -30,8 +30,8 @@ from ._overloads import wrong_type
 from ._refusals import REFUSED, refuse
 from ._rules import ComplexFit, PackedFit, restore_result
 
-arithmetic = lazy_import(globals(), "arithmetic", ".arithmetic")
-packing = lazy_import(globals(), "packing", "..autograd.packing")
+_arithmetic = lazy_import(globals(), "_arithmetic", ".arithmetic")
+_packing = lazy_import(globals(), "_packing", "..autograd.packing")
 
 
 # The open dual levels and batching levels of this thread, outermost first. Each has `run(op, arguments, out)`.
@@ -228,7 +228,7 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
             and isinstance(value, (bool, int, float, complex, np.generic))
             and (not op.name.startswith("bitwise") or isinstance(arguments[1], Tensor))
         ):
-            env[i] = arithmetic.scalar_like(number_of(value) if isinstance(value, np.generic) else value)
+            env[i] = _arithmetic.scalar_like(number_of(value) if isinstance(value, np.generic) else value)
         else:
             raise _wrong_type(op, arguments, i, "tuple of Tensors" if kind == LIST else "Tensor")
     if op.check is not None:
@@ -523,7 +523,7 @@ def _packable(op: Op) -> list[tuple[str, int | None]]:
 
 
 def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
-    packing.keep_packed(node, want, pack_hooks.get().pack(value, edge))
+    _packing.keep_packed(node, want, pack_hooks.get().pack(value, edge))
 
 
 # The in-place forms and `out=`, which build on what is above.

@@ -9,7 +9,7 @@ from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ._guards import c_name, need_number, need_real_value
 
-typeinfo = lazy_import(globals(), "typeinfo", "..typeinfo")
+_typeinfo = lazy_import(globals(), "_typeinfo", "..typeinfo")
 
 
 def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
@@ -80,7 +80,7 @@ def check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
 
 def common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool) -> dtypes.dtype:
     """The dtype of addr, which promotes as arithmetic does; in place it must fit into the tensor's."""
-    pair = typeinfo.result_type(vec1, vec2)
+    pair = _typeinfo.result_type(vec1, vec2)
     common = pair if input.dtype is pair else dtypes.promote_types(input.dtype, pair)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if isinstance(factor, bool) and common is not dtypes.bool_:

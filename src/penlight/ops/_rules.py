@@ -26,7 +26,7 @@ from ._unmoved import attach, unmoved
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-forward_ad = lazy_import(globals(), "forward_ad", "..autograd.forward_ad")
+_forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
 
 
 class ComplexFit(tuple):
@@ -193,5 +193,5 @@ def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
     if array.dtype.kind in "fcV":
         out._edge = (node, place)
     if modes.slow():
-        forward_ad.restore_tangent(node, place, out)
+        _forward_ad.restore_tangent(node, place, out)
     return out

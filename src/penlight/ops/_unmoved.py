@@ -21,7 +21,7 @@ from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
 
 _dispatch = lazy_import(globals(), "_dispatch", "._dispatch")
-creation = lazy_import(globals(), "creation", "..creation")
+_creation = lazy_import(globals(), "_creation", "..creation")
 
 
 _ZERO = ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "FractionalMaxPool", "ReflectionPad", "ReplicationPad", "NllLoss")  # fmt: skip
@@ -42,7 +42,7 @@ class Unmoved(Node):
         return self._given(grad, np.zeros_like(grad) if self.zeros else None)
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        return self._given(grad, creation.zeros_like(grad) if self.zeros else None)
+        return self._given(grad, _creation.zeros_like(grad) if self.zeros else None)
 
     def _given(self, grad: Any, nothing: Any) -> tuple[Any, ...]:
         return (grad if self.next_functions[0][0] is not None else None, *[nothing] * (len(self.next_functions) - 1))

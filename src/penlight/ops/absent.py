@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 _sparse_coo = lazy_import(globals(), "_sparse_coo", ".._sparse_coo")
-storage = lazy_import(globals(), "storage", "..storage")
+_storage = lazy_import(globals(), "_storage", "..storage")
 
 
 def _wants_sparse(name: str, layout: str) -> Any:
@@ -208,7 +208,7 @@ def storage_type(input: Tensor) -> Any:
     >>> torch.zeros(2).storage_type().__name__
     'TypedStorage'
     """
-    return storage.TypedStorage
+    return _storage.TypedStorage
 
 
 @method

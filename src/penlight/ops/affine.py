@@ -26,7 +26,7 @@ __all__ = [
     "baddbmm",
 ]
 
-operands = lazy_import(globals(), "operands", "..kernels.native.operands")
+_operands = lazy_import(globals(), "_operands", "..kernels.native.operands")
 
 
 _LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
@@ -48,7 +48,7 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
     if beta == 0:
         return product
     if beta == 1 and product.size >= _LARGE_RESULT and product.dtype is _FLOAT32 and product.flags.c_contiguous:
-        if operands.run(np.add, (product, input), product) is not None:
+        if _operands.run(np.add, (product, input), product) is not None:
             return product
     product += input if beta == 1 else input * product.dtype.type(beta)
     return product

@@ -40,7 +40,7 @@ __all__ = [
     "true_divide",
 ]
 
-machine = lazy_import(globals(), "machine", "..kernels.native.operands")
+_machine = lazy_import(globals(), "_machine", "..kernels.native.operands")
 _IN_ONE_PASS = 1 << 12  # elements
 
 # ----- Sums and products --------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
     def into(input: Any, other: Any, alpha: Any) -> None:
         if input.size >= _IN_ONE_PASS and isinstance(other, np.ndarray):
             factor = _dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
-            if machine.run(in_one_pass, (input, other, factor), input) is not None:
+            if _machine.run(in_one_pass, (input, other, factor), input) is not None:
                 return
         _dispatch.store(input, np.asarray(run(input, other, alpha)))
 

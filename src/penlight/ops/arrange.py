@@ -43,8 +43,8 @@ __all__ = [
     "unravel_index",
 ]
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-batching = lazy_import(globals(), "batching", "..func.batching")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
+_batching = lazy_import(globals(), "_batching", "..func.batching")
 
 
 # ----- Turning and flipping -----------------------------------------------------------------------------------------
@@ -171,17 +171,17 @@ def repeat_interleave(
 def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
     """`_repeated_places` for each sample of a vmap; there must be as many for each."""
     repeats = repeats if repeats.dim() else repeats.unsqueeze(0)
-    counts = np.broadcast_to(batched.physical(repeats)._array, (*batched.physical(repeats).shape[:-1], n))
+    counts = np.broadcast_to(_batched.physical(repeats)._array, (*_batched.physical(repeats).shape[:-1], n))
     totals = counts.sum(-1)
     if totals.size and (counts.min() < 0 or totals.min() != totals.max()):
         raise RuntimeError(
-            "repeats can not be negative" if counts.min() < 0 else batching.DYNAMIC.format("repeat_interleave")
+            "repeats can not be negative" if counts.min() < 0 else _batching.DYNAMIC.format("repeat_interleave")
         )
     if output_size is not None and totals.size and output_size != totals.flat[0]:
         raise RuntimeError("allocated size does not match required size")
     each = np.broadcast_to(np.arange(n, dtype=np.int64), counts.shape).reshape(-1)
     places = np.repeat(each, native_counts(counts).reshape(-1))
-    return batched.wrap_all(batched.levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
+    return _batched.wrap_all(_batched.levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
 
 
 def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:

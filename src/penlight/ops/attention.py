@@ -29,8 +29,8 @@ __all__ = [
     "scaled_dot_product_attention",
 ]
 
-dropouts = lazy_import(globals(), "dropouts", ".dropouts")
-padding = lazy_import(globals(), "padding", ".padding")
+_dropouts = lazy_import(globals(), "_dropouts", ".dropouts")
+_padding = lazy_import(globals(), "_padding", ".padding")
 
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def _composed(
     if dropout_p > 0.0:
         if dropout_p > 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
-        probabilities = dropouts.drop(probabilities, dropout_p, True, False)
+        probabilities = _dropouts.drop(probabilities, dropout_p, True, False)
     return probabilities @ value
 
 
@@ -333,7 +333,7 @@ def _shape_mask(mask: Tensor, rows: int, columns: int, count: int) -> Tensor:
 
 def _longer(attn_mask: Tensor | None, key_padding_mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
     """Masks with one column more, which may be looked at."""
-    longer = [None if m is None else padding.pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
+    longer = [None if m is None else _padding.pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
     return longer[0], longer[1]
 
 
@@ -474,7 +474,7 @@ def _attend_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, d
     scores = bmm(scaled, k.transpose(-2, -1)) if mask is None else baddbmm(mask, scaled, k.transpose(-2, -1))
     weights = softmax(scores, -1)
     if dropout_p > 0.0:
-        weights = dropouts.dropout(weights, dropout_p)
+        weights = _dropouts.dropout(weights, dropout_p)
     output = bmm(weights, v).transpose(0, 1).reshape(rows * batch, heads * width)
     return output, weights.view(batch, heads, rows, k.shape[1])
 

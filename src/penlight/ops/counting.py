@@ -32,7 +32,7 @@ __all__ = [
     "unique_consecutive",
 ]
 
-ranges = lazy_import(globals(), "ranges", "..kernels.ranges")
+_ranges = lazy_import(globals(), "_ranges", "..kernels.ranges")
 
 
 # ----- Distinct elements --------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def _row_edges(rows: Any, bins: int) -> Any:
     _edges(rows, bins, None, rows.dtype, "histogram")  # refuses what is not finite
     low, high = rows.min(1, keepdims=True).astype(np.float64), rows.max(1, keepdims=True).astype(np.float64)
     margin = np.where(low == high, 0.5, 0)
-    return ranges.linspace(low - margin, high + margin, bins + 1, rows.dtype)
+    return _ranges.linspace(low - margin, high + margin, bins + 1, rows.dtype)
 
 
 def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:

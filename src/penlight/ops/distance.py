@@ -31,7 +31,7 @@ __all__ = [
     "renorm",
 ]
 
-linalg = lazy_import(globals(), "linalg", "..linalg")
+_linalg = lazy_import(globals(), "_linalg", "..linalg")
 
 
 # ----- Two tensors --------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def nuclear_norm(
     dim = dim if axis is None else axis
     keepdim = keepdim if keepdims is None else keepdims
     return _dispatch.given(
-        "nuclear_norm", linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim), out
+        "nuclear_norm", _linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim), out
     )
 
 

@@ -28,8 +28,8 @@ __all__ = [
     "feature_alpha_dropout",
 ]
 
-batched = lazy_import(globals(), "batched", "..func.batched")
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
+_randomness = lazy_import(globals(), "_randomness", "..func.randomness")
 
 
 _ALPHA = 1.7580993408473766  # minus the value that a very negative input of selu takes
@@ -55,7 +55,7 @@ def _noise(input: Tensor, p: float, features: bool) -> Tensor:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*shape[:2], *(1,) * (array.ndim - 2))
     if random.inside_vmap():
-        made = randomness.drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))
+        made = _randomness.drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))
         if made is not None:
             return made
     if features or array.flags.c_contiguous:
@@ -69,14 +69,14 @@ def _memory(noise: Tensor) -> Any:
     """The array of the noise, which nobody else has yet; inside vmap, that of all samples."""
     if noise._level is None:
         return noise._array
-    return batched.physical(noise)._array
+    return _batched.physical(noise)._array
 
 
 def _like(noise: Tensor, array: Any) -> Tensor:
     """Another array as a tensor like the noise."""
     if noise._level is None:
         return wrap(array)
-    return batched.wrap_all(batched.levels_of(noise), wrap(array))
+    return _batched.wrap_all(_batched.levels_of(noise), wrap(array))
 
 
 def _times(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:

@@ -35,9 +35,9 @@ __all__ = [
     "softmin",
 ]
 
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
-samplers = lazy_import(globals(), "samplers", "..kernels.random.samplers")
-uniform = lazy_import(globals(), "uniform", "..kernels.random.uniform")
+_randomness = lazy_import(globals(), "_randomness", "..func.randomness")
+_samplers = lazy_import(globals(), "_samplers", "..kernels.random.samplers")
+_uniform = lazy_import(globals(), "_uniform", "..kernels.random.uniform")
 
 
 @pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False,
@@ -135,11 +135,11 @@ def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: flo
 def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
     """A random slope for each element that is not positive, 1 for the others."""
     if inside_vmap():
-        return randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))  # type: ignore[return-value]
+        return _randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))  # type: ignore[return-value]
     array = input._array
     noise = np.ones(array.shape, array.dtype)
     flat = array <= 0
-    draws = uniform.uniform53(engine_of(None), (int(np.count_nonzero(flat)),))
+    draws = _uniform.uniform53(engine_of(None), (int(np.count_nonzero(flat)),))
     noise[flat] = draws * (upper - lower) + lower
     return wrap(noise)
 
@@ -234,10 +234,10 @@ def _gumbels(logits: Tensor) -> Tensor:
 
     def draw(shape: tuple[int, ...]) -> Any:
         with silent():
-            return -np.log(samplers.exponential(engine, shape, dtype))
+            return -np.log(_samplers.exponential(engine, shape, dtype))
 
     if inside_vmap():
-        return randomness.drawn(tuple(logits.shape), draw)  # type: ignore[return-value]
+        return _randomness.drawn(tuple(logits.shape), draw)  # type: ignore[return-value]
     return wrap(draw(tuple(logits.shape)))
 
 

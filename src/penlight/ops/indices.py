@@ -26,7 +26,7 @@ __all__ = [
     "index_put_",
 ]
 
-indexing = lazy_import(globals(), "indexing", "..indexing")
+_indexing = lazy_import(globals(), "_indexing", "..indexing")
 
 
 _index_put_add = lazy("index.scatter", "index_put_add")
@@ -153,7 +153,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                     f"{list(input.shape)} at index {dim}"
                 )
             if item._level is not None:
-                indexing.refuse_batched_mask(item)
+                _indexing.refuse_batched_mask(item)
             if array.ndim == 0:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:

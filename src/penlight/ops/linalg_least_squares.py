@@ -23,7 +23,7 @@ __all__ = [
     "pinv",
 ]
 
-batched = lazy_import(globals(), "batched", "..func.batched")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
 
 
 # ----- Rank and pseudo-inverse ----------------------------------------------------------------------------------------
@@ -51,16 +51,16 @@ def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any
 def _by_levels(function: Any, input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     """Inside vmap, with tolerances for each sample: the matrices of all samples at once, each with its own."""
     tensors = [t for t in (input, atol, rtol) if isinstance(t, Tensor)]
-    levels = sorted({level for t in tensors for level in batched.levels_of(t)}, key=lambda level: level.depth)
+    levels = sorted({level for t in tensors for level in _batched.levels_of(t)}, key=lambda level: level.depth)
 
     def exposed(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
         lead = [level.size for level in levels]
-        return batched.expose(value, levels).reshape(*lead, *(1,) * (input.dim() - 2 - value.dim()), *value.shape)
+        return _batched.expose(value, levels).reshape(*lead, *(1,) * (input.dim() - 2 - value.dim()), *value.shape)
 
-    found = function(batched.expose(input, levels), hermitian=hermitian, atol=exposed(atol), rtol=exposed(rtol))
-    return batched.hide(found, levels)
+    found = function(_batched.expose(input, levels), hermitian=hermitian, atol=exposed(atol), rtol=exposed(rtol))
+    return _batched.hide(found, levels)
 
 
 def matrix_rank(

@@ -48,7 +48,7 @@ both(
     "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
 )  # fmt: skip
 
-blas = lazy_import(globals(), "blas", "..kernels.linalg.blas")
+_blas = lazy_import(globals(), "_blas", "..kernels.linalg.blas")
 _FLOAT32 = dtypes.float32.np
 _FEW = 1 << 16  # multiplications
 
@@ -59,7 +59,7 @@ def _matmul_array(a: Any, b: Any) -> Any:
     dtype = a.dtype
     if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
-            return blas.multiply(a, b)
+            return _blas.multiply(a, b)
         if a.ndim == 2:
             return a.dot(b)  # the same call of BLAS with half the overhead
     elif a.ndim == b.ndim == 2 and dtype.kind == "c":

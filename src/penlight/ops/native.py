@@ -100,7 +100,7 @@ __all__ = [
     "triplet_margin_loss",
 ]
 
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
+_randomness = lazy_import(globals(), "_randomness", "..func.randomness")
 
 
 # ----- Activations and dropout --------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
     kept: Any
     if inside_vmap():
-        kept = randomness.drawn(shape, draw)
+        kept = _randomness.drawn(shape, draw)
     else:
         kept = wrap(draw(shape))
     return input * kept * (0.0 if p == 1 else 1.0 / (1.0 - p)), kept

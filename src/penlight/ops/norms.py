@@ -22,7 +22,7 @@ __all__ = [
     "vector_norm",
 ]
 
-linalg_norms = lazy_import(globals(), "linalg_norms", ".linalg_norms")
+_linalg_norms = lazy_import(globals(), "_linalg_norms", ".linalg_norms")
 
 
 _add_reduce: Any = np.add.reduce
@@ -160,5 +160,5 @@ def norm(
         p = 2
     elif isinstance(p, str):  # the nuclear norm, or none that there is
         dims = (-2, -1) if dim is None and input.dim() < 2 else wrap_dims(dim, input.dim())
-        return linalg_norms.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
+        return _linalg_norms.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)

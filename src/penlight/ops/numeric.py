@@ -40,7 +40,7 @@ __all__ = [
     "positive",
 ]
 
-powers = lazy_import(globals(), "powers", ".powers")
+_powers = lazy_import(globals(), "_powers", ".powers")
 
 
 # ----- Two numbers --------------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
             f"the output given to float_power has dtype {dtypes.LEGACY[out.dtype]} but the operation's result requires dtype "
             f"{dtypes.LEGACY[dtype]}"
         )
-    return powers.pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
+    return _powers.pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
 
 
 @method

@@ -23,7 +23,7 @@ from ._together import Together
 from .joining import stack
 
 _rnn_loop = lazy_import(globals(), "_rnn_loop", "..nn.modules._rnn_loop")
-autograd = lazy_import(globals(), "autograd", "..autograd")
+_autograd = lazy_import(globals(), "_autograd", "..autograd")
 
 
 Ints = tuple[int, ...]
@@ -59,7 +59,7 @@ def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: b
     pairs = [(out, g) for out, g in zip((output, *last), grads) if g is not None]
     wanted = [t for t, need in zip(inputs, needs) if need]
     found = iter(
-        autograd.grad([p[0] for p in pairs], wanted, [p[1] for p in pairs], create_graph=True, allow_unused=True)
+        _autograd.grad([p[0] for p in pairs], wanted, [p[1] for p in pairs], create_graph=True, allow_unused=True)
     )
     return [next(found) if need else None for need in needs]
 

@@ -22,7 +22,7 @@ __all__ = [
     "upsample_nearest",
 ]
 
-adaptive_pool = lazy_import(globals(), "adaptive_pool", ".adaptive_pool")
+_adaptive_pool = lazy_import(globals(), "_adaptive_pool", ".adaptive_pool")
 
 
 Ints = tuple[int, ...]
@@ -183,7 +183,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and dims in (1, 2, 3):
-        return getattr(adaptive_pool, f"adaptive_avg_pool{dims}d")(input, found)
+        return getattr(_adaptive_pool, f"adaptive_avg_pool{dims}d")(input, found)
     if (mode, dims) not in _NODES and not (mode == "lanczos" and dims == 2 and antialias and not align_corners):
         _refuse_mode(mode, dims, align_corners, antialias)
     _check_resize(input, found, mode, dims)

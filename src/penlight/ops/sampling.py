@@ -24,7 +24,7 @@ __all__ = [
     "poisson",
 ]
 
-randomness = lazy_import(globals(), "randomness", "..func.randomness")
+_randomness = lazy_import(globals(), "_randomness", "..func.randomness")
 
 
 _random = lazy_import(globals(), "_random", "..random")
@@ -133,7 +133,7 @@ _INTO = {name: OPS[f"_{name}_into"] for name in _FILLERS}
 def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
     engine = _random.engine_of(generator)
     if slow() and _random.inside_vmap():
-        randomness.check_filled(input)
+        _randomness.check_filled(input)
     return _dispatch.inplace(_INTO[name], (input, engine, *parameters))
 
 

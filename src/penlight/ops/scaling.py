@@ -13,8 +13,8 @@ __all__ = [
     "normalize",
 ]
 
-padding = lazy_import(globals(), "padding", ".padding")
-pool = lazy_import(globals(), "pool", ".pool")
+_padding = lazy_import(globals(), "_padding", ".padding")
+_pool = lazy_import(globals(), "_pool", ".pool")
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
@@ -32,14 +32,14 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         return input
     squares = input.mul(input)
     if ndim == 3:
-        padded = padding.pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
-        mean = pool.avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
+        padded = _padding.pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
+        mean = _pool.avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
     else:
         shape = input.shape
-        padded = padding.pad(
+        padded = _padding.pad(
             squares.view(shape[0], 1, shape[1], shape[2], -1), (0, 0, 0, 0, size // 2, (size - 1) // 2)
         )
-        mean = pool.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
+        mean = _pool.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
     return input / mean.mul(alpha).add(k).pow(beta)
 
 

@@ -23,10 +23,9 @@ __all__ = [
     "cummin",
     "cumprod",
     "logcumsumexp",
-    "scatter",
 ]
 
-scatter = lazy_import(globals(), "scatter", "..kernels.index.scatter")
+_scatter = lazy_import(globals(), "_scatter", "..kernels.index.scatter")
 
 
 # ----- Products -----------------------------------------------------------------------------------------------------
@@ -142,7 +141,7 @@ def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = 
 def _places_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
     if not shape:
         return grad
-    return scatter.scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
+    return _scatter.scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
 
 
 def _places_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:

@@ -23,7 +23,7 @@ __all__ = [
     "stft",
 ]
 
-padding = lazy_import(globals(), "padding", ".padding")
+_padding = lazy_import(globals(), "_padding", ".padding")
 
 
 _warned: set[str] = set()
@@ -90,13 +90,13 @@ def _padded_window(window: Tensor | None, like: Tensor, win_length: int, n_fft: 
     if win_length == n_fft:
         return window
     left = (n_fft - win_length) // 2
-    return padding.constant_pad_nd(window, (left, n_fft - win_length - left), 0.0)
+    return _padding.constant_pad_nd(window, (left, n_fft - win_length - left), 0.0)
 
 
 def _centred(input: Tensor, n_fft: int, pad_mode: str) -> Tensor:
     """Half a window more on both sides."""
     half, extra = n_fft // 2, max(3 - input.dim(), 0)
-    padded = padding.pad(input.view((1,) * extra + tuple(input.shape)), (half, half), pad_mode)
+    padded = _padding.pad(input.view((1,) * extra + tuple(input.shape)), (half, half), pad_mode)
     return padded.view(padded.shape[min(extra, 2) :])
 
 
@@ -178,7 +178,7 @@ def _frames(
     x = input.unsqueeze(0) if single else input
     if align:  # frames as long as the window, filled up to n_fft by its zeros
         left = (n_fft - win_length) // 2
-        x = padding.constant_pad_nd(x, (left, n_fft - win_length - left), 0.0)
+        x = _padding.constant_pad_nd(x, (left, n_fft - win_length - left), 0.0)
     frames = _sliding(x, n_fft, hop)
     if window is not None or win_length != n_fft:
         frames = frames * _padded_window(window, x, win_length, n_fft)
@@ -290,5 +290,5 @@ def _overlapped(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your "
             "center and hop_length settings."
         )
-        signal = padding.constant_pad_nd(signal, (0, end - total), 0.0)
+        signal = _padding.constant_pad_nd(signal, (0, end - total), 0.0)
     return signal

@@ -30,7 +30,7 @@ __all__ = [
     "var_mean",
 ]
 
-angles = lazy_import(globals(), "angles", ".angles")
+_angles = lazy_import(globals(), "_angles", ".angles")
 
 
 _FEW = 4096  # elements that need no blocks
@@ -361,7 +361,7 @@ def corrcoef(input: Tensor) -> Tensor:
     result = covariance / deviation.view(-1, 1) / deviation.view(1, -1)
     if not result.is_complex():
         return result.clamp(-1, 1)
-    return angles.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+    return _angles.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
 
 
 # ----- Sums to a shape ----------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from penlight import Tensor
     from penlight.optim._elementwise import Elementwise
 
-traced = lazy_import(globals(), "traced", "penlight.kernels.native.traced")
+_traced = lazy_import(globals(), "_traced", "penlight.kernels.native.traced")
 
 
 Array = np.ndarray
@@ -392,8 +392,8 @@ def _update_natively(
     rule: Any, flat: list[Array], grad: Array, pattern: list[Any], decays: int, floats: list[float]
 ) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
-    body = _body_of(rule, tuple(pattern), decays, len(flat), traced.Stand)
-    return traced.run(body, grad, *flat, numbers=tuple(floats))
+    body = _body_of(rule, tuple(pattern), decays, len(flat), _traced.Stand)
+    return _traced.run(body, grad, *flat, numbers=tuple(floats))
 
 
 @lru_cache(None)

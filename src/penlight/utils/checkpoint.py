@@ -25,7 +25,7 @@ from ._checkpoint_selective import (
     create_selective_checkpoint_contexts,
 )
 
-autograd = lazy_import(globals(), "autograd", "..autograd")
+_autograd = lazy_import(globals(), "_autograd", "..autograd")
 
 
 __all__ = [
@@ -174,7 +174,7 @@ class CheckpointFunction(Function):
         pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        autograd.backward([o for o, _ in pairs], [g for _, g in pairs])
+        _autograd.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(i.grad if isinstance(i, Tensor) else None for i in detached))
 
 

@@ -19,7 +19,7 @@ from .lazy import LazySized
 from .module import Module
 
 _sync_batch_norm = lazy_import(globals(), "_sync_batch_norm", "penlight.distributed._sync_batch_norm")
-distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+_distributed = lazy_import(globals(), "_distributed", "penlight.distributed")
 
 
 __all__ = [
@@ -214,9 +214,9 @@ class SyncBatchNorm(_BatchNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised over the batches of all ranks, or with the running statistics when evaluating."""
-        if not (self.training or self.running_mean is None) or not distributed.is_initialized():
+        if not (self.training or self.running_mean is None) or not _distributed.is_initialized():
             return super().forward(input)
-        if distributed.get_world_size(self.process_group) == 1:
+        if _distributed.get_world_size(self.process_group) == 1:
             return super().forward(input)
         self._check_input_dim(input)
         return _sync_batch_norm.normalized(self, input)

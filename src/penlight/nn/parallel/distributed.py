@@ -14,7 +14,7 @@ from ...kernels.lazy import lazy_import
 _group = lazy_import(globals(), "_group", "penlight.distributed._group")
 _join = lazy_import(globals(), "_join", "penlight.distributed._join")
 _reducer = lazy_import(globals(), "_reducer", "penlight.distributed._reducer")
-distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+_distributed = lazy_import(globals(), "_distributed", "penlight.distributed")
 
 
 __all__ = ["DistributedDataParallel"]
@@ -144,7 +144,7 @@ class DistributedDataParallel(Module):
         source = 0
         if self._join_context is not None:
             known = penlight.tensor([-1 if joined else self.process_group.rank()])
-            distributed.all_reduce(known, distributed.ReduceOp.MAX, self.process_group)
+            _distributed.all_reduce(known, _distributed.ReduceOp.MAX, self.process_group)
             source = int(known)
         _reducer.broadcast_coalesced(self.process_group, self.modules_buffers, source)
 
@@ -210,7 +210,7 @@ class DistributedDataParallel(Module):
         _join.Join.notify_join_context(self)
         self.reducer.divisor = self.process_group.size() if self._divide_by_initial_size else self._active_ranks
         plan = penlight.tensor([self.will_sync_module_buffers(), syncing], dtype=penlight.int64)
-        distributed.all_reduce(plan, distributed.ReduceOp.MAX, self.process_group)
+        _distributed.all_reduce(plan, _distributed.ReduceOp.MAX, self.process_group)
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
@@ -233,7 +233,7 @@ class _JoinHook:
     def main_hook(self) -> None:
         """Take part in one iteration: forward and backward pass."""
         plan = penlight.zeros(2, dtype=penlight.int64)
-        distributed.all_reduce(plan, distributed.ReduceOp.MAX, self.model.process_group)
+        _distributed.all_reduce(plan, _distributed.ReduceOp.MAX, self.model.process_group)
         buffers, syncing = plan.tolist()
         if buffers:
             self.model._sync_buffers(joined=True)
@@ -244,7 +244,7 @@ class _JoinHook:
         """Take the parameters and buffers of a rank that had inputs until the end."""
         model, group = self.model, self.model.process_group
         source = penlight.tensor([group.rank() if is_last_joiner else -1])
-        distributed.all_reduce(source, distributed.ReduceOp.MAX, group)
+        _distributed.all_reduce(source, _distributed.ReduceOp.MAX, group)
         states = [*model.module.parameters(), *model.modules_buffers]
         _reducer.broadcast_coalesced(group, states, int(source))
         model.reducer.divisor = group.size()
@@ -254,7 +254,7 @@ def _check_same(group: Any, parameters: Sequence[Any]) -> None:
     """Refuse, on all ranks, models that have other parameters than on rank 0."""
     mine = [(list(parameter.shape), str(parameter.dtype)) for parameter in parameters]
     models: list[Any] = [None] * group.size()
-    distributed.all_gather_object(models, mine, group)
+    _distributed.all_gather_object(models, mine, group)
     me = group.rank()
     for rank, other in enumerate(models):
         if len(other) != len(mine):

@@ -11,7 +11,7 @@ from penlight.nn.parameter import Parameter
 from ...kernels.lazy import lazy_import
 from ._computed import check_target, hooks_for, remove_computed
 
-conv = lazy_import(globals(), "conv", "penlight.nn.modules.conv")
+_conv = lazy_import(globals(), "_conv", "penlight.nn.modules.conv")
 
 
 __all__ = [
@@ -156,7 +156,7 @@ def spectral_norm(
 
 def default_dim(module: Any) -> int:
     """The dimension of the outputs: the second one for transposed convolutions, else the first."""
-    return 1 if isinstance(module, (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d)) else 0
+    return 1 if isinstance(module, (_conv.ConvTranspose1d, _conv.ConvTranspose2d, _conv.ConvTranspose3d)) else 0
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:

@@ -12,7 +12,7 @@ from penlight.utils.data.sampler import Sampler
 
 from ...kernels.lazy import lazy_import
 
-distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+_distributed = lazy_import(globals(), "_distributed", "penlight.distributed")
 
 
 __all__ = ["DistributedSampler"]
@@ -35,8 +35,8 @@ class DistributedSampler(Sampler[_T_co]):
     def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,
                  shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
-            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
-            rank = distributed.get_rank() if rank is None else rank
+            num_replicas = _distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = _distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset: Any = dataset
