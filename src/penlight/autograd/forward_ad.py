@@ -445,7 +445,6 @@ def _check_size(tensor: Any, tangent: Any) -> None:
 def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     """A view of `tensor` with a tangent at a level."""
     if tensor._level is not None:
-
         levels = _batched.levels_of(tensor)
         return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))
     token = _below(level)

@@ -141,3 +141,17 @@ def strange(begin: int, end: int, x: Floats) -> None:
 def test_what_is_not_understood_is_refused():
     with pytest.raises(NotImplementedError, match="sorted"):
         python.loops(strange, ir.F64, ir.F64)
+
+
+def constants(begin: int, end: int, x: Floats, out: Floats, places: Ints) -> None:
+    for i in range(begin, end):
+        out[i] = x[i] + 5e-324
+        places[i] = 7 if x[i] > 0.0 else -5
+
+
+def test_constants_with_few_bits_fill_their_lanes() -> None:
+    """The smallest float64 and small whole numbers have only zeros in the upper half of a lane."""
+    x = np.linspace(-1e-323, 1e-323, 11)
+    out, places = compile_loops(constants, x.dtype)(0, 11, x, (11,), (11,))
+    np.testing.assert_array_equal(out, x + 5e-324)
+    np.testing.assert_array_equal(places, np.where(x > 0, 7, -5))

@@ -153,6 +153,12 @@ def _offset(op: Op) -> int | None:
     return None
 
 
+def _pooled(op: Op) -> Pooled:
+    """The bits of a constant, for each lane."""
+    wide = op.type.element in ("f64", "i64")
+    return Pooled(op.attribute & ((1 << (64 if wide else 32)) - 1), wide)
+
+
 class Emitter:
     """Writes the code of a kernel whose values have their locations."""
 
@@ -222,7 +228,7 @@ class Emitter:
 
     def _float(self, op: Op) -> int | Address | Pooled:
         """Where a float is."""
-        return Pooled(op.attribute) if op.name == "const" else self._at(self.places[op])
+        return _pooled(op) if op.name == "const" else self._at(self.places[op])
 
     def _in_vector(self, op: Op, scratch: int) -> int:
         """A float in a register."""
@@ -366,7 +372,7 @@ class Emitter:
         code, type_ = self.code, value.type
         if type_.register == "vector":
             target = place.number if isinstance(place, Register) else 0
-            found = Pooled(value.attribute) if source is None else self._at(source)
+            found = _pooled(value) if source is None else self._at(source)
             if isinstance(found, int):
                 if isinstance(place, Slot):
                     target = found

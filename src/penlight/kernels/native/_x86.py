@@ -38,12 +38,19 @@ class Address(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """A constant behind the code: eight times one 32-bit pattern, or four times one of more bits."""
+    """A constant behind the code: eight times one 32-bit pattern, or four times one of 64 bits if it is `wide` or has more bits."""
 
     bits: int
+    wide: bool = False
+
+    def packed(self) -> bytes:
+        """Its bytes, as a register of 256 bits holds them."""
+        if self.bits < 0:
+            return b"\xff" * 32 + bytes(32)
+        return struct.pack("<Q", self.bits) * 4 if self.wide or self.bits >> 32 else struct.pack("<I", self.bits) * 8
 
     def __str__(self) -> str:
-        if self.bits >> 32:
+        if self.wide or self.bits >> 32:
             return f"[{struct.unpack('<d', struct.pack('<Q', self.bits))[0]:.17g} x 4]"
         return f"[{struct.unpack('<f', struct.pack('<I', self.bits))[0]:.9g} x 8]"
 
@@ -95,7 +102,7 @@ class Assembler:
         self.listing: list[str] = []
         self._labels: dict[str, int] = {}
         self._jumps: list[tuple[int, str]] = []  # where a displacement stands, and what it leads to
-        self._pooled: list[tuple[int, int, int]] = []  # where it stands, where its instruction ends, the pattern
+        self._pooled: list[tuple[int, int, Pooled]] = []  # where it stands, where its instruction ends, the pattern
 
     # Vectors
 
@@ -380,25 +387,20 @@ class Assembler:
         self.listing += other.listing
         self._labels.update({name: start + place for name, place in other._labels.items()})
         self._jumps += [(start + place, name) for place, name in other._jumps]
-        self._pooled += [(start + place, start + end, bits) for place, end, bits in other._pooled]
+        self._pooled += [(start + place, start + end, constant) for place, end, constant in other._pooled]
 
     def finish(self) -> bytes:
         """The code with its constants, all addresses filled in."""
         for place, name in self._jumps:
             struct.pack_into("<i", self.code, place, self._labels[name] - place - 4)
         self.code += bytes(-len(self.code) % 32)
-        homes: dict[int, int] = {}
-        for place, end, bits in self._pooled:
-            if bits not in homes:
-                homes[bits] = len(self.code)
-                self.code += (
-                    b"\xff" * 32 + bytes(32)
-                    if bits < 0
-                    else struct.pack("<Q", bits) * 4
-                    if bits >> 32
-                    else struct.pack("<I", bits) * 8
-                )
-            struct.pack_into("<i", self.code, place, homes[bits] - end)
+        homes: dict[bytes, int] = {}
+        for place, end, constant in self._pooled:
+            packed = constant.packed()
+            if packed not in homes:
+                homes[packed] = len(self.code)
+                self.code += packed
+            struct.pack_into("<i", self.code, place, homes[packed] - end)
         return bytes(self.code)
 
     # See Note [Encoding]
@@ -441,7 +443,7 @@ class Assembler:
             self.code.append(0xC0 | low | other & 7)
         elif isinstance(other, Pooled):
             self.code.append(low | 5)
-            self._pooled.append((len(self.code), len(self.code) + 4 + len(tail), other.bits))
+            self._pooled.append((len(self.code), len(self.code) + 4 + len(tail), other))
             self.code += bytes(4)
         else:
             index = RSP if other.step is None else other.step  # 4 in SIB's place of the index means none
