@@ -44,7 +44,10 @@ def _rename(module: ModuleType) -> None:
         for own, value in list(vars(module).items()):
             if isinstance(value, type) and value.__qualname__ == own:
                 where = value.__module__
-                if where == name or where.startswith(name + "._"):
+                beside = where.startswith("penlight.distributions._") and name != "penlight.distributions"
+                if beside:
+                    module.__file__ = sys.modules[where].__file__  # where `inspect` looks for the source
+                if where == name or where.startswith(name + "._") or beside:
                     _move(value, home)
 
 

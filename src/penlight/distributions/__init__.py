@@ -42,6 +42,8 @@ log_normal logistic_normal lowrank_multivariate_normal multinomial multivariate_
 one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT uniform von_mises weibull wishart
 """
 for _family in map(import_module, [f"{__name__}.{_name}" for _name in _FAMILIES.split()]):
-    for _class in [_value for _value in vars(_family).values() if isinstance(_value, type)]:
+    for _class in [
+        c for c in vars(_family).values() if isinstance(c, type) and c.__module__.startswith(f"{__name__}._")
+    ]:
         _family.__file__ = modules[_class.__module__].__file__  # where `inspect` looks for the source
         _class.__module__ = _family.__name__
