@@ -1,4 +1,4 @@
-"""The arrows between the rooms of the source are those that docs/map.md draws."""
+"""The arrows between the layers of the source are those that docs/map.md draws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rgl
 NEEDS_A_PACKAGE = "utils/tensorboard/"
 
 
-class Room(NamedTuple):
+class Layer(NamedTuple):
     patterns: list[str]
     imports: set[str]
     lazily: set[str]
@@ -35,20 +35,20 @@ class Arrow(NamedTuple):
     line: int
 
 
-def read_map() -> dict[str, Room]:
+def read_map() -> dict[str, Layer]:
     rows = [
         [cell.strip() for cell in line.strip("| \n").replace("||", "| |").split("|")]
         for line in (ROOT / "docs/map.md").read_text().splitlines()
         if line.startswith("| ") and "`" in line
     ]
-    rooms = {}
+    layers = {}
     for name, files, _, imports, *lazily in (row + [""] * (5 - len(row)) for row in rows):
         named = lambda text: {word.strip() for word in text.split(",") if word.strip()}
-        rooms[name] = Room(files.replace("`", "").split(), named(imports), named(lazily[0]))
-    return rooms
+        layers[name] = Layer(files.replace("`", "").split(), named(imports), named(lazily[0]))
+    return layers
 
 
-ROOMS = read_map()
+LAYERS = read_map()
 
 
 def fits(file: str, pattern: str) -> bool:
@@ -57,10 +57,10 @@ def fits(file: str, pattern: str) -> bool:
     return fnmatchcase(file, pattern) and file.count("/") == pattern.count("/")
 
 
-def room_of(file: str) -> str:
-    """The room of a file: that of the longest pattern that fits."""
-    found = [(len(pattern), name) for name, room in ROOMS.items() for pattern in room.patterns if fits(file, pattern)]
-    assert found, f"{file} is in no room of docs/map.md"
+def layer_of(file: str) -> str:
+    """The layer of a file: that of the longest pattern that fits."""
+    found = [(len(pattern), name) for name, layer in LAYERS.items() for pattern in layer.patterns if fits(file, pattern)]
+    assert found, f"{file} is in no layer of docs/map.md"
     return max(found)[1]
 
 
@@ -119,19 +119,19 @@ def arrows(file: str) -> Iterator[Arrow]:
 
 
 def test_the_map_is_in_order() -> None:
-    """Imports name rooms above; so there is no cycle."""
+    """Imports name layers above; so there is no cycle."""
     above: set[str] = set()
-    for name, room in ROOMS.items():
-        assert room.imports <= above, f"{name} imports {room.imports - above}, which come later in docs/map.md"
-        assert room.lazily <= set(ROOMS) | {"any"}, room.lazily - set(ROOMS)
+    for name, layer in LAYERS.items():
+        assert layer.imports <= above, f"{name} imports {layer.imports - above}, which come later in docs/map.md"
+        assert layer.lazily <= set(LAYERS) | {"any"}, layer.lazily - set(LAYERS)
         above.add(name)
     assert {"kernels", "graph", "tensor", "ops", "nn"} <= above
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_arrows(file: str) -> None:
-    name = room_of(file)
-    room = ROOMS[name]
+    name = layer_of(file)
+    layer = LAYERS[name]
     for arrow in arrows(file):
         where = f"src/penlight/{file}:{arrow.line}"
         if arrow.package is not None:
@@ -142,9 +142,9 @@ def test_arrows(file: str) -> None:
             )
             continue
         assert arrow.file is not None, f"{where} imports what is not there"
-        other = room_of(arrow.file)
-        allowed = room.imports | (room.lazily if arrow.inside else set()) | {name, "lazy"}
-        assert other in allowed or (arrow.inside and "any" in room.lazily), (
+        other = layer_of(arrow.file)
+        allowed = layer.imports | (layer.lazily if arrow.inside else set()) | {name, "lazy"}
+        assert other in allowed or (arrow.inside and "any" in layer.lazily), (
             f"{where}: {name} may not import {other} ({arrow.file}) {'even inside a function' if arrow.inside else 'at its top'}; "
             "see docs/map.md"
         )
