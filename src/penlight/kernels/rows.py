@@ -31,6 +31,7 @@ import numpy as np
 from .copies.convert import cast, is_half
 from .lazy import lazy_import
 from .numpy_warnings import hush, silent, unhush
+from .parallel import parallel_for
 
 machine = lazy_import(globals(), "machine", ".native")
 small = lazy_import(globals(), "small", ".native.small")  # see Note [Small arrays in machine code]
@@ -92,8 +93,6 @@ def each_block(
     if size < THREADS_FROM or rows < 2:
         run(0, rows)
     else:
-        from .parallel import parallel_for
-
         parallel_for(run, rows, max(least, THREADS_FROM // 2 // columns))
 
 

@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..lazy import lazy_import
+
+_kernels = lazy_import(globals(), "_kernels", ".kernels")
+
 FROM = 1 << 12  # elements; below, NumPy takes no longer
 _LONG_ROW = 1 << 12  # bytes; NumPy copies longer ones as fast
 _BACKWARDS = (
@@ -47,7 +51,7 @@ def _copy_bytes(target: np.ndarray, source: np.ndarray) -> None:
     rows = len(source) // _ROW
     whole = rows * _ROW
     plan = _plan("forwards", [(rows, _ROW, _ROW), (_ROW, 1, 1)])
-    if not _copying().available():
+    if not _kernels.available():
         np.copyto(target, source)
         return
     _run(plan, 1, target, source)
@@ -65,7 +69,7 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
         np.copyto(target, source)
         return
     plans = _plans(source.shape, source.strides, target.strides, source.itemsize)
-    if plans is None or not _copying().available():
+    if plans is None or not _kernels.available():
         np.copyto(target, source)
         return
     for plan in plans:
@@ -73,24 +77,10 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
 
 
 def _run(plan: _Plan, itemsize: int, target: np.ndarray, source: np.ndarray) -> None:
-    kernels = _copying()
     first, second, third, length = plan.sizes
     grain = -(-_GRAIN // (second * third * length * itemsize))
     numbers = (length, *plan.steps, plan.source, plan.target)
-    kernels.over(kernels.copy_kernel(plan.way, itemsize), first, grain, second, third, source, target, *numbers)
-
-
-_loaded: Any = None
-
-
-def _copying() -> Any:
-    """The kernels, which are loaded when they are first needed."""
-    global _loaded
-    if _loaded is None:
-        from . import kernels
-
-        _loaded = kernels
-    return _loaded
+    _kernels.over(_kernels.copy_kernel(plan.way, itemsize), first, grain, second, third, source, target, *numbers)
 
 
 @lru_cache(256)

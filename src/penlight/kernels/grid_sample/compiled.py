@@ -13,19 +13,16 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
+
+_kernels = lazy_import(globals(), "_kernels", ".kernels")
+_tap_kernels = lazy_import(globals(), "_tap_kernels", ".taps")
 
 Ints = tuple[int, ...]
 
 _FLOAT = np.dtype(np.float32)
 _LARGEST_PLANE = 1 << 27  # elements; see OUTSIDE in kernels/grid_sample/taps.py
-
-
-@lru_cache(1)
-def _rooms() -> tuple[Any, Any]:
-    from . import kernels, taps
-
-    return kernels, taps
 
 
 def _suits(grid: np.ndarray, *others: np.ndarray) -> bool:
@@ -63,12 +60,11 @@ def _taps_of_planes(
     if len(sizes) != 2 or mode == "bicubic":
         taps = _Taps(grid, sizes, mode, padding, align_corners)
         return taps.numbers, taps.factors()
-    room = _rooms()[1]
     grid = _filled_up(grid)
     images, wide = len(grid), grid.size // (2 * len(grid))
     shape = (images, 4 if mode == "bilinear" else 1, wide)
     numbers, weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
-    run = room.run_of_planes(mode, padding, align_corners)
+    run = _tap_kernels.run_of_planes(mode, padding, align_corners)
     run(0, images, wide, grid.reshape(-1).view(np.float64), numbers, weights, sizes[0], sizes[1])
     return numbers, weights
 
@@ -79,7 +75,6 @@ class _Taps:
     def __init__(
         self, grid: np.ndarray, sizes: Ints, mode: str, padding: str, align: bool, slopes: bool = False
     ) -> None:
-        taps = _rooms()[1]
         images, dims = len(grid), len(sizes)
         self.places = places = prod(grid.shape[1:-1])
         wide = (places + 7) & ~7
@@ -87,13 +82,13 @@ class _Taps:
         if wide != places:
             coordinates[:, :, places:] = 0
         coordinates[:, ::-1, :places] = grid.reshape(images, places, dims).transpose(0, 2, 1)
-        shape = (images, dims, taps.COUNTS[mode], wide)
+        shape = (images, dims, _tap_kernels.COUNTS[mode], wide)
         numbers, self.weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
         self.slopes = np.empty(shape, _FLOAT) if slopes else None
         arrays: list[Any] = [coordinates, *_rows(images, sizes, align), numbers, self.weights]
         if slopes:
             arrays.append(self.slopes)
-        taps.run_of(mode, padding, align, dims, slopes)(0, images * dims, wide, *arrays)
+        _tap_kernels.run_of(mode, padding, align, dims, slopes)(0, images * dims, wide, *arrays)
         self.numbers = _combined(np.add, [numbers[:, i] for i in range(dims)])
 
     def factors(self, dim: int = -1) -> np.ndarray:
@@ -121,13 +116,12 @@ def sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corne
     size = prod(sizes)
     if not _suits(grid, x) or size >= _LARGEST_PLANE:
         return None
-    kernels = _rooms()[0]
     numbers, weights = _taps_of_planes(grid, sizes, mode, padding, align_corners)
     out = np.empty((images, channels, *grid.shape[1:-1]), _FLOAT)
     places = prod(grid.shape[1:-1])
     image = x if x.flags.c_contiguous else np.ascontiguousarray(x)
     count = numbers.size // (images * numbers.shape[-1])
-    kernels.over_images(kernels.weighted, images, channels, count, places, size, image, numbers, weights, out)
+    _kernels.over_images(_kernels.weighted, images, channels, count, places, size, image, numbers, weights, out)
     return out
 
 
@@ -140,13 +134,12 @@ def image_grad(
     size = prod(sizes)
     if not _suits(grid, grad) or not size or size >= _LARGEST_PLANE:
         return None
-    kernels = _rooms()[0]
     numbers, weights = _taps_of_planes(grid, sizes, mode, padding, align_corners)
     out = np.zeros(input_shape, _FLOAT)
     places = prod(grid.shape[1:-1])
     upstream = grad if grad.flags.c_contiguous else np.ascontiguousarray(grad)
     count = numbers.size // (images * numbers.shape[-1])
-    kernels.over_images(kernels.spread, images, channels, count, places, size, out, numbers, weights, upstream)
+    _kernels.over_images(_kernels.spread, images, channels, count, places, size, out, numbers, weights, upstream)
     return out
 
 
@@ -159,22 +152,21 @@ def grid_grad(
     size = prod(sizes)
     if not _suits(grid, x, grad) or size >= _LARGEST_PLANE:
         return None
-    kernels, room = _rooms()
     upstream = grad if grad.flags.c_contiguous else np.ascontiguousarray(grad)
     image = x if x.flags.c_contiguous else np.ascontiguousarray(x)
     if len(sizes) == 2 and mode == "bilinear":
         filled, places = _filled_up(grid), grid.shape[1] * grid.shape[2]
         numbers, along = _taps_of_planes(filled.reshape(images, 1, -1, 2), sizes, mode, padding, align_corners)
-        kernels.over_images(kernels.products, images, channels, 4, places, size, image, numbers, upstream, along)
+        _kernels.over_images(_kernels.products, images, channels, 4, places, size, image, numbers, upstream, along)
         slopes = np.empty((images, 2, numbers.shape[-1]), _FLOAT)
-        run = room.run_of_slopes(padding, align_corners)
+        run = _tap_kernels.run_of_slopes(padding, align_corners)
         run(0, images, numbers.shape[-1], filled.reshape(-1).view(np.float64), along, slopes, sizes[0], sizes[1])
         return np.ascontiguousarray(slopes[:, :, :places].transpose(0, 2, 1)).reshape(grid.shape)
     taps = _Taps(grid, sizes, mode, padding, align_corners, slopes=True)
     along = np.empty(taps.numbers.shape, _FLOAT)
     count = taps.numbers[0, ..., 0].size
-    kernels.over_images(
-        kernels.products, images, channels, count, taps.places, size, image, taps.numbers, upstream, along
+    _kernels.over_images(
+        _kernels.products, images, channels, count, taps.places, size, image, taps.numbers, upstream, along
     )
     dims = len(sizes)
     result = np.empty((images, taps.places, dims), _FLOAT)

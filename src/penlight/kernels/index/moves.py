@@ -14,23 +14,20 @@ import numpy as np
 
 from .. import native
 from ..copies import contiguous
+from ..lazy import lazy_import
 from ..waiting_threads import over
+
+_kernels = lazy_import(globals(), "_kernels", ".move_kernels")
 
 FROM = 1 << 12  # elements; below, NumPy takes no longer
 _GRAIN = 1 << 15  # elements that are worth waking a thread for
 _INDEX = np.dtype(np.int64)
 _SIZES = (1, 2, 4, 8)
-_loaded: Any = None
 
 
 def _moving() -> Any:
     """The kernels, or None where there are none."""
-    global _loaded
-    if _loaded is None:
-        from . import move_kernels
-
-        _loaded = native, move_kernels
-    return _loaded[1] if _loaded[0].available() else None
+    return _kernels if native.available() else None
 
 
 def all_inside(index: np.ndarray, limit: int) -> bool:

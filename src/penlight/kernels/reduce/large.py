@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from ..copies import contiguous
+from ..lazy import lazy_import
+
+_plans = lazy_import(globals(), "_plans", ".plans")
 
 FROM = 1 << 14  # elements; below, NumPy's own reductions take no longer
-_load: Any = None
 
 
 def fold(
@@ -21,15 +22,12 @@ def fold(
     The result is float32 also of 16-bit floats, and int64 of whole numbers, of which there are sums only. `of` is "", "squares", "size" or
     "numbers", which are those that are not NaN. Where there is NaN, it is the extremum.
     """
-    global _load
     if x.size < FROM:
         return None
-    if _load is None:
-        from . import plans as _load
     sizes = None if dims is None else short_columns(x, dims)
     if sizes is None:
-        return _load.fold(x, how, dims, keepdim, of)  # type: ignore[no-any-return]
-    total = _load.fold(turned(x, *sizes), how, (0,), False, of)
+        return _plans.fold(x, how, dims, keepdim, of)  # type: ignore[no-any-return]
+    total = _plans.fold(turned(x, *sizes), how, (0,), False, of)
     if total is None:
         return None
     kept = [(1 if d in dims else n) for d, n in enumerate(x.shape) if keepdim or d not in dims]  # type: ignore[operator]

@@ -84,8 +84,6 @@ def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
     try:
         run = _runs[name]
     except KeyError:
-        from . import kernels as definitions
-
         _runs[name] = run = small.run_over_rows(getattr(definitions, name))
     if run is None:
         return None

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
+from ..parallel import parallel_for
 from ..rows import NATIVE_FROM, by_machine
 from ..rows import is_half as is_half
 
@@ -103,8 +104,6 @@ def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
     if size < 4 * step:
         run(0, size)
     else:
-        from ..parallel import parallel_for
-
         parallel_for(run, size, step)
 
 
