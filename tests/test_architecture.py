@@ -59,7 +59,9 @@ def fits(file: str, pattern: str) -> bool:
 
 def layer_of(file: str) -> str:
     """The layer of a file: that of the longest pattern that fits."""
-    found = [(len(pattern), name) for name, layer in LAYERS.items() for pattern in layer.patterns if fits(file, pattern)]
+    found = [
+        (len(pattern), name) for name, layer in LAYERS.items() for pattern in layer.patterns if fits(file, pattern)
+    ]
     assert found, f"{file} is in no layer of docs/map.md"
     return max(found)[1]
 

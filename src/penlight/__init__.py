@@ -534,7 +534,7 @@ _LAZY_NAMES = {
             "_shape_as_tensor",
             "_softmax_backward_data",
         ],
-        "ops.inner",
+        "ops.internal_names",
     ),
     "classes": "_classes",
     "compile": "compiler",

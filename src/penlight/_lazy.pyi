@@ -120,11 +120,11 @@ from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csr as sparse_csr
 from .ops.attention import _safe_softmax as _safe_softmax
-from .ops.inner import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
-from .ops.inner import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
-from .ops.inner import _log_softmax_backward_data as _log_softmax_backward_data
-from .ops.inner import _shape_as_tensor as _shape_as_tensor
-from .ops.inner import _softmax_backward_data as _softmax_backward_data
+from .ops.internal_names import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from .ops.internal_names import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from .ops.internal_names import _log_softmax_backward_data as _log_softmax_backward_data
+from .ops.internal_names import _shape_as_tensor as _shape_as_tensor
+from .ops.internal_names import _softmax_backward_data as _softmax_backward_data
 from .ops.linalg_legacy import cholesky as cholesky
 from .ops.linalg_legacy import cholesky_inverse as cholesky_inverse
 from .ops.linalg_legacy import cholesky_solve as cholesky_solve

@@ -18,12 +18,12 @@ from .kernels.index.moves import fill, places, spread
 from .kernels.lazy import lazy_import
 from .ops import _dispatch
 from .ops._declare import OPS
-from .ops.indices import index as select_index
-from .ops.indices import index_put_
-from .ops.parts import _select as select_op
-from .ops.parts import _slice as slice_op
+from .ops.advanced_indexing import index as select_index
+from .ops.advanced_indexing import index_put_
 from .ops.shape import _unsqueeze as unsqueeze_op
 from .ops.shape import alias
+from .ops.slicing import _select as select_op
+from .ops.slicing import _slice as slice_op
 from .tensor import Tensor, wrap
 
 _batching_index = lazy_import(globals(), "_batching_index", ".func.batching_index")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import ops as _ops
 from ._docstrings import documented
 from .ops import _dispatch
-from .ops import special_more as _more
+from .ops import special_rare as _more
 from .ops._public_functions import public_functions as _public_functions
 from .ops.arithmetic import _add_number, _mul_number
 from .ops.special_functions import _special_i1 as i1

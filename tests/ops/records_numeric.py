@@ -1,4 +1,4 @@
-"""Records of the tables numeric, inquiry, special_functions, special_more."""
+"""Records of the tables numeric, inquiry, special_functions, special_rare."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ _XLOG = [
 ]
 record("xlogy", binary(0.5, 2.0, mixed=_REALS), _XLOG)
 
-# ----- special_more -------------------------------------------------------------------------------------------------
+# ----- special_rare -------------------------------------------------------------------------------------------------
 
 record("special.erfcx", unary(-3, 4, dtypes=_FLOATS), rtol=20)
 record("special.ndtri", unary(0.05, 0.95, dtypes=_FLOATS), S(F([0.0, 1.0, -1.0])), rtol=50)

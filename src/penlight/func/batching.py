@@ -18,8 +18,8 @@ from .. import dtypes
 from ..ops._args import broadcast_shape
 from ..ops._op import NUMBER, TENSOR, Op
 from ..ops.joining import stack
-from ..ops.parts import _select
 from ..ops.shape import _view
+from ..ops.slicing import _select
 from ..tensor import Tensor
 from .batched import Batched
 

@@ -40,7 +40,7 @@ from ..ops.conv_tbc import *  # noqa: F403
 from ..ops.ctc import *  # noqa: F403
 from ..ops.dropouts import *  # noqa: F403
 from ..ops.folding import *  # noqa: F403
-from ..ops.forms import *  # noqa: F403
+from ..ops.bilinear_forms import *  # noqa: F403
 from ..ops.gated import *  # noqa: F403
 from ..ops.loss import *  # noqa: F403
 from ..ops.margin_loss import *  # noqa: F403

@@ -15,18 +15,18 @@ from .pointwise import *  # noqa: F403
 from .rounding import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .transposing import *  # noqa: F403
-from .parts import *  # noqa: F403
+from .slicing import *  # noqa: F403
 from .strided import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .reduction import *  # noqa: F403
-from .spread import *  # noqa: F403
+from .variance import *  # noqa: F403
 from .extremes import *  # noqa: F403
 from .norms import norm as norm
 from .matmul import *  # noqa: F403
 from .affine import *  # noqa: F403
 from .einsum import *  # noqa: F403
-from .indices import *  # noqa: F403
+from .advanced_indexing import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .masks import *  # noqa: F403
 from .activation import *  # noqa: F403
@@ -52,7 +52,7 @@ from .sampling import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .absent import *  # noqa: F403
 from .names import *  # noqa: F403
-from . import later as _later  # noqa: F401
+from . import lazy_methods as _lazy_methods  # noqa: F401
 from types import SimpleNamespace as _SimpleNamespace
 
 _aten = _lazy_import(globals(), "_aten", "._aten")

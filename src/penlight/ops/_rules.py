@@ -19,9 +19,9 @@ from ..kernels.copies.convert import is_half
 from ..kernels.large import HALVES, LARGE, run_rule
 from ..kernels.lazy import lazy_import
 from ..tensor import wrap
+from ._constant_gradients import attach, unmoved
 from ._numbers import IN_FULL
 from ._op import LIST, Op, slot_kind
-from ._unmoved import attach, unmoved
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

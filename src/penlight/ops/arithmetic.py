@@ -17,7 +17,7 @@ from . import _dispatch
 from ._compile import stub
 from ._declare import OPS, inplace_function, install_method, method, pointwise, warning_free
 from ._guards import cannot_cast
-from ._halves import rounded_once
+from ._half_precision import rounded_once
 from ._overloads import no_tensor
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from ..tensor import Tensor, wrap
 from ._args import mismatch
 from ._declare import differentiable
 from ._guards import c_name, not_implemented
+from ._joint_gradients import Together
 from ._raw import both
-from ._together import Together
 from .activation import softmax
 from .affine import baddbmm, linear
 from .joining import cat

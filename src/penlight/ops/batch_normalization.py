@@ -13,8 +13,8 @@ from ..tensor import Tensor
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, warning_free
 from ._guards import not_implemented
+from ._joint_gradients import Together, saved_as_input
 from ._raw import both
-from ._together import Together, saved_as_input
 from .normalization import check_parameters, input_grad, like, normalised, wide
 
 __all__ = [

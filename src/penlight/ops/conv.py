@@ -15,8 +15,8 @@ from ..tensor import Tensor
 from ._conv_arguments import Ints, check_dtypes, check_ranks, expand, refuse, settle, settled, transposed_shape
 from ._declare import OPS, differentiable
 from ._guards import plain_numbers
+from ._joint_gradients import saved_as_input
 from ._raw import both
-from ._together import saved_as_input
 from .padding import constant_pad_nd
 
 __all__ = [

@@ -22,7 +22,7 @@ from ._declare import OPS, differentiable, install_method, linear, method, point
 from ._public_functions import failed
 from ._raw import both, cast, real_part, sum_to
 from .joining import _clone_array, in_format
-from .parts import _select
+from .slicing import _select
 
 __all__ = [
     "conj",

@@ -14,8 +14,8 @@ from ..tensor import Tensor, wrap
 from ._guards import plain_floats
 from ._raw import raw
 from .matmul import bmm
-from .parts import diagonal
 from .shape import _expand, _unsqueeze, _view, reshape
+from .slicing import diagonal
 from .transposing import _permute
 
 __all__ = [

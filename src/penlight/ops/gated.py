@@ -19,8 +19,8 @@ from ._activation import floats_only, run
 from ._args import wrap_dim
 from ._declare import differentiable, install_method, pointwise
 from ._guards import not_implemented, plain_floats
+from ._joint_gradients import Together
 from ._raw import both
-from ._together import Together
 from .activation import softmax as _softmax_along
 from .joining import cat
 from .piecewise import flat, leaky_result_rule

@@ -24,8 +24,8 @@ from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
+from ._joint_gradients import saved_as_input
 from ._raw import both
-from ._together import saved_as_input
 from .shape import alias
 
 __all__ = [

@@ -14,8 +14,8 @@ from ..tensor import Tensor
 from ._args import broadcast_shape, wrap_dim
 from ._declare import differentiable
 from ._guards import without_numpy_warnings
+from ._joint_gradients import Together
 from ._raw import both, graph, raw
-from ._together import Together
 from .linalg_common import (
     NOT_INVERTIBLE,
     NOT_SOLVABLE,

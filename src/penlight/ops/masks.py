@@ -19,8 +19,8 @@ from . import _dispatch
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, linear, method, plain, pointwise
 from ._guards import need_number
-from .parts import _writable
 from .replaced import diagonal_copy
+from .slicing import _writable
 
 if TYPE_CHECKING:
     from ._types import Number

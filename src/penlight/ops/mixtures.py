@@ -12,7 +12,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
 from ._guards import c_name, need_number, need_real_value, only, without_numpy_warnings
-from ._halves import rounded_once
+from ._half_precision import rounded_once
 
 if TYPE_CHECKING:
     from ._types import Number

@@ -18,6 +18,7 @@ from ._declare import OPS
 from .adaptive_pool import adaptive_avg_pool1d as adaptive_avg_pool1d
 from .adaptive_pool import adaptive_max_pool1d_with_indices
 from .batch_normalization import batch_norm_by, instance_norm_by
+from .bilinear_forms import bilinear as bilinear
 from .conv import conv1d as conv1d
 from .conv import conv2d as conv2d
 from .conv import conv3d as conv3d
@@ -30,7 +31,6 @@ from .ctc import ctc
 from .dropouts import drop, drop_alpha
 from .embeddings import bag, lookup
 from .embeddings import embedding_renorm_ as embedding_renorm_
-from .forms import bilinear as bilinear
 from .gated import prelu as prelu
 from .gated import rrelu as _rrelu
 from .gated import rrelu_ as rrelu_

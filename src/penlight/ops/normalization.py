@@ -18,8 +18,8 @@ from ..kernels.norm import channels, loops, small
 from ..tensor import Tensor
 from ._declare import OPS, differentiable, warning_free
 from ._guards import need_one_dtype, not_implemented
+from ._joint_gradients import Together, saved_as_input
 from ._raw import both
-from ._together import Together, saved_as_input
 
 __all__ = [
     "group_norm",

@@ -15,7 +15,7 @@ from ..kernels.reduce.large import fold
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method
-from ._halves import in_float32
+from ._half_precision import in_float32
 
 __all__ = [
     "norm",

@@ -12,7 +12,7 @@ from . import _dispatch
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, linear, method
 from ._guards import lazy
-from .indices import extremes, within
+from .advanced_indexing import extremes, within
 
 __all__ = [
     "argwhere",

@@ -15,7 +15,7 @@ from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import bilinear, linear, method, warning_free
 from ._guards import need_one_dtype, not_implemented, plain_floats, unrecorded, without_numpy_warnings
-from ._halves import in_float32
+from ._half_precision import in_float32
 from .joining import cat
 from .shape import _unsafe_view
 

@@ -18,8 +18,8 @@ from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import differentiable, linear
+from ._joint_gradients import Together
 from ._raw import both
-from ._together import Together
 from .joining import stack
 
 _rnn_loop = lazy_import(globals(), "_rnn_loop", "..nn.modules._rnn_loop")

@@ -24,7 +24,7 @@ from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain, warning_free
 from ._guards import not_implemented
-from ._halves import in_float32
+from ._half_precision import in_float32
 from ._out import check_out
 from ._raw import both, shared
 

@@ -11,7 +11,7 @@ from .. import dtypes
 from .._docstrings import documented
 from ..autograd import modes, views
 from ..tensor import Tensor, wrap
-from . import _dispatch, parts, shape, strided, transposing
+from . import _dispatch, shape, slicing, strided, transposing
 from ._args import ABSENT, wrap_dim
 from ._declare import install_method, linear, method
 from ._in_place_view import in_place_class
@@ -124,7 +124,7 @@ def slice_scatter(
 
 
 def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
-    return lambda array: parts._writable(np.diagonal(array, offset, dim1, dim2))
+    return lambda array: slicing._writable(np.diagonal(array, offset, dim1, dim2))
 
 
 @linear(lambda input, src, offset, dim1, dim2: _replaced(input, _diagonal_window(offset, dim1, dim2), src),
@@ -269,7 +269,7 @@ def _copying(name: str, view: Any) -> Any:
 
 def _slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     place = wrap_dim(dim, input.dim())
-    return parts._slice(input, place, *_bounds(input.shape[place], start, end, step))
+    return slicing._slice(input, place, *_bounds(input.shape[place], start, end, step))
 
 
 def _view_as_real(input: Tensor) -> Tensor:
@@ -282,18 +282,18 @@ def _view_as_complex(input: Tensor) -> Tensor:
 
 alias_copy = _copying("alias_copy", shape.alias)
 as_strided_copy = _copying("as_strided_copy", strided.as_strided)
-diagonal_copy = _copying("diagonal_copy", parts.diagonal)
+diagonal_copy = _copying("diagonal_copy", slicing.diagonal)
 expand_copy = _copying("expand_copy", shape.expand)
 permute_copy = _copying("permute_copy", transposing.permute)
-select_copy = _copying("select_copy", parts.select)
+select_copy = _copying("select_copy", slicing.select)
 slice_copy = _copying("slice_copy", _slice_view)
-split_copy = _copying("split_copy", parts.split)
-split_with_sizes_copy = _copying("split_with_sizes_copy", parts.split_with_sizes)
+split_copy = _copying("split_copy", slicing.split)
+split_with_sizes_copy = _copying("split_with_sizes_copy", slicing.split_with_sizes)
 squeeze_copy = _copying("squeeze_copy", shape.squeeze)
 t_copy = _copying("t_copy", transposing.t)
 transpose_copy = _copying("transpose_copy", transposing.transpose)
-unbind_copy = _copying("unbind_copy", parts.unbind)
-unfold_copy = _copying("unfold_copy", parts.unfold)
+unbind_copy = _copying("unbind_copy", slicing.unbind)
+unfold_copy = _copying("unfold_copy", slicing.unfold)
 unsqueeze_copy = _copying("unsqueeze_copy", shape.unsqueeze)
 view_as_complex_copy = _copying("view_as_complex_copy", _view_as_complex)
 view_as_real_copy = _copying("view_as_real_copy", _view_as_real)
@@ -354,9 +354,9 @@ def _unsafe(name: str, view: Any) -> Any:
     return make
 
 
-unsafe_chunk = _unsafe("unsafe_chunk", parts.chunk)
-unsafe_split = _unsafe("unsafe_split", parts.split)
-unsafe_split_with_sizes = _unsafe("unsafe_split_with_sizes", parts.split_with_sizes)
+unsafe_chunk = _unsafe("unsafe_chunk", slicing.chunk)
+unsafe_split = _unsafe("unsafe_split", slicing.split)
+unsafe_split_with_sizes = _unsafe("unsafe_split_with_sizes", slicing.split_with_sizes)
 
 
 @method

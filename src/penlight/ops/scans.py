@@ -14,7 +14,7 @@ from . import _dispatch
 from ._args import ABSENT, merge_dim, wrap_dim
 from ._declare import OPS, differentiable, method
 from ._guards import lazy, only, without_numpy_warnings
-from ._halves import in_float32
+from ._half_precision import in_float32
 from ._raw import both
 from .reduction import in_out, named_result, refuse_bool
 

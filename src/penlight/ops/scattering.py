@@ -15,7 +15,7 @@ from ._args import ABSENT, broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, not_implemented
 from ._raw import both
-from .indices import extremes
+from .advanced_indexing import extremes
 from .selection import _scatter_arguments
 
 __all__ = [

@@ -16,7 +16,7 @@ from ._args import ABSENT, first_outside, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, need_number
 from ._raw import both
-from .indices import within
+from .advanced_indexing import within
 from .joining import cat
 
 if TYPE_CHECKING:

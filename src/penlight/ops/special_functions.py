@@ -1,4 +1,4 @@
-"""Special functions: a table of derivatives over the kernels in kernels/special*.py. The rarer ones are in special_more.py."""
+"""Special functions: a table of derivatives over the kernels in kernels/special*.py. The rarer ones are in special_rare.py."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ._guards import type_name
 from .conversion import view_as_real
 from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from .linalg_common import need_tensor
-from .parts import _unfold_array
+from .slicing import _unfold_array
 
 __all__ = [
     "istft",

@@ -18,7 +18,7 @@ from ._guards import lazy, not_implemented
 from ._raw import shared
 from .extremes import _share
 from .reduction import _add_reduce, _count, in_out, named_result
-from .spread import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
+from .variance import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
 
 __all__ = [
     "aminmax",

@@ -15,7 +15,7 @@ from ._args import sizes
 from ._declare import OPS, linear, method
 from ._dispatch import new_node
 from ._guards import lazy, unrecorded, unrecorded_view
-from .parts import SHORT, at
+from .slicing import SHORT, at
 
 __all__ = [
     "as_strided",

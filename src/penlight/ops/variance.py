@@ -14,7 +14,7 @@ from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method, warning_free
 from ._guards import lazy
-from ._halves import in_float32
+from ._half_precision import in_float32
 from .reduction import _FLOAT32, _add_reduce, _count, _mean_array
 
 __all__ = [
