@@ -227,7 +227,7 @@ def test_an_error_in_one_thread_is_raised_and_nothing_stays_locked():
 def test_blas_gets_its_threads_back():
     switch = parallel._switch()
     if not isinstance(switch, tuple):
-        pytest.skip("BLAS has no switch")
+        pytest.skip("this BLAS has no function that sets how many threads it uses")
     with parallel.blas_alone():
         assert switch[0]() == 1
         with parallel.blas_alone():
@@ -242,7 +242,7 @@ def test_a_forked_child_makes_threads_of_its_own():
     import os
 
     if not hasattr(os, "fork"):
-        pytest.skip("no fork")
+        pytest.skip("this system cannot fork a process")
     x = torch.ones(1_000_000)
     x.exp()
     child = os.fork()

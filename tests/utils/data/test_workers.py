@@ -328,7 +328,7 @@ def test_arrays_have_the_dtypes_of_numpy(size):
 def test_nothing_has_a_name():
     """Neither in /dev/shm nor elsewhere, even while batches are under way and when a worker is killed."""
     if not os.path.isdir("/dev/shm"):
-        pytest.skip("no /dev/shm here")
+        pytest.skip("this system has no /dev/shm to look into")
     before = set(os.listdir("/dev/shm"))
     iterator = iter(DataLoader(numbered(50), num_workers=2))
     batch = next(iterator)
