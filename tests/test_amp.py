@@ -9,7 +9,7 @@ import pytest
 
 import penlight as torch
 from penlight.amp import _casting
-from penlight.ops import affine
+from penlight.ops.linalg import affine
 
 F = torch.nn.functional
 

@@ -184,11 +184,12 @@ from .random import (  # isort: skip
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from . import autograd as autograd, indexing as _indexing  # noqa: F401  # isort: skip
+from . import autograd as autograd  # isort: skip
+from .ops.index import subscripts as _subscripts  # noqa: F401  # isort: skip
 from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip
-from .ops._public_functions import public_functions as _public_functions  # isort: skip
+from .ops.machinery.public_functions import public_functions as _public_functions  # isort: skip
 
 bool = _dtypes.bool_
 float = _dtypes.float_
@@ -267,7 +268,7 @@ _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "is_anomaly_enabled": "autograd.anomaly_mode",
-    "_safe_softmax": "ops.attention",
+    "_safe_softmax": "ops.nn.attention",
     **dict.fromkeys(
         ["_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad"], "distributions._grads"
     ),
@@ -402,11 +403,11 @@ _LAZY_NAMES = {
         "dtypes",
     ),
     "Future": "futures",
-    "segment_reduce": "ops.segments",
+    "segment_reduce": "ops.reduce.segments",
     "sparse_coo_tensor": "_sparse_coo",
     **dict.fromkeys(
         ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"],
-        "ops.recurrent_functions",
+        "ops.nn.recurrent_functions",
     ),
     **dict.fromkeys(
         [
@@ -490,7 +491,7 @@ _LAZY_NAMES = {
             "threshold_",
             "triplet_margin_loss",
         ],
-        "ops.native",
+        "ops.nn.top_level",
     ),
     **dict.fromkeys(
         [
@@ -519,12 +520,12 @@ _LAZY_NAMES = {
             "symeig",
             "triangular_solve",
         ],
-        "ops.linalg_legacy",
+        "ops.linalg.legacy",
     ),
-    **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "ops.linalg_lowrank"),
-    **dict.fromkeys(("istft", "stft"), "ops.spectrogram"),
+    **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "ops.linalg.lowrank"),
+    **dict.fromkeys(("istft", "stft"), "ops.fourier.spectrogram"),
     **dict.fromkeys(
-        ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"], "ops.windows"
+        ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"], "ops.fourier.windows"
     ),
     **dict.fromkeys(
         [

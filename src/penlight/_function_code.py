@@ -58,7 +58,7 @@ def own_code_of(function: FunctionType) -> Compiled:
 def explains_failures(function: F) -> F:
     """Marks a public function that calls `failed` itself, because a generated function around it would cost too much of its time.
 
-    See Note [Failed calls] in ops/_public_functions.py."""
+    See Note [Failed calls] in ops/machinery/public_functions.py."""
     function.explains_failures = True  # type: ignore[attr-defined]
     return function
 

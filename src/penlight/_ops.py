@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ._refused import refused_class
-from .ops._aten import OpOverload as OpOverload
-from .ops._aten import OpOverloadPacket as OpOverloadPacket
-from .ops._aten import _Aten as _OpNamespace
+from .ops.machinery.aten import OpOverload as OpOverload
+from .ops.machinery.aten import OpOverloadPacket as OpOverloadPacket
+from .ops.machinery.aten import _Aten as _OpNamespace
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "_OpNamespace"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from . import dtypes
 from ._user_warnings import warn_user
 from .creation import _accept, _check, _into, _leaf, _on_meta, _plain
-from .ops._guards import lazy
+from .ops.machinery.guards import lazy
 from .tensor import Tensor, wrap
 
 _float_range, _float_linspace = lazy("ranges", "arange"), lazy("ranges", "linspace")

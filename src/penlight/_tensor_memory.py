@@ -21,7 +21,7 @@ from .size import Size
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-_public_functions = lazy_import(globals(), "_public_functions", ".ops._public_functions")
+_public_functions = lazy_import(globals(), "_public_functions", ".ops.machinery.public_functions")
 _shared = lazy_import(globals(), "_shared", ".multiprocessing._shared")
 
 

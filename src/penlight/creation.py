@@ -17,8 +17,8 @@ from .autograd import modes
 from .device import CPU, on_meta, require_cpu
 from .kernels.copies.order import empty_like_expanded
 from .kernels.lazy import lazy_import
-from .ops._declare import install_method
-from .ops._dispatch import mark_inference
+from .ops.machinery.declare import install_method
+from .ops.machinery.dispatch import mark_inference
 from .tensor import Tensor, resize_to, wrap
 
 _legacy = lazy_import(globals(), "_legacy", "._legacy")

@@ -126,7 +126,7 @@ class Tensor(_Parts):
         """
         if not issubclass(cls, Tensor):
             raise TypeError("cls must be a type (not an instance) that derives from Tensor")
-        from .ops.shape import alias
+        from .ops.shape.views import alias
 
         made: Any = alias(self)
         if cls is not Tensor:

@@ -10,7 +10,7 @@ from .._user_warnings import warn_user
 from ..device import require_cpu
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
-from ._declare import install_method, method
+from .machinery.declare import install_method, method
 
 __all__ = [
     "dequantize",

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..autograd import modes
 from ..autograd.anomaly_mode import _stack
-from ..ops._aten import overload_of
-from ..ops._dispatch import op_watchers
+from ..ops.machinery.aten import overload_of
+from ..ops.machinery.dispatch import op_watchers
 from ..tensor import Tensor
 from ._checkpoint_frame import CheckpointError
 

@@ -25,7 +25,7 @@ from ..autograd.modes import is_grad_enabled
 from ..autograd.node import Node
 from ..autograd.packing import Kept
 from ..kernels.lazy import lazy_import
-from ..ops._dispatch import pack_hooks
+from ..ops.machinery.dispatch import pack_hooks
 from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import modes
-from ..ops._aten import OpOverload, overload_of
-from ..ops._dispatch import op_watchers
+from ..ops.machinery.aten import OpOverload, overload_of
+from ..ops.machinery.dispatch import op_watchers
 
 
 class CheckpointPolicy(enum.Enum):
