@@ -17,7 +17,7 @@ def known_names(public: bool) -> set[str]:
     """What PyTorch has in the namespaces that a table serves: its helpers are not among them. A table whose names all go into
     the main namespace (it is imported with a star in ops/__init__.py) serves that one only."""
     scope: dict[str, dict[str, str]] = {}
-    exec((OPS.parent / "_torch_names.py").read_text(), scope)
+    exec((OPS.parent / "_common" / "torch_names.py").read_text(), scope)
     spaces = (
         ("torch", "torch (machinery)") if public else ("torch", "torch (machinery)", "nn.functional", "linalg", "fft")
     )

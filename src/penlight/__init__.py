@@ -21,8 +21,8 @@ if _sys.implementation.name != "cpython":
         "may reuse, and calls NumPy's C functions for each op, which other interpreters do slowly. Use CPython 3.11 or newer."
     )
 
-from . import _shutdown  # noqa: F401  # its exit function
 from . import dtypes as _dtypes
+from ._common import shutdown  # noqa: F401  # its exit function
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
 )
@@ -160,12 +160,11 @@ from .creation import (  # isort: skip
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from ._spaced import (  # isort: skip
-    arange as arange,
-    linspace as linspace,
-    logspace as logspace,
-    range_ as range,  # noqa: F401
-)
+from .creation.ranges import arange as arange
+from .creation.ranges import linspace as linspace
+from .creation.ranges import logspace as logspace
+from .creation.ranges import range_ as range  # noqa: F401
+
 from .random import (  # isort: skip
     Generator as Generator,
     bernoulli as bernoulli,
@@ -272,7 +271,7 @@ _LAZY_NAMES = {
     **dict.fromkeys(
         ["_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad"], "distributions._grads"
     ),
-    "set_printoptions": "printing",
+    "set_printoptions": "tensor.printing",
     **dict.fromkeys(
         [
             "BFloat16Tensor",
@@ -404,7 +403,7 @@ _LAZY_NAMES = {
     ),
     "Future": "futures",
     "segment_reduce": "ops.reduce.segments",
-    "sparse_coo_tensor": "_sparse_coo",
+    "sparse_coo_tensor": "sparse.coo",
     **dict.fromkeys(
         ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"],
         "ops.nn.recurrent_functions",

@@ -68,7 +68,6 @@ from ._checks import sym_int as sym_int
 from ._checks import sym_max as sym_max
 from ._checks import sym_min as sym_min
 from ._checks import sym_not as sym_not
-from ._sparse_coo import sparse_coo_tensor as sparse_coo_tensor
 from .amp import GradScaler as GradScaler
 from .amp import autocast as autocast
 from .amp._state import autocast_decrement_nesting as autocast_decrement_nesting
@@ -233,7 +232,6 @@ from .ops.nn.top_level import threshold as threshold
 from .ops.nn.top_level import threshold_ as threshold_
 from .ops.nn.top_level import triplet_margin_loss as triplet_margin_loss
 from .ops.reduce.segments import segment_reduce as segment_reduce
-from .printing import set_printoptions as set_printoptions
 from .serialization import load as load
 from .serialization import save as save
 from .settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
@@ -257,6 +255,7 @@ from .settings import set_num_interop_threads as set_num_interop_threads
 from .settings import set_num_threads as set_num_threads
 from .settings import set_warn_always as set_warn_always
 from .settings import use_deterministic_algorithms as use_deterministic_algorithms
+from .sparse.coo import sparse_coo_tensor as sparse_coo_tensor
 from .storage import BoolStorage as BoolStorage
 from .storage import ByteStorage as ByteStorage
 from .storage import CharStorage as CharStorage
@@ -267,6 +266,7 @@ from .storage import LongStorage as LongStorage
 from .storage import ShortStorage as ShortStorage
 from .storage import TypedStorage as TypedStorage
 from .storage import UntypedStorage as UntypedStorage
+from .tensor.printing import set_printoptions as set_printoptions
 from .typeinfo import BFloat16Tensor as BFloat16Tensor
 from .typeinfo import BoolTensor as BoolTensor
 from .typeinfo import ByteTensor as ByteTensor

@@ -17,7 +17,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from ._function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
+from ._common.function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
 from .ops.machinery.public_functions import layers_of
 from .tensor import DISABLED, Tensor
 

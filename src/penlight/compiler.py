@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ._common.user_warnings import warn_user
 from ._settable import Settings
-from ._user_warnings import warn_user
 from .creation import from_numpy
 from .tensor import Tensor
 

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import ops as _ops
-from ._docstrings import documented
+from ._common.docstrings import documented
 from .ops.machinery import dispatch
 from .ops.machinery.public_functions import public_functions as _public_functions
 from .ops.pointwise.arithmetic import _add_number, _mul_number

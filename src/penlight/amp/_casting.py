@@ -17,7 +17,7 @@ from typing import Any
 from weakref import ref
 
 from penlight import dtypes
-from penlight._function_code import Compiled, copy_of, handing_over, run_instead
+from penlight._common.function_code import Compiled, copy_of, handing_over, run_instead
 from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
 from penlight.tensor import Tensor

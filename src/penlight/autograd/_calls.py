@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._user_warnings import warn_user
+from .._common.user_warnings import warn_user
 from ..creation import zeros_like
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap

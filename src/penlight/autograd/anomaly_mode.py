@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._user_warnings import is_ours, warn_user
+from .._common.user_warnings import is_ours, warn_user
 from ..ops.machinery import dispatch
 from . import engine, modes
 from .modes import ANOMALY

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
-from .._user_warnings import is_ours
+from .._common.user_warnings import is_ours
 from ..ops.machinery.aten import overload_of
 from ..ops.machinery.dispatch import op_watchers
 from . import modes

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import penlight
 
-from .._docstrings import complete
+from .._common.docstrings import complete
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints

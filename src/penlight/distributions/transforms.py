@@ -14,7 +14,7 @@ from typing import Any
 
 import penlight
 
-from .._docstrings import complete
+from .._common.docstrings import complete
 from ..ops.nn.padding import pad
 from ..ops.nn.smooth_activation import logsigmoid, softplus
 from ..size import Size

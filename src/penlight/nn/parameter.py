@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import penlight
 from penlight import Tensor
-from penlight.printing import PARAMETER_TYPES
 from penlight.tensor import DISABLED, wrap
+from penlight.tensor.printing import PARAMETER_TYPES
 
 from ..kernels.lazy import lazy_import
 

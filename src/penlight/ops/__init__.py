@@ -56,7 +56,7 @@ from . import lazy_methods as _lazy_methods  # noqa: F401
 from types import SimpleNamespace as _SimpleNamespace
 
 _aten = _lazy_import(globals(), "_aten", ".machinery.aten")
-_custom_ops = _lazy_import(globals(), "_custom_ops", ".._custom_ops")
+_custom_ops = _lazy_import(globals(), "_custom_ops", "..library.custom_ops")
 _refused = _lazy_import(globals(), "_refused", ".._refused")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._docstrings import documented
+from .._common.docstrings import documented
 from ..tensor import Tensor
 from .linalg.matmul import outer
 from .machinery.declare import OPS, install_method

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._docstrings import documented
-from .._function_code import explains_failures
+from .._common.docstrings import documented
+from .._common.function_code import explains_failures
 from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels.copies import convert

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .._docstrings import documented
+from .._common.docstrings import documented
 from .machinery.declare import install_method
 
 

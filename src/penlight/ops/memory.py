@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._tensor_memory import root_of
-from .._user_warnings import warn_user
+from .._common.user_warnings import warn_user
 from ..autograd import views
 from ..kernels.addresses import offset
 from ..tensor import Tensor, wrap
+from ..tensor.memory import root_of
 from .machinery.arguments import sizes
 from .machinery.declare import install_method, method
 from .machinery.guards import c_name

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
-from penlight._docstrings import complete
+from penlight._common.docstrings import complete
 from penlight.autograd.modes import grad_mode
 from penlight.optim.optimizer import Optimizer, _get_scalar_dtype
 

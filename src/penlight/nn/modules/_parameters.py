@@ -7,7 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._function_code import copy_of
+from penlight._common.function_code import copy_of
 from penlight.nn import init
 from penlight.nn.parameter import Parameter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from penlight import Tensor
-from penlight._function_code import copy_of
+from penlight._common.function_code import copy_of
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..conversion import view_as_real

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...autograd import modes, views
 from ...autograd.node import NO_EDGE, AccumulateGrad
 from ...kernels.index.moves import fill, places, spread

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels import linalg as kernels
 from ...tensor import Tensor
 from ..machinery.declare import differentiable

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels.numpy_calls import broadcast_to, moveaxis, tile
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch

@@ -1,6 +1,6 @@
 """What was wrong with the arguments of a call, in PyTorch's words. Imported when a call has failed.
 
-The arguments are compared with PyTorch's signatures of the function (`_torch_signatures.py`, here called its forms). If they fit none
+The arguments are compared with PyTorch's signatures of the function (`_common/torch_signatures.py`, here called its forms). If they fit none
 of them, PyTorch's complaint takes the place of what was raised. See Note [Failed calls] in public_functions.py.
 """
 
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes
-from ..._function_code import Compiled, own_code_of
+from ..._common.function_code import Compiled, own_code_of
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 
-_torch_signatures = lazy_import(globals(), "_torch_signatures", "..._torch_signatures")
+_torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
 
 
 _SHOWN = {

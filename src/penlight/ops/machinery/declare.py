@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import dtypes
-from ..._function_code import handing_over, own_code_of, run_instead
+from ..._common.function_code import handing_over, own_code_of, run_instead
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE
 from ...autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node

@@ -5,7 +5,7 @@ A generic `apply(*args, **kwargs)` costs more than a small op. So each declarati
 functions with exactly its arguments, saving exactly what its rules want. `op.source` shows them, and linecache has
 them, so pdb steps through. Each op has code objects of its own, so that the interpreter's inline caches specialise.
 Anything unusual leaves to the readable path in `dispatch.py`: a slow mode, mixed dtypes, complex numbers, `out=`.
-They are generated when they are first called: Note [Compiled at first use] in _function_code.py.
+They are generated when they are first called: Note [Compiled at first use] in _common/function_code.py.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._docstrings import in_place
-from ..._function_code import Compiled, compile_function, compiled_when_called
+from ..._common.docstrings import in_place
+from ..._common.function_code import Compiled, compile_function, compiled_when_called
 from ...autograd.modes import NAMESPACE
 from ...kernels.large import HALVES, LARGE, least_size
 from ...kernels.lazy import lazy_import

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...autograd import modes, views
 from ...autograd.modes import NAMESPACE, is_grad_enabled
 from ...autograd.saved import NoVersion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._docstrings import documented
+from ..._common.docstrings import documented
 from ...autograd import views
 from ...autograd.modes import is_grad_enabled
 from ...tensor import Tensor

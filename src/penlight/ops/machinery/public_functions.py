@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from types import FrameType, FunctionType
 from typing import Any
 
-from ..._function_code import Compiled, compile_function, compiled_when_called, own_code_of
+from ..._common.function_code import Compiled, compile_function, compiled_when_called, own_code_of
 from ...autograd.modes import NAMESPACE
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor

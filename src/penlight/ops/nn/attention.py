@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels import attention as kernels
 from ...kernels.lazy import lazy_import
 from ...kernels.softmax import softmax as _softmax_kernel

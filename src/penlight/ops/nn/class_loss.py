@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...autograd import modes
 from ...kernels import loss as kernels
 from ...kernels import softmax as softmax_kernels

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels import conv as kernels
 from ...tensor import Tensor
 from ..machinery.array_namespace import both

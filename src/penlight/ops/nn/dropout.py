@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, random
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels.lazy import lazy_import
 from ...kernels.random.uniform import bernoulli
 from ...tensor import Tensor, wrap

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...autograd import views
 from ...kernels.index.moves import all_inside
 from ...kernels.index.moves import places as nonzero_places

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels import gated as kernels
 from ...kernels.activation import leaky_relu
 from ...kernels.lazy import lazy_import

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...autograd import grad as gradient
 from ...autograd.grad_mode import enable_grad
 from ...autograd.modes import is_grad_enabled

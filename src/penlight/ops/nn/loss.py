@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...autograd.grad_mode import no_grad
 from ...kernels import loss as kernels
 from ...tensor import Tensor

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels.reduce.large import FROM as FOLDS_FROM
 from ...kernels.reduce.large import fold
 from ...kernels.rows import is_half

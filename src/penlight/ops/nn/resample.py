@@ -6,7 +6,7 @@ from operator import index
 from typing import Any
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels import resample as kernels
 from ...kernels.lazy import lazy_import
 from ...kernels.resample.bytes import interpolate_bytes

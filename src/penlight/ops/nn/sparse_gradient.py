@@ -16,7 +16,7 @@ import numpy as np
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
 
-_sparse_coo = lazy_import(globals(), "_sparse_coo", "..._sparse_coo")
+_sparse_coo = lazy_import(globals(), "_sparse_coo", "...sparse.coo")
 
 
 # The rows looked up in the pass that runs, by the id of the table. (Tensors are no keys of a WeakKeyDictionary: == is not a bool.)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._spaced import linspace_array
+from ...creation.ranges import linspace_array
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import hush, silent, unhush
 from ...tensor import Tensor, wrap

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery.arguments import merge_dim, wrap_dims

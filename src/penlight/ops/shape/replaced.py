@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._docstrings import documented
+from ..._common.docstrings import documented
 from ...autograd import modes, views
 from ...tensor import Tensor, wrap
 from ..conversion import fill_into, view_as_complex, view_as_real

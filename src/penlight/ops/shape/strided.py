@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._tensor_memory import root_of, storage_offset_of
 from ...autograd import views
 from ...autograd.node import Edge, Node
 from ...tensor import Tensor
+from ...tensor.memory import root_of, storage_offset_of
 from ..machinery.arguments import sizes
 from ..machinery.declare import OPS, linear, method
 from ..machinery.dispatch import new_node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._user_warnings import warn_user
+from ..._common.user_warnings import warn_user
 from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
 from ..machinery.declare import install_method, linear, method

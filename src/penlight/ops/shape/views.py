@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..._function_code import explains_failures
+from ..._common.function_code import explains_failures
 from ...autograd import views
 from ...kernels.numpy_calls import expand_dims
 from ...tensor import Tensor

@@ -1,4 +1,4 @@
-"""Making tensors: from data, filled with values, and like other tensors. Ranges of numbers are in `_spaced.py`."""
+"""Making tensors: from data, filled with values, and like other tensors. Ranges of numbers are in `ranges.py`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
-from ._dims import sizes
-from ._docstrings import documented
-from ._from_data import NEGATIVE_STRIDES, array_of
-from ._user_warnings import warn_user
-from .autograd import modes
-from .device import CPU, on_meta, require_cpu
-from .kernels.copies.order import empty_like_expanded
-from .kernels.lazy import lazy_import
-from .ops.machinery.declare import install_method
-from .ops.machinery.dispatch import mark_inference
-from .tensor import Tensor, resize_to, wrap
+from .. import dtypes
+from .._common.dims import sizes
+from .._common.docstrings import documented
+from .._common.user_warnings import warn_user
+from ..autograd import modes
+from ..device import CPU, on_meta, require_cpu
+from ..kernels.copies.order import empty_like_expanded
+from ..kernels.lazy import lazy_import
+from ..ops.machinery.declare import install_method
+from ..ops.machinery.dispatch import mark_inference
+from ..tensor import Tensor, resize_to, wrap
+from .data import NEGATIVE_STRIDES, array_of
 
-_legacy = lazy_import(globals(), "_legacy", "._legacy")
-_meta = lazy_import(globals(), "_meta", "._meta")
-_batched = lazy_import(globals(), "_batched", ".func.batched")
+_legacy = lazy_import(globals(), "_legacy", ".legacy")
+_meta = lazy_import(globals(), "_meta", ".._meta")
+_batched = lazy_import(globals(), "_batched", "..func.batched")
 
 
 # ----- From data ----------------------------------------------------------------------------------------------------

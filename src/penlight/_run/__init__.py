@@ -19,9 +19,9 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import _homes
-from ._distribution import TorchDistribution
-from ._takeover import wake
+from .._takeover import wake
+from . import class_names
+from .distribution import TorchDistribution
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 _ELSEWHERE = {
     "_tensor": "tensor",
     "_jit_internal": "jit",
-    "_tensor_str": "printing",
+    "_tensor_str": "tensor.printing",
     "_C._functorch": "_c_functorch",
     "_functorch.vmap": "func.mapping",
     "jit.annotations": "_jit_annotations",
 }
 
 # Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.
-_OURS = {"kernels", "_run", "_cli", "as_torch", "dtypes", "creation", "printing", "inspect", "safetensors"}
+_OURS = {"kernels", "_run", "_cli", "as_torch", "dtypes", "creation", "_common", "inspect", "safetensors"}
 
 # Packages that PyTorch installs beside itself.
 _BESIDE = {"functorch": "penlight._functorch_package"}
@@ -134,11 +134,11 @@ def install() -> None:
     `penlight run` does this before a program starts; `import penlight.as_torch` does it anywhere.
     """
     there = sys.modules.get("torch")
-    if there is not None and there is not sys.modules[__package__]:
+    if there is not None and there is not sys.modules["penlight"]:
         raise ImportError("PyTorch itself is imported in this process already: Penlight cannot take its name")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-        _homes.rename(_OURS)
+        class_names.rename(_OURS)
         _prepare_children()
 
 
@@ -146,7 +146,7 @@ def uninstall() -> None:
     """Take the finder away, and the names that it gave."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-        _homes.restore()
+        class_names.restore()
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         if sys.modules[name].__name__.partition(".")[0] == "penlight":
             del sys.modules[name]

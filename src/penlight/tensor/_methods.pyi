@@ -2,7 +2,7 @@
 import builtins
 from typing import Any, Sequence, Union
 
-from .tensor import Tensor
+from . import Tensor
 
 Number = Union[builtins.bool, builtins.int, builtins.float, builtins.complex]
 

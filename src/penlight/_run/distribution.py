@@ -6,13 +6,13 @@ from importlib.metadata import Distribution, PackagePath
 from pathlib import Path
 from typing import Any
 
-from .version import __version__
+from ..version import __version__
 
 
 class TorchDistribution(Distribution):
     """An installed package called torch, as far as its name, version and modules go.
 
-    >>> from penlight._distribution import TorchDistribution
+    >>> from penlight._run.distribution import TorchDistribution
     >>> TorchDistribution().name
     'torch'
     """
@@ -23,7 +23,7 @@ class TorchDistribution(Distribution):
         return "torch\nfunctorch\n" if filename == "top_level.txt" else None
 
     def locate_file(self, path: Any) -> Any:
-        return Path(__file__).parent.parent / path
+        return Path(__file__).parents[2] / path
 
     @property
     def files(self) -> list[PackagePath] | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
-from .tensor import Tensor
+from .. import dtypes
+from ..tensor import Tensor
 
 
 def array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[Any, Any]:

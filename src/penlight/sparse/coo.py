@@ -15,12 +15,12 @@ import numpy as np
 
 import penlight
 
-from . import dtypes
-from ._takeover import wake
-from .autograd.node import NO_EDGE
-from .layout import sparse_coo
-from .size import Size
-from .tensor import Tensor, new, wrap
+from .. import dtypes
+from .._takeover import wake
+from ..autograd.node import NO_EDGE
+from ..layout import sparse_coo
+from ..size import Size
+from ..tensor import Tensor, new, wrap
 
 _TABLE: dict[str, Callable[..., Any]] = {}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import dtypes
-from ._refused import refuse
-from ._sparse_coo import SparseTensor, matmul, sparse_coo_tensor, sum_of
-from ._sparse_coo import softmax as _softmax
+from .. import dtypes
+from .._refused import refuse
+from .coo import SparseTensor, matmul, sparse_coo_tensor, sum_of
+from .coo import softmax as _softmax
 
 
 def mm(mat1: Any, mat2: Any) -> Any:

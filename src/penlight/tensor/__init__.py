@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import autograd, dtypes
-from ._tensor_hooks import Hooked
-from ._tensor_memory import ShapeAndMemory
-from ._tensor_python import AsPython
-from ._user_warnings import warn_user
-from .autograd import modes, views
-from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
-from .autograd.saved import NoVersion
-from .kernels.lazy import lazy_import
+from .. import autograd, dtypes
+from .._common.user_warnings import warn_user
+from ..autograd import modes, views
+from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
+from ..autograd.saved import NoVersion
+from ..kernels.lazy import lazy_import
+from .hooks import Hooked
+from .memory import ShapeAndMemory
+from .python import AsPython
 
 if TYPE_CHECKING:
     from ._methods import TensorMethods
@@ -32,9 +32,9 @@ else:
         __slots__ = ()
 
 
-_legacy = lazy_import(globals(), "_legacy", "._legacy")
-_takeover = lazy_import(globals(), "_takeover", "._takeover")
-_forward_ad = lazy_import(globals(), "_forward_ad", ".autograd.forward_ad")
+_legacy = lazy_import(globals(), "_legacy", "..creation.legacy")
+_takeover = lazy_import(globals(), "_takeover", ".._takeover")
+_forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
 
 
 new = object.__new__
@@ -126,7 +126,7 @@ class Tensor(_Parts):
         """
         if not issubclass(cls, Tensor):
             raise TypeError("cls must be a type (not an instance) that derives from Tensor")
-        from .ops.shape.views import alias
+        from ..ops.shape.views import alias
 
         made: Any = alias(self)
         if cls is not Tensor:

@@ -10,7 +10,7 @@ _WHOLE_NUMBERS = ("bitwise_", "gcd", "lcm")
 def documented(summary: str, *example: str) -> str:
     """A docstring with an example: lines that start with `>>>`, and what they print.
 
-    >>> from penlight._docstrings import documented
+    >>> from penlight._common.docstrings import documented
     >>> documented("One.", ">>> 1", "1").splitlines()[2:]
     ['    >>> import penlight as torch', '    >>> 1', '    1', '    ']
     """

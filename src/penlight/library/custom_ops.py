@@ -9,7 +9,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from .autograd import Function
+from ..autograd import Function
 
 REGISTERED: dict[str, CustomOpDef] = {}
 

@@ -1,6 +1,6 @@
 """What a tensor knows of its shape and its memory: a part of `Tensor`.
 
-`tensor.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
+`__init__.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes
-from ._dims import own_dim
-from ._function_code import explains_failures
-from .device import CPU, device
-from .kernels.addresses import address, offset
-from .kernels.lazy import lazy_import
-from .layout import strided
-from .size import Size
+from .. import dtypes
+from .._common.dims import own_dim
+from .._common.function_code import explains_failures
+from ..device import CPU, device
+from ..kernels.addresses import address, offset
+from ..kernels.lazy import lazy_import
+from ..layout import strided
+from ..size import Size
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from . import Tensor
 
-_public_functions = lazy_import(globals(), "_public_functions", ".ops.machinery.public_functions")
-_shared = lazy_import(globals(), "_shared", ".multiprocessing._shared")
+_public_functions = lazy_import(globals(), "_public_functions", "..ops.machinery.public_functions")
+_shared = lazy_import(globals(), "_shared", "..multiprocessing._shared")
 
 
 def _failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
@@ -307,7 +307,7 @@ class ShapeAndMemory:
         >>> torch.zeros(2, 3).untyped_storage().nbytes()
         24
         """
-        from .storage import UntypedStorage
+        from ..storage import UntypedStorage
 
         return UntypedStorage(root_of(self._array))
 
@@ -318,7 +318,7 @@ class ShapeAndMemory:
         >>> torch.arange(6)[2:].untyped_storage().nbytes()
         48
         """
-        from .storage import TypedStorage
+        from ..storage import TypedStorage
 
         return TypedStorage(root_of(self._array), self.dtype)
 

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_ours(filename: str) -> bool:
@@ -17,7 +17,7 @@ def is_ours(filename: str) -> bool:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line that is not in this package.
 
-    >>> from penlight._user_warnings import warn_user
+    >>> from penlight._common.user_warnings import warn_user
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warn_user("mind the gap")

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
-from ._user_warnings import warn_user
-from .creation import _accept, _check, _into, _leaf, _on_meta, _plain
-from .ops.machinery.guards import lazy
-from .tensor import Tensor, wrap
+from .. import dtypes
+from .._common.user_warnings import warn_user
+from ..ops.machinery.guards import lazy
+from ..tensor import Tensor, wrap
+from . import _accept, _check, _into, _leaf, _on_meta, _plain
 
 _float_range, _float_linspace = lazy("ranges", "arange"), lazy("ranges", "linspace")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
-from ._from_data import array_of
-from .creation import _size
-from .device import require_cpu
-from .tensor import Tensor, wrap
+from .. import dtypes
+from ..device import require_cpu
+from ..tensor import Tensor, wrap
+from . import _size
+from .data import array_of
 
 # What PyTorch's message calls the dtypes: C++'s types.
 _TYPES = {

@@ -1,6 +1,6 @@
 """Hooks of a tensor, and keeping the gradient of one that is no leaf. A part of `Tensor`.
 
-`tensor.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
+`__init__.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
-from .autograd import modes, views
-from .autograd.node import AccumulateGrad, HookDict, RemovableHandle, add_hook
+from .. import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
+from ..autograd import modes, views
+from ..autograd.node import AccumulateGrad, HookDict, RemovableHandle, add_hook
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from . import Tensor
 
 
 class Hooked:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dtypes import get_default_dtype as default_dtype
-from .tensor import Tensor
+from ..dtypes import get_default_dtype as default_dtype
+from . import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .tensor import Tensor
+    from . import Tensor
 
 PARAMETER_TYPES: set[type] = set()
 """The class of parameters, which adds itself here when it is defined; printing does not import it."""
@@ -113,7 +113,7 @@ def _check(options: dict[str, Any]) -> None:
 def get_printoptions() -> dict[str, Any]:
     """The current print options, in a dict that `set_printoptions(**options)` takes back.
 
-    >>> from penlight.printing import get_printoptions
+    >>> from penlight.tensor.printing import get_printoptions
     >>> get_printoptions()["linewidth"]
     80
     """
@@ -125,7 +125,7 @@ def printoptions(**options: Any) -> Iterator[None]:
     """Print options for the length of a `with` block; takes what `set_printoptions` takes.
 
     >>> import penlight as torch
-    >>> from penlight.printing import printoptions
+    >>> from penlight.tensor.printing import printoptions
     >>> with printoptions(sci_mode=True, precision=1):
     ...     torch.tensor([1.5])
     tensor([1.5e+00])
@@ -209,7 +209,7 @@ def format_contents(array: np.ndarray, indent: int) -> str:
     """The numbers in their brackets, to be placed after `indent` characters of prefix.
 
     >>> import numpy as np
-    >>> from penlight.printing import format_contents
+    >>> from penlight.tensor.printing import format_contents
     >>> format_contents(np.array([[1.0, 2.5]]), 0)
     '[[1.0000, 2.5000]]'
     """
@@ -247,7 +247,7 @@ def _fold(pieces: list[str], per_line: int, between: str, gap: str, middle: int 
 def close_with(text: str, suffixes: Sequence[str], indent: int) -> str:
     """`text`, then the suffixes, each on a new line if it would not fit, then the closing parenthesis.
 
-    >>> from penlight.printing import close_with
+    >>> from penlight.tensor.printing import close_with
     >>> close_with("tensor([1, 2]", ["dtype=torch.int32"], 7)
     'tensor([1, 2], dtype=torch.int32)'
     """
@@ -271,7 +271,7 @@ def format_array(
     """An ndarray as PyTorch prints a tensor of these values; `indent` is the prefix's length unless it is given.
 
     >>> import numpy as np
-    >>> from penlight.printing import format_array
+    >>> from penlight.tensor.printing import format_array
     >>> format_array(np.arange(3), suffixes=["requires_grad=True"])
     'tensor([0, 1, 2], requires_grad=True)'
     """
@@ -286,7 +286,7 @@ def format_array(
 def describe(shape: tuple[int, ...], dtype: object) -> list[str]:
     """The suffixes that say what the numbers cannot: the size of an empty tensor, and a dtype that is not implied.
 
-    >>> from penlight.printing import describe
+    >>> from penlight.tensor.printing import describe
     >>> describe((0, 3), "torch.int64")
     ['size=(0, 3)', 'dtype=torch.int64']
     """

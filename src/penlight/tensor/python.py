@@ -1,6 +1,6 @@
 """A tensor as a Python object: numbers, arrays, lengths, printing, copies, pickles. A part of `Tensor`.
 
-`tensor.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
+`__init__.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes
-from . import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
-from ._tensor_memory import root_of
-from ._user_warnings import warn_user
-from .autograd import modes, views
-from .autograd.node import NO_EDGE
-from .kernels.addresses import address
-from .kernels.lazy import lazy_import
+from .. import dtypes
+from .. import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
+from .._common.user_warnings import warn_user
+from ..autograd import modes, views
+from ..autograd.node import NO_EDGE
+from ..kernels.addresses import address
+from ..kernels.lazy import lazy_import
+from .memory import root_of
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from . import Tensor
 
-_forward_ad = lazy_import(globals(), "_forward_ad", ".autograd.forward_ad")
+_forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
 _printing = lazy_import(globals(), "_printing", ".printing")
 
 
