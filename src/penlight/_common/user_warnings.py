@@ -28,3 +28,13 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and is_ours(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+_warned: set[str] = set()
+
+
+def warn_once(what: str, words: str) -> None:
+    """Warn the first time that a program asks for something that is accepted without effect."""
+    if what not in _warned:
+        _warned.add(what)
+        warn_user(f"{what}: {words}")

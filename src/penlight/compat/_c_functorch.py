@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .func.batched import Batched
-from .func.level import BatchLevel
-from .func.mapping import _add_batch_dim as _add_batch_dim
-from .func.mapping import _remove_batch_dim as _remove_batch_dim
+from penlight.func.batched import Batched
+from penlight.func.level import BatchLevel
+from penlight.func.mapping import _add_batch_dim as _add_batch_dim
+from penlight.func.mapping import _remove_batch_dim as _remove_batch_dim
 
 
 def is_batchedtensor(tensor: Any) -> bool:

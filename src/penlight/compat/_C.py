@@ -6,26 +6,28 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from . import _takeover
-from ._refused import NotAvailable, message, refused_class
-from .autograd import modes
-from .device import device as device
-from .dtypes import dtype as dtype
-from .kernels.lazy import lazy_import
-from .layout import layout as layout
-from .layout import memory_format as memory_format
-from .random import Generator as Generator
-from .size import Size as Size
-from .tensor import DISABLED
-from .tensor import Tensor as TensorBase
+from penlight import _takeover
+from penlight._refused import NotAvailable, message, refused_class
+from penlight.autograd import modes
+from penlight.device import device as device
+from penlight.dtypes import dtype as dtype
+from penlight.kernels.lazy import lazy_import
+from penlight.layout import layout as layout
+from penlight.layout import memory_format as memory_format
+from penlight.overrides import DisableTorchFunction as DisableTorchFunction
+from penlight.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from penlight.random import Generator as Generator
+from penlight.size import Size as Size
+from penlight.tensor import DISABLED
+from penlight.tensor import Tensor as TensorBase
 
 _c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
-_conversion = lazy_import(globals(), "_conversion", ".nn.modules._conversion")
+_conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
 _dispatch_keys = lazy_import(globals(), "_dispatch_keys", "._dispatch_keys")
 _cudnn = lazy_import(globals(), "_cudnn", ".backends.cudnn")
-_linalg = lazy_import(globals(), "_linalg", ".linalg")
-_storage = lazy_import(globals(), "_storage", ".storage")
-_typeinfo = lazy_import(globals(), "_typeinfo", ".typeinfo")
+_linalg = lazy_import(globals(), "_linalg", "penlight.linalg")
+_storage = lazy_import(globals(), "_storage", "penlight.storage")
+_typeinfo = lazy_import(globals(), "_typeinfo", "penlight.typeinfo")
 
 
 _TensorBase = TensorBase
@@ -92,25 +94,6 @@ def _are_functorch_transforms_active() -> bool:
 def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
     """Whether two tensors share a storage."""
     return _storage.owner_of(first._array) is _storage.owner_of(second._array)
-
-
-class DisableTorchFunctionSubclass:
-    """A region in which subclasses of Tensor do not take over functions."""
-
-    _flag = "subclasses_off"
-
-    def __enter__(self) -> None:
-        self._var = getattr(_takeover, self._flag)
-        self._token = self._var.set(True)
-
-    def __exit__(self, *exc: object) -> None:
-        self._var.reset(self._token)
-
-
-class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A region in which neither subclasses of Tensor nor modes take over functions."""
-
-    _flag = "all_off"
 
 
 _DisableTorchDispatch = DisableTorchFunctionSubclass

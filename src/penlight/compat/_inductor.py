@@ -6,7 +6,8 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
-from ._refused import refuse, refused_function
+from penlight._refused import refuse, refused_function
+
 from ._settable import Settings
 
 config = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")

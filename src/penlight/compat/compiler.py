@@ -14,19 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ._common.user_warnings import warn_user
+from penlight._common.user_warnings import warn_once
+from penlight.creation import from_numpy
+from penlight.tensor import Tensor
+
 from ._settable import Settings
-from .creation import from_numpy
-from .tensor import Tensor
-
-_warned: set[str] = set()
-
-
-def warn_once(what: str, words: str) -> None:
-    """Warn the first time that a program asks for something that is accepted without effect."""
-    if what not in _warned:
-        _warned.add(what)
-        warn_user(f"{what}: {words}")
 
 
 def compile(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penlight._refused import refuse
-from penlight.onnx import symbolic_helper as symbolic_helper
+
+from . import symbolic_helper as symbolic_helper
 
 __getattr__ = refuse(
     __name__,

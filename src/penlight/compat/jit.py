@@ -11,13 +11,12 @@ import builtins
 from typing import Any, Union, get_args, get_origin
 from typing import Final as Final
 
-from penlight._refused import missing
+from penlight._common.user_warnings import warn_once
+from penlight._refused import missing, refused_class, refused_function
+from penlight.futures import Future
+from penlight.nn import Module
 
 from . import _jit_annotations
-from ._refused import refused_class, refused_function
-from .compiler import warn_once
-from .futures import Future
-from .nn import Module
 
 _AS_IT_IS = "Penlight has no TorchScript, and runs the {} as it is written"
 

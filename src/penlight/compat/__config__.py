@@ -6,14 +6,14 @@ import platform
 
 import numpy as np
 
-from .settings import get_num_interop_threads, get_num_threads
+from penlight.settings import get_num_interop_threads, get_num_threads
 
 __all__ = ["parallel_info", "show"]
 
 
 def show() -> str:
     """What computes, as text."""
-    from ._cli.doctor import blas_of
+    from penlight._cli.doctor import blas_of
 
     return (
         "PyTorch built with:\n"

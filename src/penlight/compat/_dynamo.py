@@ -7,7 +7,8 @@ from collections import Counter
 from contextlib import nullcontext
 from typing import Any
 
-from ._refused import refuse, refused_function
+from penlight._refused import refuse, refused_function
+
 from ._settable import Settings
 from .compiler import allow_in_graph as allow_in_graph
 from .compiler import disable as disable

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ._refused import refused_class
-from .ops.machinery.aten import OpOverload as OpOverload
-from .ops.machinery.aten import OpOverloadPacket as OpOverloadPacket
-from .ops.machinery.aten import _Aten as _OpNamespace
+from penlight._refused import refused_class
+from penlight.ops.machinery.aten import OpOverload as OpOverload
+from penlight.ops.machinery.aten import OpOverloadPacket as OpOverloadPacket
+from penlight.ops.machinery.aten import _Aten as _OpNamespace
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "_OpNamespace"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ._checks import get_device_module
-from ._refused import NotAvailable, message
-from ._serialization import rebuild
-from .device import device as Device
-from .ops import cat
-from .tensor import Tensor
-from .utils.data._utils.exceptions import ExceptionWrapper as ExceptionWrapper
-from .utils.data._utils.exceptions import KeyErrorMessage as KeyErrorMessage
+from penlight._checks import get_device_module
+from penlight._refused import NotAvailable, message
+from penlight._serialization import rebuild
+from penlight.device import device as Device
+from penlight.ops import cat
+from penlight.tensor import Tensor
+from penlight.utils.data._utils.exceptions import ExceptionWrapper as ExceptionWrapper
+from penlight.utils.data._utils.exceptions import KeyErrorMessage as KeyErrorMessage
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:

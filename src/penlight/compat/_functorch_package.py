@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from . import func
-from .nn import Module
-from .ops import stack
-from .version import __version__ as __version__
+from penlight import func
+from penlight.nn import Module
+from penlight.ops import stack
+from penlight.version import __version__ as __version__
 
 __all__ = [
     "combine_state_for_ensemble",

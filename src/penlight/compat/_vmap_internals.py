@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .func import vmap as vmap
-from .kernels.lazy import lazy_import
+from penlight.func import vmap as vmap
+from penlight.kernels.lazy import lazy_import
 
-_tree = lazy_import(globals(), "_tree", ".utils._pytree")
+_tree = lazy_import(globals(), "_tree", "penlight.utils._pytree")
 
 
 def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any, TypeAlias, Union
 
-from ._checks import SymBool, SymFloat, SymInt
-from .device import device
-from .dtypes import dtype
-from .layout import layout
-from .size import Size
-from .tensor import Tensor
+from penlight._checks import SymBool, SymFloat, SymInt
+from penlight.device import device
+from penlight.dtypes import dtype
+from penlight.layout import layout
+from penlight.size import Size
+from penlight.tensor import Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

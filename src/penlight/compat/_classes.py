@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._refused import refused_function
+from penlight._refused import refused_function
 
 _WHY = "Penlight is pure Python and cannot load C++ libraries. Write the class in Python."
 
