@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from .call import Unfit
+
 
 class Strategy(NamedTuple):
     """One implementation (a function, or a class of functions): for which problems, what it gains over the next in the table (measured), and for which operands if their values matter."""
@@ -59,14 +61,18 @@ def choose(table: tuple[Strategy, ...], *arguments: Any) -> Any:
 
 
 def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
-    """What the first strategy that suits the arguments makes of them; one that returns None leaves it to the next.
+    """What the first strategy that suits the arguments makes of them. One that returns None leaves it to the next, and so does machine code that
+    refuses an array: see Note [Calling machine code].
 
     >>> apply((Strategy(lambda n: n < 10, lambda n: None, "none"), Strategy(lambda n: True, lambda n: -n, "any")), 3)
     -3
     """
     for suits, implementation, _, _ in table:
         if suits(*arguments):
-            result = implementation(*arguments)
+            try:
+                result = implementation(*arguments)
+            except Unfit:
+                continue
             if result is not None:
                 return result
     raise AssertionError(f"no strategy for {arguments}")

@@ -17,8 +17,8 @@ from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.grid_sample import loops as grid_sample
 from penlight.kernels.loss import ctc_loops
 from penlight.kernels.loss import loops as loss
+from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
-from penlight.kernels.norm import loops as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  (they declare kernels)
 from penlight.kernels.softmax import loops as softmax
@@ -60,6 +60,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (norm._group, True, {"scaled": (True,), "shifted": EITHER}),
     (norm._group_back, True, {"scaled": EITHER}),
     (norm._batch, True, {"scaled": EITHER, "shifted": (True,)}),
+    (norm._batch_eval, True, {"scaled": EITHER, "shifted": EITHER}),
     (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
     (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
     (features.features_back, True, {"scaled": (True,), "training": EITHER}),
