@@ -6,13 +6,11 @@ from operator import index
 from typing import Any
 
 from ...kernels import pool as kernels
-from ...kernels.pool import loops
-from ...kernels.pool import small as pool_small
 from ...random import rand
 from ...tensor import Tensor, wrap
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
-from .pool import batch, check_rows, need_tensor, unbatch, unrecorded
+from .pool import check_rows, need_tensor, unrecorded
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -34,24 +32,11 @@ Ints = tuple[int, ...]
 
 
 def _mean_array(input: Any, output_size: Ints) -> Any:
-    if 0 not in output_size and loops.suits(input):
-        return loops.mean(input, loops.even(input.shape, output_size), None)
-    if pool_small.serves(input):
-        small = pool_small.adaptive_avg_pool(input, output_size)
-        if small is not None:
-            return small
-    dims = len(output_size)
-    return unbatch(kernels.adaptive_avg_pool(batch(input, dims), output_size), input, dims)
+    return kernels.adaptive_avg_pool(input, output_size)
 
 
 def _mean_back_array(input: Any, shape: Ints, dims: int) -> Any:
-    if loops.suits(input):
-        return loops.mean_back(input, loops.even(shape, input.shape[-dims:]), None)
-    if pool_small.serves(input):
-        small = pool_small.adaptive_avg_pool_backward(input, shape, dims)
-        if small is not None:
-            return small
-    return unbatch(kernels.adaptive_avg_pool_backward(batch(input, dims), batch(shape, dims)), input, dims)
+    return kernels.adaptive_avg_pool_backward(input, shape, dims)
 
 
 def _mean_again_rule(grad: Any, input_shape: Ints, dims: int, xp: Any) -> Any:
@@ -67,25 +52,15 @@ def _mean_rule(grad: Any, input_shape: Ints, output_size: Ints, xp: Any) -> Any:
 
 
 def _max_array(input: Any, output_size: Ints) -> Any:
-    if 0 not in output_size and loops.suits(input):
-        return loops.largest(input, loops.even(input.shape, output_size))
-    if pool_small.serves(input):
-        small = pool_small.adaptive_max_pool(input, output_size)
-        if small is not None:
-            return small
-    dims = len(output_size)
-    values, indices = kernels.adaptive_max_pool(batch(input, dims), output_size)
-    return unbatch(values, input, dims), unbatch(indices, input, dims)
+    return kernels.adaptive_max_pool(input, output_size)
 
 
 def _fractional_array(input: Any, kernel_size: Ints, output_size: Ints, samples: Any) -> Any:
-    dims = len(kernel_size)
-    values, indices = kernels.fractional_max_pool(batch(input, dims), kernel_size, output_size, samples)
-    return unbatch(values, input, dims), unbatch(indices, input, dims)
+    return kernels.fractional_max_pool(input, kernel_size, output_size, samples)
 
 
 def _max_rule(grads: Any, input_shape: Ints, result1: Any, output_size: Ints, xp: Any) -> Any:
-    return xp._pool_place(grads[0], result1, input_shape, len(output_size), False)
+    return xp._pool_place(grads[0], result1, input_shape, len(output_size))
 
 
 def _declare(dims: int) -> None:
@@ -181,8 +156,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     check_rows(input, "adaptive_avg_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
     array = input._array
-    if size > 0 and array.flags.c_contiguous and unrecorded(input) and loops.suits(array):
-        return wrap(loops.mean(array, loops.even(array.shape, (size,)), None))
+    if size > 0 and array.size and array.flags.c_contiguous and input.dtype.is_floating_point and unrecorded(input):
+        return wrap(kernels.adaptive_avg_pool(array, (size,)))
     return _average(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
 
 
@@ -219,9 +194,9 @@ def adaptive_max_pool1d_with_indices(
     check_rows(input, "adaptive_max_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_max_pool1d")
     array = input._array
-    if size > 0 and unrecorded(input) and loops.suits(array):
-        found = loops.largest(array, loops.even(array.shape, (size,)))
-        return wrap(found[0]), wrap(found[1])
+    if size > 0 and array.size and input.dtype.is_floating_point and unrecorded(input):
+        values, indices = kernels.adaptive_max_pool(array, (size,))
+        return wrap(values), wrap(indices)
     values, indices = _largest(2, input.unsqueeze(-2), (1, size))
     return values.squeeze(-2), indices.squeeze(-2)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.norm import channels, loops, small
+from ...kernels import norm as kernels
 from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, differentiable, warning_free
+from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import not_implemented
 from ..machinery.joint_gradients import Together, saved_as_input
 from .normalization import check_parameters, input_grad, like, normalised, wide
@@ -21,11 +21,6 @@ __all__ = [
     "batch_norm",
     "instance_norm",
 ]
-
-_small_batch_norm, _small_batch_norm_eval = (
-    warning_free(small.batch_norm),
-    warning_free(small.batch_norm_eval),
-)
 
 # ----- Batch --------------------------------------------------------------------------------------------------------
 
@@ -36,16 +31,10 @@ def _batch_array(
     """Normalise, and move the running statistics towards those of the batch."""
     empty = np.zeros(0, input.dtype)
     if not training:
-        out = _small_batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
-        if out is None:
-            out, _ = channels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
-        return out, empty, empty
+        return kernels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps), empty, empty
     if not input.size:
         return input.copy(), empty, empty
-    made = loops.batch_norm(input, weight, bias, eps)
-    if made is None and input.size <= small.SMALL:
-        made = _small_batch_norm(input, weight, bias, eps)
-    out, mean, rstd, var = made or channels.batch_norm(input, weight, bias, eps)
+    out, mean, rstd, var = kernels.batch_norm(input, weight, bias, eps)
     if running_mean is not None:
         count = input.size // input.shape[1]
         _move(running_mean, mean, momentum)
@@ -84,20 +73,8 @@ def _batch_kernel(
     if not input.size:
         zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
         return np.zeros_like(input), zeros, zeros.copy()
-    if training:
-        grads = loops.batch_norm_backward(grad, input, mean, rstd, weight, True, needs)
-        if grads is not None:
-            return grads
-    if training and input.size <= small.SMALL:
-        grads = small.batch_norm_backward(grad, input, mean, rstd, weight, needs)
-        if grads is not None:
-            return grads
     mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
-    if not training:
-        grads = loops.batch_norm_backward(grad, input, mean, rstd, weight, False, needs)
-        if grads is not None:
-            return grads
-    return channels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
+    return kernels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
 
 
 def _batch_grads(place: int, needs: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any,

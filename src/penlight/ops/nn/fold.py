@@ -10,7 +10,6 @@ from ...kernels import fold as kernels
 from ...tensor import Tensor
 from ..machinery.declare import linear
 from ..machinery.guards import not_implemented, plain_numbers
-from .pool import batch, unbatch
 
 __all__ = [
     "fold",
@@ -20,12 +19,24 @@ __all__ = [
 Ints = tuple[int, ...]
 
 
+def _batch(x: Any, dims: int) -> Any:
+    """An array with its batch dimension, or a shape with it."""
+    if type(x) is tuple:
+        return x if len(x) == dims + 2 else (1, *x)
+    return x if x.ndim == dims + 2 else x[None]
+
+
+def _unbatch(result: Any, like: Any, dims: int) -> Any:
+    """A result without the batch dimension that `_batch` added to `like`."""
+    return result if like.ndim == dims + 2 else result[0]
+
+
 def _unfold_array(input: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
-    return unbatch(kernels.unfold(batch(input, 2), kernel_size, dilation, padding, stride), input, 2)
+    return _unbatch(kernels.unfold(_batch(input, 2), kernel_size, dilation, padding, stride), input, 2)
 
 
 def _fold_array(input: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
-    return unbatch(kernels.fold(batch(input, 1), output_size, kernel_size, dilation, padding, stride), input, 1)
+    return _unbatch(kernels.fold(_batch(input, 1), output_size, kernel_size, dilation, padding, stride), input, 1)
 
 
 @linear(_unfold_array, node="Im2ColBackward0",

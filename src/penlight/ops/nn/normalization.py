@@ -13,11 +13,9 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels import norm as kernels
-from ...kernels.copies.convert import is_half
-from ...kernels.norm import channels, loops, small
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, differentiable, warning_free
+from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.joint_gradients import Together, saved_as_input
 
@@ -28,8 +26,6 @@ __all__ = [
 ]
 
 Ints = tuple[int, ...]
-
-_small_layer_norm = warning_free(small.layer_norm)
 
 # ----- Gradients from differentiable ops ----------------------------------------------------------------------------
 
@@ -75,41 +71,12 @@ def _layer_grads(
     return like(input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
 
 
-def _small_half_layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
-    if input.size > small.SMALL:
-        return None
-    wide = [None if array is None else array.astype(np.float32) for array in (input, weight, bias)]
-    results = _small_layer_norm(*wide, eps)
-    return None if results is None else (results[0].astype(input.dtype), *results[1:])
-
-
 def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
-    dims = len(normalized_shape)
-    if input.dtype.itemsize == 8 or input.size < small.NATIVE_FROM or (dims > 1 and input.size < kernels.NATIVE_FROM):
-        results = loops.layer_norm(input, dims, weight, bias, eps)
-        if results is not None:
-            return results
-    if dims == 1:
-        if is_half(input.dtype):
-            results = _small_half_layer_norm(input, weight, bias, eps)
-        else:
-            results = _small_layer_norm(input, weight, bias, eps)
-        if results is not None:
-            return results
-    return kernels.layer_norm(input, dims, weight, bias, eps)
+    return kernels.layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
 def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
-    needs = (*needs, False)[:3]
-    if input.dtype.itemsize == 8 or (input.size < kernels.NATIVE_FROM and (dims > 1 or mean is None)):
-        grads = loops.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
-        if grads is not None:
-            return grads
-    if dims == 1 and mean is not None:
-        grads = small.layer_norm_backward(grad, input, mean, rstd, weight, needs)
-        if grads is not None:
-            return grads
-    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
+    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, (*needs, False)[:3])
 
 
 both("layer_norm_backward", Together(_layer_kernel), _layer_grads)
@@ -150,11 +117,8 @@ def _rms_rule(place: int) -> Any:
 
 
 def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> Any:
-    dims = len(normalized_shape)
-    found = None
-    if input.dtype.itemsize == 8 or input.size < kernels.NATIVE_FROM:
-        found = loops.layer_norm(input, dims, weight, None, eps, centred=False)
-    return kernels.rms_norm(input, dims, weight, eps) if found is None else (found[0], found[2])
+    out, _, rstd = kernels.layer_norm(input, len(normalized_shape), weight, None, eps, centred=False)
+    return out, rstd
 
 
 @differentiable(_rms_array,
@@ -266,8 +230,7 @@ def _group_grads(
 
 
 def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
-    found = loops.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
-    return found or channels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+    return kernels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
 
 
 both("group_norm_backward", Together(_group_kernel), _group_grads)
@@ -315,8 +278,7 @@ def _group_rule(place: int) -> Any:
 
 
 def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:
-    found = loops.group_norm(input, group, weight, bias, eps) or small.group_norm(input, group, weight, bias, eps)
-    return found or channels.group_norm(input, group, weight, bias, eps)
+    return kernels.group_norm(input, group, weight, bias, eps)
 
 
 @differentiable(_group_array,

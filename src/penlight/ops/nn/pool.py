@@ -1,7 +1,6 @@
 """Pooling over sliding windows: largest elements, means, norms; and putting largest elements back.
 
-The kernels take batches; an input without batch dimension gets one around the kernel. As in PyTorch, pooling sequences
-is pooling images of height one.
+As in PyTorch, pooling sequences is pooling images of height one.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ from ... import dtypes
 from ...autograd import modes
 from ...autograd.node import NO_EDGE
 from ...kernels import pool as kernels
-from ...kernels.pool import loops, taps
-from ...kernels.pool import small as pool_small
 from ...tensor import Tensor, wrap
-from ..machinery import dispatch
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
 
@@ -42,37 +38,13 @@ _ONES = {2: (1, 1), 3: (1, 1, 1)}
 # ----- The ops ------------------------------------------------------------------------------------------------------
 
 
-def batch(x: Any, dims: int) -> Any:
-    """An array with its batch dimension, or a shape with it."""
-    if type(x) is tuple:
-        return x if len(x) == dims + 2 else (1, *x)
-    return x if x.ndim == dims + 2 else x[None]
+@linear(lambda input, indices, shape, dims: kernels.max_pool_backward(input, indices, shape, dims),
+        input=lambda grad, indices, dims, xp: xp._pool_pick(grad, indices, dims))  # fmt: skip
+def _pool_place(input: Tensor, indices: Tensor, shape: Ints, dims: int) -> Tensor: ...
 
 
-def unbatch(result: Any, like: Any, dims: int) -> Any:
-    """A result without the batch dimension that `batch` added to `like`."""
-    return result if like.ndim == dims + 2 else result[0]
-
-
-def _place_array(input: Any, indices: Any, shape: Ints, dims: int, distinct: bool) -> Any:
-    if input.size <= pool_small.SMALL and loops.suits(input):
-        found = loops.place(input, indices, shape, dims)
-        if found is not None:
-            return found
-    if pool_small.serves(input):
-        small = pool_small.max_pool_backward(input, indices, shape, dims, distinct)
-        if small is not None:
-            return small
-    placed = kernels.max_pool_backward(batch(input, dims), batch(indices, dims), batch(shape, dims), distinct)
-    return unbatch(placed, input, dims)
-
-
-@linear(_place_array, input=lambda grad, indices, dims, xp: xp._pool_pick(grad, indices, dims))
-def _pool_place(input: Tensor, indices: Tensor, shape: Ints, dims: int, distinct: bool) -> Tensor: ...
-
-
-@linear(lambda input, indices, dims: unbatch(kernels.pick(batch(input, dims), batch(indices, dims)), input, dims),
-        input=lambda grad, indices, input_shape, dims, xp: xp._pool_place(grad, indices, input_shape, dims, False))  # fmt: skip
+@linear(lambda input, indices, dims: kernels.pick(input, indices, dims),
+        input=lambda grad, indices, input_shape, dims, xp: xp._pool_place(grad, indices, input_shape, dims))  # fmt: skip
 def _pool_pick(input: Tensor, indices: Tensor, dims: int) -> Tensor: ...
 
 
@@ -85,34 +57,13 @@ def _mean_array(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
-    if loops.suits(input):
-        ones = _ONES[len(kernel_size)]
-        geometry = loops.sliding(input.shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
-        return loops.mean(input, geometry, divisor_override)
-    if divisor_override is None and pool_small.serves(input):
-        small = pool_small.avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
-        if small is not None:
-            return small
-    dims = len(kernel_size)
-    found = kernels.avg_pool(
-        batch(input, dims), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
-    return unbatch(found, input, dims)
+    return kernels.avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def _mean_back_array(input: Any, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
                      divisor_override: int | None) -> Any:  # fmt: skip
-    if loops.suits(input):
-        ones = _ONES[len(kernel_size)]
-        geometry = loops.sliding(shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
-        return loops.mean_back(input, geometry, divisor_override)
-    if divisor_override is None and pool_small.serves(input):
-        small = pool_small.avg_pool_backward(input, shape, kernel_size, stride, padding, ceil_mode, count_include_pad)
-        if small is not None:
-            return small
-    dims = len(kernel_size)
     rest = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return unbatch(kernels.avg_pool_backward(batch(input, dims), batch(shape, dims), *rest), input, dims)
+    return kernels.avg_pool_backward(input, shape, *rest)
 
 
 def _mean_again_rule(grad: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
@@ -134,32 +85,16 @@ def _mean_rule(grad: Any, input_shape: Ints, kernel_size: Ints, stride: Ints, pa
     return xp._avg_pool_backward(grad, input_shape, *rest)
 
 
-def _max_rule(
-    grads: Any, input_shape: Ints, result1: Any, kernel_size: Ints, stride: Ints, dilation: Ints, xp: Any
-) -> Any:
-    distinct = all(s > d * (k - 1) for k, s, d in zip(kernel_size, stride, dilation))
-    return xp._pool_place(grads[0], result1, input_shape, len(kernel_size), distinct)
+def _max_rule(grads: Any, input_shape: Ints, result1: Any, kernel_size: Ints, xp: Any) -> Any:
+    return xp._pool_place(grads[0], result1, input_shape, len(kernel_size))
 
 
 def _max_array(input: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
-    if input.size <= pool_small.SMALL and loops.suits(input):
-        geometry = loops.sliding(input.shape, kernel_size, stride, padding, dilation, ceil_mode, False)
-        return loops.largest(input, geometry)
-    if pool_small.serves(input):
-        small = pool_small.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
-        if small is not None:
-            return small
-    dims = len(kernel_size)
-    if input.ndim == dims + 2:
-        return kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
-    values, indices = kernels.max_pool(input[None], kernel_size, stride, padding, dilation, ceil_mode)
-    return values[0], indices[0]
+    return kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def _unpool_array(input: Any, indices: Any, output_size: Ints) -> Any:
-    dims = len(output_size)
-    whole = batch(input, dims)
-    return unbatch(kernels.max_unpool(whole, batch(indices, dims), (*whole.shape[:2], *output_size)), input, dims)
+    return kernels.max_unpool(input, indices, output_size)
 
 
 def _unpool_rule(grad: Any, indices: Any, output_size: Ints, xp: Any) -> Any:
@@ -267,7 +202,7 @@ def _check(
         image, window = (" ".join(f"{name}: {n}" for name, n in zip(names, sizes)) for names, sizes in
                          ((("T", "H", "W"), shape[-3:]), (("kT", "kH", "kW"), kernel)))  # fmt: skip
         raise RuntimeError(f"input image ({image}) smaller than kernel size ({window})")
-    sizes = kernels.pool_output_sizes(shape[-dims:], kernel, stride, padding, dilation, ceil_mode)
+    sizes = kernels.output_sizes(shape[-dims:], kernel, stride, padding, dilation, ceil_mode)
     if min(sizes) < 1:
         channels = shape[-dims - 1]
         was, now = ("x".join(map(str, (channels, *s))) for s in (shape[-dims:], sizes))
@@ -298,22 +233,15 @@ def _max_pool(
     )
 
 
-def _max_pool_rows(
-    input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, alone: bool = False
-) -> Any:
-    name = "max_pool1d"
-    need_tensor(input, name)
-    (k,) = expand(kernel_size, 1, name, "kernel_size")
-    (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, name, "stride")
-    (p,), (d,) = expand(padding, 1, name, "padding"), expand(dilation, 1, name, "dilation")
-    array = input._array
-    if array.ndim not in (2, 3):
+def _check_max_pool_rows(shape: Ints, k: int, s: int, p: int, d: int, ceil_mode: bool) -> None:
+    """The thorough test for sequences, in PyTorch's words."""
+    if len(shape) not in (2, 3):
         raise RuntimeError(
-            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
+            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
         )
-    if 0 in array.shape[-2:]:
+    if 0 in shape[-2:]:
         raise RuntimeError(
-            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
+            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
         )
     for what, value in (("kernel_size", k), ("stride", s), ("padding", p), ("dilation", d)):
         if value < 0 if what == "padding" else value <= 0:
@@ -323,13 +251,24 @@ def _max_pool_rows(
         raise RuntimeError(
             f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
         )
-    size = kernels.pool_output_sizes(array.shape[-1:], (k,), (s,), (p,), (d,), ceil_mode)[0]
+    size = kernels.output_sizes(shape[-1:], (k,), (s,), (p,), (d,), ceil_mode)[0]
     if size <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
-    if alone and unrecorded(input):
-        found = taps.largest(array, k, s, p, d, size)
-        if found is not None:
-            return wrap(found), None
+
+
+def _max_pool_rows(
+    input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, alone: bool = False
+) -> Any:
+    name = "max_pool1d"
+    need_tensor(input, name)
+    (k,) = expand(kernel_size, 1, name, "kernel_size")
+    (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, name, "stride")
+    (p,), (d,) = expand(padding, 1, name, "padding"), expand(dilation, 1, name, "dilation")
+    array = input._array
+    if p > k // 2 or not _fits(array.shape, (k,), (s,), (p,), (d,)):
+        _check_max_pool_rows(array.shape, k, s, p, d, ceil_mode)
+    if alone and array.flags.c_contiguous and unrecorded(input):
+        return wrap(kernels.max_pool(array, (k,), (s,), (p,), (d,), ceil_mode)[0]), None
     values, indices = _max_pool("max_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode)
     return values.squeeze(-2), indices.squeeze(-2)
 
@@ -443,10 +382,9 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, "avg_pool1d", "stride")
     (p,) = expand(padding, 1, "avg_pool1d", "padding")
     array = input._array
-    if p == 0 and not ceil_mode and unrecorded(input) and _fits(array.shape, (k,), (s,), (p,), (1,)):
-        found = taps.mean(array, k, s, (array.shape[-1] - k) // s + 1)
-        if found is not None:
-            return wrap(found)
+    plain = input.dtype.is_floating_point and array.flags.c_contiguous and unrecorded(input)
+    if plain and _fits(array.shape, (k,), (s,), (p,), (1,)):
+        return wrap(kernels.avg_pool(array, (k,), (s,), (p,), ceil_mode, count_include_pad))
     return _avg_pool(
         "avg_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None
     ).squeeze(-2)

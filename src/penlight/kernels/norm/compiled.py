@@ -1,7 +1,7 @@
-"""Norms of small arrays, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: kernels/norm/, kernels/norm/channels.py.
+"""Norms as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: layer.py, channels.py.
 
-float32 is computed with as float64. Functions give None where there is no machine code, or arrays
-are not simple: of one dtype, the parameters contiguous, not empty. Larger arrays are NumPy's, or kernels/norm/kernels.py's, whose loops are over vectors.
+float32 is computed with as float64. Functions give None where there is no machine code or nothing to do. Machine code refuses arrays of
+other dtypes, and parameters that are not contiguous.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..compiler.loops import Floats, compile_loops, reassociated
+from ..waiting_threads import over
 from .features import features, features_back
 
-_MOST = 1 << 15  # elements; for more of float32 there are loops over vectors
+_GRAIN = 1 << 15  # elements that are worth sharing
 Three = tuple[Any, Any, Any]
 
 
@@ -203,6 +204,23 @@ def _batch(
                 out[at + i] = (x[at + i] - middle) * scale + shift
 
 
+def _batch_eval(
+    begin: int, end: int, x: Floats, out: Floats, mean: Floats, var: Floats, weight: Floats, bias: Floats, channels: int, size: int,
+    eps: float, *, scaled: bool, shifted: bool,
+) -> None:  # fmt: skip
+    for row in range(begin, end):
+        for c in range(channels):
+            scale = 1.0 / math.sqrt(var[c] + eps)
+            if scaled:
+                scale *= weight[c]
+            middle, shift = mean[c], 0.0
+            if shifted:
+                shift = bias[c]
+            at = (row * channels + c) * size
+            for i in range(size):
+                out[at + i] = (x[at + i] - middle) * scale + shift
+
+
 def _batch_back(
     begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
     count: int, channels: int, size: int, *, scaled: bool, training: bool,
@@ -235,34 +253,24 @@ def _batch_back(
 # ----- Their calls ----------------------------------------------------------------------------------------------------
 
 
-def _suited(x: np.ndarray, *others: np.ndarray | None) -> bool:
-    dtype = x.dtype
-    if not 0 < x.size <= _MOST or type(x) is not np.ndarray:
-        return False
-    for other in others:
-        if other is not None and (
-            other.dtype != dtype or not other.flags.c_contiguous or type(other) is not np.ndarray
-        ):
-            return False
-    return True
-
-
-def _plain(array: np.ndarray) -> np.ndarray:
+def _contiguous(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def layer_norm(
-    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool = True
+    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool
 ) -> Three | None:
     """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred` the mean is None."""
     key = {"centred": centred, "scaled": weight is not None, "shifted": bias is not None}
     run = compile_loops(_layer, x.dtype, True, **key)
-    if run is None or type(eps) is not float or not _suited(x, weight, bias):
+    if run is None or not x.size or type(eps) is not float:
         return None
-    x = _plain(x)
+    x = _contiguous(x)
     stats = (*x.shape[: x.ndim - dims], *(1,) * dims)
     rows = prod(stats)
-    made: Three = run(0, rows, x, x.shape, stats if centred else None, stats, weight, bias, x.size // rows, eps)
+    columns = x.size // rows
+    arrays = x, x.shape, stats if centred else None, stats, weight, bias
+    made: Three = over(run, rows, -(-_GRAIN // columns), *arrays, columns, eps)
     return made
 
 
@@ -285,9 +293,9 @@ def layer_norm_backward(
         "of_bias": of_bias,
     }
     run = compile_loops(_layer_back, x.dtype, True, **key)
-    if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
+    if run is None or not x.size:
         return None
-    x, grad = _plain(x), _plain(grad)
+    x, grad = _contiguous(x), _contiguous(grad)
     rows = rstd.size
     columns = x.size // rows
     shape = x.shape[x.ndim - dims :]
@@ -301,12 +309,14 @@ def group_norm(
 ) -> Three | None:
     """(out, mean, rstd) of normalising each group of channels of each sample; statistics are (N, groups)."""
     run = compile_loops(_group, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
-    if run is None or type(eps) is not float or not _suited(x, weight, bias):
+    if run is None or not x.size or type(eps) is not float:
         return None
-    x = _plain(x)
+    x = _contiguous(x)
     n, channels = x.shape[:2]
     arrays = x, x.shape, (n, groups), (n, groups), weight, bias
-    made: Three = run(0, n * groups, *arrays, groups, channels // groups, prod(x.shape[2:]), eps)
+    made: Three = over(
+        run, n * groups, -(-_GRAIN * n * groups // x.size), *arrays, groups, channels // groups, prod(x.shape[2:]), eps
+    )
     return made
 
 
@@ -321,9 +331,9 @@ def group_norm_backward(
 ) -> Three | None:
     """Gradients (dx, dweight, dbias)."""
     run = compile_loops(_group_back, x.dtype, True, scaled=weight is not None)
-    if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
+    if run is None or not x.size:
         return None
-    x, grad = _plain(x), _plain(grad)
+    x, grad = _contiguous(x), _contiguous(grad)
     n, channels = x.shape[:2]
     arrays = grad, x, mean, rstd, weight, x.shape, (channels,), (channels,)
     dx, dweight, dbias = run(0, n * groups, *arrays, groups, channels // groups, prod(x.shape[2:]))
@@ -338,17 +348,27 @@ def batch_norm(
     run = compile_loops(
         features if flat else _batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None
     )
-    if run is None or x.ndim < 2 or type(eps) is not float or not _suited(x, weight, bias):
+    if run is None or not x.size or type(eps) is not float or x.ndim < 2:
         return None
-    x = _plain(x)
+    x = _contiguous(x)
     count, channels = x.shape[:2]
-    each = (channels,)
+    each, grain = (channels,), -(-_GRAIN * channels // x.size)
     arrays = x, x.shape, each, each, each, weight, bias
     if flat:
-        out, mean, rstd, var, *_ = run(0, channels, *arrays, each, each, count, channels, eps)
-    else:
-        out, mean, rstd, var = run(0, channels, *arrays, count, channels, prod(x.shape[2:]), eps)
-    return out, mean, rstd, var
+        return over(run, channels, grain, *arrays, each, each, count, channels, eps)[:4]  # type: ignore[no-any-return]
+    return over(run, channels, grain, *arrays, count, channels, prod(x.shape[2:]), eps)  # type: ignore[no-any-return]
+
+
+def batch_norm_eval(
+    x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> np.ndarray | None:
+    """The batch normalised by given statistics."""
+    run = compile_loops(_batch_eval, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
+    if run is None or not x.size or type(eps) is not float or x.ndim < 2:
+        return None
+    arrays = _contiguous(x), x.shape, mean, var, weight, bias
+    grain = -(-_GRAIN * len(x) // x.size)
+    return over(run, len(x), grain, *arrays, x.shape[1], prod(x.shape[2:]), eps)  # type: ignore[no-any-return]
 
 
 def batch_norm_backward(
@@ -365,14 +385,14 @@ def batch_norm_backward(
     run = compile_loops(
         features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training
     )
-    if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
+    if run is None or not x.size or x.ndim < 2:
         return None
-    x, grad = _plain(x), _plain(grad)
+    x, grad = _contiguous(x), _contiguous(grad)
     count, channels = x.shape[:2]
-    each = (channels,)
+    each, grain = (channels,), -(-_GRAIN * channels // x.size)
     arrays = grad, x, mean, rstd, weight, x.shape, each, each
     if flat:
-        dx, dweight, dbias, *_ = run(0, channels, *arrays, each, each, count, channels)
+        dx, dweight, dbias, *_ = over(run, channels, grain, *arrays, each, each, count, channels)
     else:
-        dx, dweight, dbias = run(0, channels, *arrays, count, channels, prod(x.shape[2:]))
+        dx, dweight, dbias = over(run, channels, grain, *arrays, count, channels, prod(x.shape[2:]))
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None
