@@ -16,6 +16,7 @@ from typing import Any
 import penlight
 
 from ..tensor import Tensor
+from .utils import method
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -238,16 +239,14 @@ class _IntegerInterval(_Between):
 class _Boolean(Constraint):
     is_discrete = True
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
+    check = method(lambda c, value: (value == 0) | (value == 1))
 
 
 class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return boolean.check(value).all(-1) & value.sum(-1).eq(1)
+    check = method(lambda c, value: boolean.check(value).all(-1) & value.sum(-1).eq(1))
 
 
 class _Multinomial(Constraint):
@@ -271,8 +270,7 @@ class _Real(Constraint):
 class _Simplex(Constraint):
     event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+    check = method(lambda c, value: (value >= 0).all(dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6))
 
 
 # ----- Matrices -----------------------------------------------------------------------------------------------------
@@ -401,7 +399,7 @@ class _Stack(_Several):
         return penlight.stack(self._checked(value, lambda v: v.unbind(self.dim)), self.dim)
 
 
-boolean = _Boolean()
+boolean: Constraint = _Boolean()
 cat = _Cat
 corr_cholesky = _CorrCholesky()
 dependent = _Dependent()

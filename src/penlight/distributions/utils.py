@@ -105,6 +105,42 @@ class formula(property):
         def __get__(self, instance: Any, owner: type | None = None) -> Tensor: ...  # type: ignore[override]
 
 
+class _Method:
+    """What `method` and `checked` declare: the class gets a function in its place, with the signature of its base's."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        function = self.function
+        function.__name__, function.__qualname__ = name, f"{owner.__qualname__}.{name}"
+        if (above := getattr(super(owner, owner), name, None)) is not None:
+            function.__wrapped__ = above
+        setattr(owner, name, function)
+
+
+def method(expression: Callable[..., Any]) -> Any:
+    """A method that is written as an expression.
+
+    >>> class Square:
+    ...     side = 3
+    ...     scaled = method(lambda square, factor: square.side * factor)
+    >>> Square().scaled(2)
+    6
+    """
+    return _Method(expression)
+
+
+def checked(expression: Callable[[Any, Any], Any]) -> Any:
+    """A method of a value, which has to lie in the support if the distribution validates its arguments."""
+
+    def of_checked(self: Any, value: Any) -> Any:
+        self._check(value)
+        return expression(self, value)
+
+    return _Method(of_checked)
+
+
 class lazy_property:
     """A property that is computed once, with gradients on, and then lives in the instance.
 
