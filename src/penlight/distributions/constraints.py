@@ -15,6 +15,7 @@ from typing import Any
 
 import penlight
 
+from .._docstrings import example
 from ..tensor import Tensor
 from .utils import method
 
@@ -77,13 +78,9 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
+@example("torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)", "False")
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint can only be known of an instance.
-
-    >>> import penlight as torch
-    >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)
-    False
-    """
+    """Whether a constraint can only be known of an instance."""
     return isinstance(constraint, _Dependent)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight.nn import functional as F
 
 
@@ -25,25 +26,17 @@ def _grad_of(operation: Any, wanted: str, known: Tensor, size: Sequence[int], gr
     return penlight.autograd.grad(output, unknown, grad_output, create_graph=graph)[0]
 
 
+@example("torch.nn.grad.conv1d_input((1, 1, 3), torch.ones(1, 1, 2), torch.ones(1, 1, 2))", "tensor([[[1., 2., 1.]]])")
 def conv1d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv1d` with respect to its input.
-
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv1d_input((1, 1, 3), torch.ones(1, 1, 2), torch.ones(1, 1, 2))
-    tensor([[[1., 2., 1.]]])
-    """
+    """The gradient of `conv1d` with respect to its input."""
     return _grad_of(F.conv1d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
 
 
+@example("torch.nn.grad.conv1d_weight(torch.ones(1, 1, 3), (1, 1, 2), torch.ones(1, 1, 2))", "tensor([[[2., 2.]]])")
 def conv1d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
                   dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv1d` with respect to its weight.
-
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv1d_weight(torch.ones(1, 1, 3), (1, 1, 2), torch.ones(1, 1, 2))
-    tensor([[[2., 2.]]])
-    """
+    """The gradient of `conv1d` with respect to its weight."""
     return _grad_of(F.conv1d, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 

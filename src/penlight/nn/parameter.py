@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight.printing import PARAMETER_TYPES
 from penlight.tensor import DISABLED, wrap
 
@@ -235,13 +236,9 @@ class UninitializedTensorMixin:
         return self.__class__, (self.requires_grad,)
 
 
+@example("is_lazy(torch.nn.LazyLinear(2).weight)", "True")
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer still waits for its shape.
-
-    >>> import penlight as torch
-    >>> is_lazy(torch.nn.LazyLinear(2).weight)
-    True
-    """
+    """Whether a parameter or buffer still waits for its shape."""
     return isinstance(param, UninitializedTensorMixin)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from .._docstrings import example
 from ..autograd.engine import task
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
@@ -36,13 +37,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+@example("len(torch.utils.checkpoint.noop_context_fn())", "2")
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The default `context_fn` of `checkpoint`: two contexts that do nothing.
-
-    >>> import penlight as torch
-    >>> len(torch.utils.checkpoint.noop_context_fn())
-    2
-    """
+    """The default `context_fn` of `checkpoint`: two contexts that do nothing."""
     return nullcontext(), nullcontext()
 
 
@@ -254,13 +251,9 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
+@example("torch.utils.checkpoint.get_device_states(torch.ones(1))", "([], [])")
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The random states of the devices that tensors among the arguments are on, besides the CPU: none.
-
-    >>> import penlight as torch
-    >>> torch.utils.checkpoint.get_device_states(torch.ones(1))
-    ([], [])
-    """
+    """The random states of the devices that tensors among the arguments are on, besides the CPU: none."""
     return [], []
 
 

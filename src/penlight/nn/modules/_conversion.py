@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import penlight
 from penlight import Tensor, dtypes
-from penlight._docstrings import documented
+from penlight._docstrings import documented, example
 from penlight.nn.parameter import Parameter
 
 from ._state_dict import swaps_tensors
@@ -126,14 +126,11 @@ class Conversion:
         fn(self)
         return self
 
+    @example("torch.nn.Linear(1, 1).to(torch.float64).weight.dtype", "torch.float64")
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(tensor)`.
 
         A dtype has to be a floating point or complex one, and only tensors of these kinds are cast.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).to(torch.float64).weight.dtype
-        torch.float64
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
@@ -154,45 +151,29 @@ class Conversion:
 
         return self._apply(convert)
 
+    @example('torch.nn.Linear(2, 2).to_empty(device="cpu").weight.shape', "torch.Size([2, 2])")
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Puts all tensors on a device without copying their values.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).to_empty(device="cpu").weight.shape
-        torch.Size([2, 2])
-        """
+        """Puts all tensors on a device without copying their values."""
         return self._apply(lambda t: penlight.empty_like(t, device=device), recurse=recurse)
 
+    @example("torch.nn.Linear(1, 1).type(torch.float64).bias.dtype", "torch.float64")
     def type(self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers to a type.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).type(torch.float64).bias.dtype
-        torch.float64
-        """
+        """Casts all parameters and buffers to a type."""
         return self._apply(lambda t: t.type(dst_type))
 
     float, double = _cast("float32"), _cast("float64")
     half, bfloat16 = _cast("float16"), _cast("bfloat16")
 
+    @example("torch.nn.Linear(2, 2).cpu().weight.device", "device(type='cpu')")
     def cpu(self) -> Self:
-        """Moves everything to the CPU, where it is.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).cpu().weight.device
-        device(type='cpu')
-        """
+        """Moves everything to the CPU, where it is."""
         return self._apply(lambda t: t.cpu())
 
     cuda, xpu, ipu, mtia = _move("cuda", "AssertionError"), _move("xpu"), _move("ipu"), _move("mtia")
 
+    @example("torch.nn.Linear(2, 2).share_memory().weight.is_shared()", "True")
     def share_memory(self) -> Self:
-        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).share_memory().weight.is_shared()
-        True
-        """
+        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`."""
         return self._apply(lambda t: t.share_memory_())
 
 

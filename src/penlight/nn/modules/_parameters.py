@@ -7,6 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight._function_code import copy_of
 from penlight.nn import init
 from penlight.nn.parameter import Parameter
@@ -51,13 +52,9 @@ def own_init(cls: type) -> None:
     cls.__init__.__qualname__ = f"{cls.__name__}.__init__"  # type: ignore[misc]
 
 
+@example("unless_default(torch.nn.Dropout(0.1), p=0.5, inplace=False)", "', p=0.1'")
 def unless_default(module: Module, **defaults: Any) -> str:
-    """The part of `extra_repr` that shows settings only where they differ from their defaults.
-
-    >>> import penlight as torch
-    >>> unless_default(torch.nn.Dropout(0.1), p=0.5, inplace=False)
-    ', p=0.1'
-    """
+    """The part of `extra_repr` that shows settings only where they differ from their defaults."""
     shown = ""
     for name, default in defaults.items():
         value = getattr(module, name)

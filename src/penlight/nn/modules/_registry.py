@@ -9,6 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight.nn.parameter import Buffer, Parameter
 
 from . import _global_hooks as hooks
@@ -246,13 +247,9 @@ class Registry:
 
     # Finding by dotted path
 
+    @example('torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh())).get_submodule("0.0")', "Tanh()")
     def get_submodule(self, target: str) -> Any:
-        """The submodule at a dotted path; "" is the module itself.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh())).get_submodule("0.0")
-        Tanh()
-        """
+        """The submodule at a dotted path; "" is the module itself."""
         found: Any = self
         for step in target.split(".") if target else ():
             if not hasattr(found, step):
@@ -291,25 +288,17 @@ class Registry:
             raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
         return owner, name, getattr(owner, name)
 
+    @example('torch.nn.Sequential(torch.nn.Linear(2, 3)).get_parameter("0.bias").shape', "torch.Size([3])")
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.Linear(2, 3)).get_parameter("0.bias").shape
-        torch.Size([3])
-        """
+        """The parameter at a dotted path."""
         _, name, value = self._get_member(target)
         if not isinstance(value, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return value
 
+    @example('torch.nn.Sequential(torch.nn.BatchNorm1d(2)).get_buffer("0.running_var")', "tensor([1., 1.])")
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.BatchNorm1d(2)).get_buffer("0.running_var")
-        tensor([1., 1.])
-        """
+        """The buffer at a dotted path."""
         owner, name, value = self._get_member(target)
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -329,13 +318,9 @@ class Registry:
                     seen.add(value)
                 yield (f"{path}.{name}" if path else name), value
 
+    @example("[tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]", "[(3, 2), (3,)]")
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the module and, if `recurse`, of all below it, each once.
-
-        >>> import penlight as torch
-        >>> [tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]
-        [(3, 2), (3,)]
-        """
+        """The parameters of the module and, if `recurse`, of all below it, each once."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
@@ -371,23 +356,15 @@ class Registry:
         """
         return self._named_members(lambda owner: owner._buffers.items(), prefix, recurse, remove_duplicate)
 
+    @example("list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())", "[ReLU(), Tanh()]")
     def children(self) -> Iterator[Any]:
-        """The submodules one level down, each once.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())
-        [ReLU(), Tanh()]
-        """
+        """The submodules one level down, each once."""
         for _, child in self.named_children():
             yield child
 
+    @example("list(torch.nn.Sequential(torch.nn.ReLU()).named_children())", "[('0', ReLU())]")
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The submodules one level down with their names.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.Sequential(torch.nn.ReLU()).named_children())
-        [('0', ReLU())]
-        """
+        """The submodules one level down with their names."""
         seen = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight.nn.parameter import Parameter, is_lazy
 
 from ._calling import _WrappedHook
@@ -55,15 +56,12 @@ class StateDict:
 
     # Out
 
+    @example("list(torch.nn.Sequential(torch.nn.Linear(2, 1)).state_dict())", "['0.weight', '0.bias']")
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by dotted name, sharing memory with the module.
 
         The tensors are detached unless `keep_vars`. The dict has an attribute `_metadata` with a version for each
         module, by which a later `load_state_dict` can recognise old layouts.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.Sequential(torch.nn.Linear(2, 1)).state_dict())
-        ['0.weight', '0.bias']
         """
         if args:
             warnings.warn(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight.nn.parameter import Parameter
 
 from .module import Module
@@ -76,24 +77,16 @@ class Keyed(Module):
         for key in list(self):
             del self[key]
 
+    @example('torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")', "ReLU()")
     def pop(self, key: str) -> Any:
-        """Takes an entry out and returns it.
-
-        >>> import penlight as torch
-        >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")
-        ReLU()
-        """
+        """Takes an entry out and returns it."""
         taken = self[key]
         del self[key]
         return taken
 
+    @example('list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())', "['act']")
     def keys(self) -> Any:
-        """The names.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())
-        ['act']
-        """
+        """The names."""
         return self.__dict__[self._table].keys()
 
 
@@ -259,13 +252,9 @@ class Sequential(_Positional):
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
+    @example("torch.nn.Sequential(torch.nn.ReLU()).insert(0, torch.nn.Tanh())[0]", "Tanh()")
     def insert(self, index: int, module: Module) -> Self:
-        """Puts a module before a position.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.ReLU()).insert(0, torch.nn.Tanh())[0]
-        Tanh()
-        """
+        """Puts a module before a position."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         size = len(self)
@@ -274,13 +263,9 @@ class Sequential(_Positional):
         self._open_slot(index + size if index < 0 else index, module)
         return self
 
+    @example("len(torch.nn.Sequential(torch.nn.ReLU()).extend([torch.nn.Tanh(), torch.nn.Tanh()]))", "3")
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Adds modules at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.Sequential(torch.nn.ReLU()).extend([torch.nn.Tanh(), torch.nn.Tanh()]))
-        3
-        """
+        """Adds modules at the end."""
         for module in sequential:
             self.append(module)
         return self
@@ -331,13 +316,9 @@ class ModuleList(_Positional):
         """
         self._open_slot(index, module)
 
+    @example("len(torch.nn.ModuleList([torch.nn.ReLU()]).extend([torch.nn.Tanh()]))", "2")
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Adds modules at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.ModuleList([torch.nn.ReLU()]).extend([torch.nn.Tanh()]))
-        2
-        """
+        """Adds modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
@@ -387,22 +368,14 @@ class ModuleDict(Keyed):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
+    @example('list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())', "[('act', ReLU())]")
     def items(self) -> ItemsView[str, Any]:
-        """The names with the modules.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())
-        [('act', ReLU())]
-        """
+        """The names with the modules."""
         return self._modules.items()
 
+    @example('list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())', "[ReLU()]")
     def values(self) -> ValuesView[Any]:
-        """The modules.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())
-        [ReLU()]
-        """
+        """The modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
@@ -476,13 +449,9 @@ class ParameterList(Numbered):
     def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
 
+    @example("len(torch.nn.ParameterList([torch.zeros(2)]).append(torch.ones(2)))", "2")
     def append(self, value: Any) -> Self:
-        """Adds a value at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.ParameterList([torch.zeros(2)]).append(torch.ones(2)))
-        2
-        """
+        """Adds a value at the end."""
         self._size += 1
         try:
             self[self._size - 1] = value
@@ -491,13 +460,9 @@ class ParameterList(Numbered):
             raise
         return self
 
+    @example("len(torch.nn.ParameterList([torch.zeros(2)]).extend([torch.ones(2), torch.ones(1)]))", "3")
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds values at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.ParameterList([torch.zeros(2)]).extend([torch.ones(2), torch.ones(1)]))
-        3
-        """
+        """Adds values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -555,56 +520,36 @@ class ParameterDict(Keyed):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
+    @example('list(torch.nn.ParameterDict({"w": torch.zeros(2)}).copy())', "['w']")
     def copy(self) -> ParameterDict:
-        """A dict with the same parameters.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ParameterDict({"w": torch.zeros(2)}).copy())
-        ['w']
-        """
+        """A dict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
+    @example('torch.nn.ParameterDict().setdefault("w", torch.zeros(2)).requires_grad', "True")
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to the default first if it is absent.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict().setdefault("w", torch.zeros(2)).requires_grad
-        True
-        """
+        """The value of a key, which is set to the default first if it is absent."""
         if key not in self:
             self[key] = default
         return self[key]
 
+    @example('torch.nn.ParameterDict({"w": torch.zeros(2)}).popitem()[0]', "'w'")
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last entry out and returns it.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).popitem()[0]
-        'w'
-        """
+        """Takes the last entry out and returns it."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
+    @example('torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None', "True")
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or the default.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None
-        True
-        """
+        """The value of a key, or the default."""
         if key not in self:
             return default
         return self[key]
 
+    @example('list(torch.nn.ParameterDict().fromkeys(["a", "b"], torch.zeros(1)))', "['a', 'b']")
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with the default for every key.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ParameterDict().fromkeys(["a", "b"], torch.zeros(1)))
-        ['a', 'b']
-        """
+        """A new dict with the default for every key."""
         return ParameterDict((key, default) for key in keys)
 
     def items(self) -> Iterable[tuple[str, Any]]:
@@ -616,13 +561,9 @@ class ParameterDict(Keyed):
         """
         return ((key, self[key]) for key in self._keys)
 
+    @example('[p.shape for p in torch.nn.ParameterDict({"w": torch.zeros(2)}).values()]', "[torch.Size([2])]")
     def values(self) -> Iterable[Any]:
-        """The values.
-
-        >>> import penlight as torch
-        >>> [p.shape for p in torch.nn.ParameterDict({"w": torch.zeros(2)}).values()]
-        [torch.Size([2])]
-        """
+        """The values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:

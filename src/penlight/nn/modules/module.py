@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from penlight._docstrings import complete
+from penlight._docstrings import complete, example
 
 from . import _global_hooks
 from ._calling import Calling
@@ -66,13 +66,9 @@ class Module(Registry, Calling, StateDict, Conversion):
         super().__init_subclass__(**kwargs)
         complete(cls, ">>> torch.nn.{}{}\n{}", example)
 
+    @example("torch.nn.Dropout().train(False).training", "False")
     def train(self, mode: bool = True) -> Self:
-        """Switches the module and all below it to training mode, or with False to evaluation.
-
-        >>> import penlight as torch
-        >>> torch.nn.Dropout().train(False).training
-        False
-        """
+        """Switches the module and all below it to training mode, or with False to evaluation."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -80,22 +76,14 @@ class Module(Registry, Calling, StateDict, Conversion):
             child.train(mode)
         return self
 
+    @example("torch.nn.Dropout().eval()(torch.ones(2))", "tensor([1., 1.])")
     def eval(self) -> Self:
-        """Switches the module and all below it to evaluation mode.
-
-        >>> import penlight as torch
-        >>> torch.nn.Dropout().eval()(torch.ones(2))
-        tensor([1., 1.])
-        """
+        """Switches the module and all below it to evaluation mode."""
         return self.train(False)
 
+    @example("torch.nn.Linear(1, 1).requires_grad_(False).weight.requires_grad", "False")
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Sets whether the parameters require grad, in place.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).requires_grad_(False).weight.requires_grad
-        False
-        """
+        """Sets whether the parameters require grad, in place."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
@@ -139,13 +127,9 @@ class Module(Registry, Calling, StateDict, Conversion):
 
         penlight.compile(self._call_impl, *args, **kwargs)
 
+    @example("torch.nn.Linear(2, 3).extra_repr()", "'in_features=2, out_features=3, bias=True'")
     def extra_repr(self) -> str:
-        """What stands between the brackets when the module is printed; override it to show settings.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 3).extra_repr()
-        'in_features=2, out_features=3, bias=True'
-        """
+        """What stands between the brackets when the module is printed; override it to show settings."""
         return ""
 
     def _get_name(self) -> str:
