@@ -23,7 +23,7 @@ def documented(summary: str, *example: str) -> str:
 
 
 def example(expression: str, result: str) -> Callable[[F], F]:
-    """Ends the docstring of a function with an example: an expression, and what it prints.
+    """Ends the docstring of a function or class with an example: an expression, and what it prints.
 
     >>> from penlight._docstrings import example
     >>> @example("torch.ones(1)", "tensor([1.])")

@@ -28,13 +28,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+@example("torch.distributions.constraints.simplex.event_dim", "1")
 class Constraint:
-    """A region in which a variable lies; the last `event_dim` dimensions are checked together.
-
-    >>> import penlight as torch
-    >>> torch.distributions.constraints.simplex.event_dim
-    1
-    """
+    """A region in which a variable lies; the last `event_dim` dimensions are checked together."""
 
     is_discrete: Any = False
     event_dim: Any = 0

@@ -25,13 +25,9 @@ def _is_tensor_like(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
+@example("torch.distributions.utils.broadcast_all(1, 2.5)", "(tensor(1.), tensor(2.5000))")
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Brings numbers and tensors to one shape; numbers take the dtype of the first tensor.
-
-    >>> from penlight.distributions.utils import broadcast_all
-    >>> broadcast_all(1, 2.5)
-    (tensor(1.), tensor(2.5000))
-    """
+    """Brings numbers and tensors to one shape; numbers take the dtype of the first tensor."""
     tensors = [_is_tensor_like(value) for value in values]
     if not all(known or isinstance(value, _Number) for known, value in zip(tensors, values, strict=True)):
         raise ValueError(

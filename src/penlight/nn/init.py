@@ -35,14 +35,11 @@ _GAINS: dict[str, float] = {
 }
 
 
+@example('torch.nn.init.calculate_gain("leaky_relu", 1)', "1.0")
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
     """The factor by which weights should be larger because of the nonlinearity that follows.
 
     `param` is the negative slope of "leaky_relu".
-
-    >>> from penlight.nn.init import calculate_gain
-    >>> calculate_gain("leaky_relu", 1)
-    1.0
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param

@@ -249,13 +249,9 @@ def _without_shape(cls: type[Any], kind: type[Any], requires_grad: bool, device:
     return made
 
 
+@example("torch.nn.LazyLinear(2).weight", "<UninitializedParameter>")
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
-    """A parameter whose shape is not known yet; lazy modules have them until their first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyLinear(2).weight
-    <UninitializedParameter>
-    """
+    """A parameter whose shape is not known yet; lazy modules have them until their first input."""
 
     cls_to_become = Parameter
 
@@ -263,13 +259,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return _without_shape(cls, Parameter, requires_grad, device, dtype)
 
 
+@example("torch.nn.LazyBatchNorm1d().running_mean", "<UninitializedBuffer>")
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is not known yet.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm1d().running_mean
-    <UninitializedBuffer>
-    """
+    """A buffer whose shape is not known yet."""
 
     cls_to_become = Tensor
     persistent: bool

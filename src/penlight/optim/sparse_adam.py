@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
+from penlight._docstrings import example
 from penlight.optim._declared import Check, Declared, Group, State, need, usual
 from penlight.optim.optimizer import ParamsT, _to_scalar
 
@@ -15,15 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["SparseAdam"]
 
 
+@example('torch.optim.SparseAdam([torch.zeros(3, requires_grad=True)], lr=0.1).defaults["lr"]', "0.1")
 class SparseAdam(Declared):
     """Adam that touches only the rows which a sparse gradient mentions, as from ``nn.Embedding(sparse=True)``.
 
     Parameters and moments are dense. A dense gradient is refused: use :class:`Adam`.
-
-    >>> import penlight as torch
-    >>> optimizer = torch.optim.SparseAdam([torch.zeros(3, requires_grad=True)], lr=0.1)
-    >>> optimizer.defaults["lr"]
-    0.1
     """
 
     _options = "lr betas eps maximize"

@@ -18,6 +18,8 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from penlight._docstrings import example
+
 from ..autograd.engine import task
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
@@ -49,13 +51,9 @@ def debug_enabled() -> bool | None:
     return settings["debug"]
 
 
+@example("issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)", "True")
 class CheckpointError(RuntimeError):
-    """Recomputing a checkpoint gave something else than the forward pass did.
-
-    >>> import penlight as torch
-    >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
-    True
-    """
+    """Recomputing a checkpoint gave something else than the forward pass did."""
 
 
 class _Stop(Exception):

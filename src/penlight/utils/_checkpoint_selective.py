@@ -10,18 +10,16 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+from penlight._docstrings import example
+
 from ..autograd import modes
 from ..ops._aten import OpOverload, overload_of
 from ..ops._dispatch import op_watchers
 
 
+@example("torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name", "'MUST_SAVE'")
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)
-
-    >>> import penlight as torch
-    >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
-    'MUST_SAVE'
-    """
+    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)"""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1

@@ -232,13 +232,9 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Generator[None, None, 
         frames.settings["debug"] = before
 
 
+@example("torch.utils.checkpoint.DefaultDeviceType.get_device_type()", "'cpu'")
 class DefaultDeviceType:
-    """Which kind of device has random states to preserve besides the CPU's; here there is no other.
-
-    >>> import penlight as torch
-    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
-    'cpu'
-    """
+    """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
 
     _default_device_type: str | None = None
 

@@ -104,13 +104,9 @@ def checked_pairs(owner: str, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any]]
 # ----- Of modules -------------------------------------------------------------------------------------------------
 
 
+@example("issubclass(torch.nn.Container, torch.nn.Module)", "True")
 class Container(Module):
-    """Deprecated: a module with the given children; subclass `Module` instead.
-
-    >>> import penlight as torch
-    >>> issubclass(torch.nn.Container, torch.nn.Module)
-    True
-    """
+    """Deprecated: a module with the given children; subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
@@ -344,14 +340,9 @@ class ModuleList(_Positional):
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
 
+@example('torch.nn.ModuleDict({"a": torch.nn.ReLU(), "b": torch.nn.Tanh()})["b"]', "Tanh()")
 class ModuleDict(Keyed):
-    """A dict of modules whose parameters are found; it has no forward of its own.
-
-    >>> import penlight as torch
-    >>> heads = torch.nn.ModuleDict({"a": torch.nn.ReLU(), "b": torch.nn.Tanh()})
-    >>> heads["b"]
-    Tanh()
-    """
+    """A dict of modules whose parameters are found; it has no forward of its own."""
 
     _table = "_modules"
 
@@ -482,14 +473,9 @@ class ParameterList(Numbered):
         raise RuntimeError("ParameterList should not be called.")
 
 
+@example('[name for name, _ in torch.nn.ParameterDict({"left": torch.ones(2)}).named_parameters()]', "['left']")
 class ParameterDict(Keyed):
-    """A dict of parameters; tensors put in become parameters, other values are kept as they are.
-
-    >>> import penlight as torch
-    >>> scales = torch.nn.ParameterDict({"left": torch.ones(2)})
-    >>> [name for name, _ in scales.named_parameters()]
-    ['left']
-    """
+    """A dict of parameters; tensors put in become parameters, other values are kept as they are."""
 
     _table = "_keys"
 

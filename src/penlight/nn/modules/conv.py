@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import example
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
@@ -147,15 +148,12 @@ class Conv1d(_ConvNd, function=F.conv1d, expand=_single,
     __init__ = _init_conv
 
 
+@example("torch.nn.Conv2d(3, 8, (3, 5), padding=(1, 2))(torch.randn(2, 3, 10, 10)).shape", "torch.Size([2, 8, 10, 10])")
 class Conv2d(_ConvNd, function=F.conv2d, expand=_pair):
     """A 2-d convolution of (N, C, H, W) or (C, H, W).
 
     Sizes are one number for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is
     what the margin is filled with: "zeros", "reflect", "replicate" or "circular".
-
-    >>> import penlight as torch
-    >>> torch.nn.Conv2d(3, 8, (3, 5), padding=(1, 2))(torch.randn(2, 3, 10, 10)).shape
-    torch.Size([2, 8, 10, 10])
     """
 
     __init__ = _init_conv

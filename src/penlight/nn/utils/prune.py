@@ -198,14 +198,9 @@ def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
     return tuple(everything)
 
 
+@example('torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight").weight_mask', "tensor([[1., 1.]])")
 class Identity(BasePruningMethod):
-    """Prunes nothing, but puts the mask and the hook in place.
-
-    >>> import penlight as torch
-    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
-    >>> layer.weight_mask
-    tensor([[1., 1.]])
-    """
+    """Prunes nothing, but puts the mask and the hook in place."""
 
     PRUNING_TYPE = "unstructured"
 

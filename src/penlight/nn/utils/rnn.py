@@ -95,14 +95,9 @@ class PackedSequence(PackedSequence_):
         return self.data.is_pinned()
 
 
+@example("torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))", "tensor([1, 2, 0])")
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes this one.
-
-    >>> import penlight as torch
-    >>> from penlight.nn.utils.rnn import invert_permutation
-    >>> invert_permutation(torch.tensor([2, 0, 1]))
-    tensor([1, 2, 0])
-    """
+    """The permutation that undoes this one."""
     if permutation is None:
         return None
     positions = penlight.arange(permutation.numel(), device=permutation.device)
