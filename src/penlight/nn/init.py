@@ -20,19 +20,9 @@ __all__ = [
     "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
-_GAINS: dict[str, float] = {
-    "linear": 1,
-    "conv1d": 1,
-    "conv2d": 1,
-    "conv3d": 1,
-    "conv_transpose1d": 1,
-    "conv_transpose2d": 1,
-    "conv_transpose3d": 1,
-    "sigmoid": 1,
-    "tanh": 5.0 / 3,
-    "relu": math.sqrt(2.0),
-    "selu": 3.0 / 4,
-}
+_LINEAR = "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid"
+_GAINS: dict[str, float] = dict.fromkeys(_LINEAR.split(), 1)
+_GAINS |= {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 @example('torch.nn.init.calculate_gain("leaky_relu", 1)', "1.0")
@@ -277,26 +267,9 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
-def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
-    return uniform_(tensor, a, b, generator)
-
-
-def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
-    return normal_(tensor, mean, std, generator)
-
-
-def _no_grad_trunc_normal_(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None
-) -> Tensor:
-    return trunc_normal_(tensor, mean, std, a, b, generator)
-
-
-def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
-    return constant_(tensor, val)
-
-
-def _no_grad_zero_(tensor: Tensor) -> Tensor:
-    return zeros_(tensor)
+# What PyTorch keeps private, and some programs use all the same.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 
 def _make_deprecate(function: Callable[..., Any]) -> Callable[..., Any]:

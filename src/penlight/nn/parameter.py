@@ -107,6 +107,16 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 _slot = Tensor.__dict__["_array"]
 
 
+def _of_data(name: str) -> Any:
+    """A method that is that of the tensor without elements."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.data, name)(*args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"UninitializedTensorMixin.{name}"
+    return method
+
+
 class UninitializedTensorMixin:
     """What parameters and buffers without a shape share."""
 
@@ -182,12 +192,6 @@ class UninitializedTensorMixin:
         finally:
             self.__class__ = kind
 
-    def is_complex(self) -> bool:
-        return self.data.is_complex()
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.data.size(dim)
-
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         if not is_lazy(src):
             self._array  # noqa: B018  (refuses)
@@ -199,29 +203,9 @@ class UninitializedTensorMixin:
             "before calling `module.share_memory()`."
         )
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.to(*args, **kwargs)
-
-    def type(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.type(*args, **kwargs)
-
-    def cpu(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.cpu(*args, **kwargs)
-
-    def cuda(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.cuda(*args, **kwargs)
-
-    def half(self) -> Any:
-        return self.data.half()
-
-    def bfloat16(self) -> Any:
-        return self.data.bfloat16()
-
-    def float(self) -> Any:
-        return self.data.float()
-
-    def double(self) -> Any:
-        return self.data.double()
+    is_complex, size, to, type, cpu, cuda, half, bfloat16, float, double = map(
+        _of_data, ("is_complex", "size", "to", "type", "cpu", "cuda", "half", "bfloat16", "float", "double")
+    )
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
