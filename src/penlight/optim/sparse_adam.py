@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
+from penlight import Tensor
 from penlight._docstrings import example
 from penlight.optim._declared import Check, Declared, Group, State, need, usual
 from penlight.optim.optimizer import ParamsT, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["SparseAdam"]
 
