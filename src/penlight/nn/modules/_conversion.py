@@ -198,46 +198,34 @@ def _can_set_data(old: Tensor, new: Tensor) -> bool:
     return old.device.type == new.device.type
 
 
+def _by_device(device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False, *,
+               memory_format: Any = None) -> tuple[Any, ...]:  # fmt: skip
+    return device, dtype, non_blocking, copy, memory_format
+
+
+def _by_dtype(dtype: Any, non_blocking: Any = False, copy: Any = False, **others: Any) -> tuple[Any, ...]:
+    return _by_device(dtype=dtype, non_blocking=non_blocking, copy=copy, **others)
+
+
+def _by_tensor(tensor: Any, non_blocking: Any = False, copy: Any = False, *,
+               memory_format: Any = None) -> tuple[Any, ...]:  # fmt: skip
+    return tensor.device, tensor.dtype, non_blocking, copy, memory_format
+
+
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to` in its three forms, as (device, dtype, non_blocking, memory_format)."""
-    device = dtype = None
-    named = {name: _dtype_given(value) for name, value in kwargs.items()}
-    rest = [_dtype_given(value) for value in args]
-    first = rest[0] if rest else None
-    tensor = named.pop("tensor", None)
-    if isinstance(first, Tensor):
-        tensor = rest.pop(0)
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-        names = ["non_blocking", "copy"]
-    elif isinstance(first, penlight.dtype):
-        dtype = rest.pop(0)
-        names = ["non_blocking", "copy"]
-    else:
-        names = ["device", "dtype", "non_blocking", "copy"]
-    memory_format = named.pop("memory_format", None)
-    for name, value in zip(names, rest, strict=False):
-        if name in named:
-            raise _bad_to(args, kwargs)
-        named[name] = value
-    if len(rest) > len(names):
-        raise _bad_to(args, kwargs)
-    if tensor is None and dtype is None:
-        device = named.pop("device", None)
-        dtype = named.pop("dtype", None)
-    elif tensor is None and "device" in named:
-        device = named.pop("device")
-    non_blocking, copy = named.pop("non_blocking", False), named.pop("copy", False)
+    given = [_dtype_given(value) for value in args]
+    first = given[0] if given else kwargs.get("tensor")
+    form = _by_tensor if isinstance(first, Tensor) else _by_dtype if isinstance(first, penlight.dtype) else _by_device
+    try:
+        parsed = form(*given, **{name: _dtype_given(value) for name, value in kwargs.items()})
+    except TypeError:
+        raise _bad_to(args, kwargs) from None
+    device, dtype, non_blocking, copy, memory_format = parsed
     if isinstance(device, (str, int)) and not isinstance(device, bool):
         device = penlight.device(device)
-    right = (
-        not named
-        and (device is None or isinstance(device, penlight.device))
-        and (dtype is None or isinstance(dtype, penlight.dtype))
-        and isinstance(non_blocking, bool)
-        and (memory_format is None or isinstance(memory_format, penlight.memory_format))
-    )
-    if not right:
+    kinds = ((device, penlight.device), (dtype, penlight.dtype), (memory_format, penlight.memory_format))
+    if not isinstance(non_blocking, bool) or any(v is not None and not isinstance(v, kind) for v, kind in kinds):
         raise _bad_to(args, kwargs)
     if copy:
         raise RuntimeError(".to() does not accept copy argument")

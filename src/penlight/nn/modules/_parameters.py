@@ -46,10 +46,11 @@ def reset_affine(weight: Tensor | None, bias: Tensor | None) -> None:
             init.constant_(tensor, value)
 
 
-def own_init(cls: type) -> None:
-    """Gives a class a copy of the `__init__` that it inherits, so that errors name the class, as in PyTorch."""
-    cls.__init__ = copy_of(cls.__init__)  # type: ignore[misc]
-    cls.__init__.__qualname__ = f"{cls.__name__}.__init__"  # type: ignore[misc]
+def named_after(cls: str, init: Any) -> Any:
+    """A copy of an `__init__` for a class of that name, so that errors name the class, as in PyTorch."""
+    init = copy_of(init)
+    init.__qualname__ = f"{cls}.__init__"
+    return init
 
 
 @example("unless_default(torch.nn.Dropout(0.1), p=0.5, inplace=False)", "', p=0.1'")

@@ -15,6 +15,22 @@ from penlight.nn.parameter import Buffer, Parameter
 from . import _global_hooks as hooks
 from ._members import make_quick, member_names
 
+HOOK_TABLES = tuple(
+    [
+        "_backward_pre_hooks",
+        "_backward_hooks",
+        "_forward_hooks",
+        "_forward_hooks_with_kwargs",
+        "_forward_hooks_always_called",
+        "_forward_pre_hooks",
+        "_forward_pre_hooks_with_kwargs",
+        "_state_dict_hooks",
+        "_state_dict_pre_hooks",
+        "_load_state_dict_pre_hooks",
+        "_load_state_dict_post_hooks",
+    ]
+)
+
 
 class Registry:
     """The three tables of a module and the rules of attribute access that keep them right.
@@ -32,29 +48,20 @@ class Registry:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
-            name = type(self).__name__
+            own = type(self).__name__
             if kwargs:
-                raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(f"{own}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
             if args:
-                raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(f"{own}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         # Straight into the instance: the tables that `__setattr__` consults do not exist yet.
         fields = self.__dict__
         fields["training"] = True
         fields["_parameters"] = {}
         fields["_buffers"] = {}
         fields["_non_persistent_buffers_set"] = set()
-        fields["_backward_pre_hooks"] = OrderedDict()
-        fields["_backward_hooks"] = OrderedDict()
         fields["_is_full_backward_hook"] = None
-        fields["_forward_hooks"] = OrderedDict()
-        fields["_forward_hooks_with_kwargs"] = OrderedDict()
-        fields["_forward_hooks_always_called"] = OrderedDict()
-        fields["_forward_pre_hooks"] = OrderedDict()
-        fields["_forward_pre_hooks_with_kwargs"] = OrderedDict()
-        fields["_state_dict_hooks"] = OrderedDict()
-        fields["_state_dict_pre_hooks"] = OrderedDict()
-        fields["_load_state_dict_pre_hooks"] = OrderedDict()
-        fields["_load_state_dict_post_hooks"] = OrderedDict()
+        for name in HOOK_TABLES:
+            fields[name] = OrderedDict()
         fields["_modules"] = {}
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -321,8 +328,7 @@ class Registry:
     @example("[tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]", "[(3, 2), (3,)]")
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of the module and, if `recurse`, of all below it, each once."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -342,8 +348,7 @@ class Registry:
         >>> [buffer.shape for buffer in torch.nn.BatchNorm1d(3).buffers()]
         [torch.Size([3]), torch.Size([3]), torch.Size([])]
         """
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -359,8 +364,7 @@ class Registry:
     @example("list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())", "[ReLU(), Tanh()]")
     def children(self) -> Iterator[Any]:
         """The submodules one level down, each once."""
-        for _, child in self.named_children():
-            yield child
+        return (child for _, child in self.named_children())
 
     @example("list(torch.nn.Sequential(torch.nn.ReLU()).named_children())", "[('0', ReLU())]")
     def named_children(self) -> Iterator[tuple[str, Any]]:
@@ -378,8 +382,7 @@ class Registry:
         >>> [type(m).__name__ for m in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).modules()]
         ['Sequential', 'ReLU', 'Tanh']
         """
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True

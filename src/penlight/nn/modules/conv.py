@@ -11,7 +11,7 @@ from penlight._docstrings import example
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
-from ._parameters import make_parameters, own_init, reset_by_fan_in, unless_default
+from ._parameters import make_parameters, named_after, reset_by_fan_in, unless_default
 from .lazy import LazySized
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
@@ -39,7 +39,7 @@ class _ConvNd(Module):
         if becomes is not None:
             cls.cls_to_become = becomes  # type: ignore[attr-defined]
         if function is not None or becomes is not None:
-            own_init(cls)
+            cls.__init__ = named_after(cls.__name__, cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
                  padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
@@ -169,14 +169,10 @@ class Conv3d(_ConvNd, function=F.conv3d, expand=_triple,
 class _ConvTransposeNd(_ConvNd):
     """A transposed convolution: the gradient of a convolution with respect to its input, as a layer."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
-                 padding: tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
-                 output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
-        if padding_mode != "zeros":
+    def _check_settings(self) -> None:
+        if self.padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        sizes = (kernel_size, stride, padding, dilation, transposed, output_padding)
-        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
+        super()._check_settings()
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Sequence[int],
                         padding: Sequence[int], kernel_size: Sequence[int], num_spatial_dims: int,

@@ -15,7 +15,7 @@ from ._calling import _WrappedHook as _WrappedHook
 from ._conversion import Conversion
 from ._global_hooks import *  # noqa: F403
 from ._members import make_quick
-from ._registry import Registry
+from ._registry import HOOK_TABLES, Registry
 from ._state_dict import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state_dict import StateDict
 from ._state_dict import _IncompatibleKeys as _IncompatibleKeys
@@ -155,9 +155,8 @@ class Module(Registry, Calling, StateDict, Conversion):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Tables that modules pickled by older versions did not have.
-        for name in _LATER_HOOK_TABLES:
-            if name not in self.__dict__:
-                self.__dict__[name] = OrderedDict()
+        for name in HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
         for table in ("_parameters", "_buffers", "_modules"):
@@ -174,15 +173,3 @@ def _name_as_one_class() -> None:
 
 
 _name_as_one_class()
-
-_LATER_HOOK_TABLES = (
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-    "_backward_pre_hooks",
-)
