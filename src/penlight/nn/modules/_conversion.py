@@ -12,6 +12,7 @@ from penlight import Tensor, dtypes
 from penlight._docstrings import documented, example
 from penlight.nn.parameter import Parameter
 
+from ._registry import Tables
 from ._state_dict import swaps_tensors
 
 _TO_SIGNATURES = (
@@ -56,11 +57,9 @@ def _move(kind: str, error: str = "RuntimeError") -> Callable[..., Any]:
     return move
 
 
-class Conversion:
+class Conversion(Tables):
     """The part of `Module` that converts parameters and buffers."""
 
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
     children: Callable[..., Any]
     _get_name: Callable[..., str]
 

@@ -15,36 +15,42 @@ from penlight.nn.parameter import Buffer, Parameter
 from . import _global_hooks as hooks
 from ._members import make_quick, member_names
 
-HOOK_TABLES = tuple(
-    [
-        "_backward_pre_hooks",
-        "_backward_hooks",
-        "_forward_hooks",
-        "_forward_hooks_with_kwargs",
-        "_forward_hooks_always_called",
-        "_forward_pre_hooks",
-        "_forward_pre_hooks_with_kwargs",
-        "_state_dict_hooks",
-        "_state_dict_pre_hooks",
-        "_load_state_dict_pre_hooks",
-        "_load_state_dict_post_hooks",
-    ]
-)
+Hook = Callable[..., Any]
 
 
-class Registry:
-    """The three tables of a module and the rules of attribute access that keep them right.
+class Tables:
+    """What every module holds: its members, and the hooks around what it does. The parts of `Module` work on these."""
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _non_persistent_buffers_set: set[str]
+    _modules: dict[str, Any]
+    _is_full_backward_hook: bool | None
+    _backward_pre_hooks: OrderedDict[int, Hook]
+    _backward_hooks: OrderedDict[int, Hook]
+    _forward_hooks: OrderedDict[int, Hook]
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _forward_pre_hooks: OrderedDict[int, Hook]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+    _state_dict_hooks: OrderedDict[int, Hook]
+    _state_dict_pre_hooks: OrderedDict[int, Hook]
+    _load_state_dict_pre_hooks: OrderedDict[int, Hook]
+    _load_state_dict_post_hooks: OrderedDict[int, Hook]
+
+
+HOOK_TABLES = tuple(name for name in Tables.__annotations__ if "_hooks" in name)
+
+
+class Registry(Tables):
+    """The tables of a module and the rules of attribute access that keep them right.
 
     `Module` is built on this class; it is of no use alone.
     """
 
     call_super_init: bool = False
     _quick_members: bool = True  # see Note [Members as descriptors]
-    training: bool
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _non_persistent_buffers_set: set[str]
-    _modules: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:

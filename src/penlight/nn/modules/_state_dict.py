@@ -6,18 +6,17 @@ import sys
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import penlight
 from penlight import Tensor
 from penlight._docstrings import example
+from penlight.autograd.node import RemovableHandle
 from penlight.nn.parameter import Parameter, is_lazy
 
 from ._calling import _WrappedHook
 from ._global_hooks import add_hook
-
-if TYPE_CHECKING:
-    from penlight.utils.hooks import RemovableHandle
+from ._registry import Tables
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -39,20 +38,11 @@ def swaps_tensors() -> bool:
     return future is not None and future.get_swap_module_params_on_conversion()
 
 
-class StateDict:
+class StateDict(Tables):
     """The part of `Module` that is about `state_dict` and `load_state_dict`."""
 
     _version: int = 1
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
-
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _non_persistent_buffers_set: set[str]
-    _modules: dict[str, Any]
-    _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
-    _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
 
     # Out
 
