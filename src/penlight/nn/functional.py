@@ -9,6 +9,7 @@ tensor([0., 2.])
 # isort: skip_file
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._docstrings import example as _example
@@ -105,19 +106,13 @@ globals().update({f"_{_name}": globals()[_name] for _name in _PRIVATE.split()})
 
 def _verify_batch_size(size: Any) -> None:
     """Refuse a batch that has a single value for each channel, which has no variance."""
-    count = size[0]
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    if math.prod((size[0], *size[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 def _verify_spatial_size(size: Any) -> None:
     """Refuse a single value for each channel of a sample."""
-    count = 1
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    if math.prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
 
 
