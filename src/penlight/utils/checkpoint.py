@@ -201,38 +201,35 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 @contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Generator[None, None, None]:
+def _setting(name: str, value: bool | None) -> Generator[None, None, None]:
+    before = frames.settings[name]
+    frames.settings[name] = value
+    try:
+        yield
+    finally:
+        frames.settings[name] = before
+
+
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Whether recomputation stops as soon as all that backward needs is there; for checkpoints made inside.
 
     >>> from penlight.utils.checkpoint import set_checkpoint_early_stop
     >>> with set_checkpoint_early_stop(False):
     ...     pass
     """
-    before = frames.settings["early_stop"]
-    frames.settings["early_stop"] = enable
-    try:
-        yield
-    finally:
-        frames.settings["early_stop"] = before
+    return _setting("early_stop", enable)
 
 
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Generator[None, None, None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """Overrides the `debug` argument of checkpoints made inside; None leaves it.
 
     >>> import penlight as torch
     >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
     ...     pass
     """
-    before = frames.settings["debug"]
-    frames.settings["debug"] = enabled
-    try:
-        yield
-    finally:
-        frames.settings["debug"] = before
+    return _setting("debug", enabled)
 
 
-@example("torch.utils.checkpoint.DefaultDeviceType.get_device_type()", "'cpu'")
 class DefaultDeviceType:
     """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
 
