@@ -90,9 +90,17 @@ class Keyed(Module):
         return self.__dict__[self._table].keys()
 
 
-def checked_pairs(owner: str, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """The key and value of each pair, or an error that says which one is no pair."""
-    for i, pair in enumerate(pairs):
+def entries_of(given: Any, owner: str) -> Iterator[tuple[Any, Any]]:
+    """The keys and values of a mapping or of pairs, or an error that says what is neither."""
+    if not isinstance(given, Iterable):
+        name = owner.replace("Parameter", "Parameters")  # PyTorch's spelling
+        raise TypeError(
+            f"{name}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+        )
+    if isinstance(given, (Mapping, Keyed)):
+        yield from given.items()
+        return
+    for i, pair in enumerate(given):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{owner} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
         items: Any = pair
@@ -161,10 +169,24 @@ class _Positional(Numbered):
         del self[key]
         return taken
 
-    def __getitem__(self, idx: Any) -> Any:
-        raise NotImplementedError
+    def _key(self, index: Any) -> str:
+        return list(self._modules)[self._position(index)]
 
-    def __delitem__(self, idx: Any) -> None:
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self._of_entries(list(self._modules.items())[idx])
+        return self._modules[self._key(idx)]
+
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
+
+    def __delitem__(self, idx: int | slice) -> None:
+        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
+            delattr(self, key)
+        self._renumber()
+
+    def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
+        """Such a container of some of its entries."""
         raise NotImplementedError
 
 
@@ -202,22 +224,8 @@ class Sequential(_Positional):
             input = module(input)
         return input
 
-    def _key(self, index: Any) -> str:
-        position = self._position(index)
-        return list(self._modules)[position]
-
-    def __getitem__(self, idx: Any) -> Any:
-        if isinstance(idx, slice):
-            return type(self)(OrderedDict(list(self._modules.items())[idx]))
-        return self._modules[self._key(idx)]
-
-    def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, self._key(idx), module)
-
-    def __delitem__(self, idx: int | slice) -> None:
-        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
-            delattr(self, key)
-        self._renumber()
+    def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
+        return type(self)(OrderedDict(entries))
 
     def __add__(self, other: Any) -> Sequential:
         self._check_sequential(other)
@@ -282,18 +290,11 @@ class ModuleList(_Positional):
         if modules is not None:
             self += modules
 
-    def __getitem__(self, idx: Any) -> Any:
-        if isinstance(idx, slice):
-            return type(self)(list(self._modules.values())[idx])
-        return self._modules[str(self._position(idx))]
+    def _key(self, index: Any) -> str:
+        return str(self._position(index))
 
-    def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, str(self._position(idx)), module)
-
-    def __delitem__(self, idx: int | slice) -> None:
-        for i in range(len(self))[idx] if isinstance(idx, slice) else [self._position(idx)]:
-            delattr(self, str(i))
-        self._renumber()
+    def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
+        return type(self)([module for _, module in entries])
 
     def __iadd__(self, modules: Iterable[Any]) -> Self:
         return self.extend(modules)
@@ -378,16 +379,7 @@ class ModuleDict(Keyed):
         >>> layers["act"]
         ReLU()
         """
-        if not isinstance(modules, Iterable):
-            raise TypeError(
-                "ModuleDict.update should be called with an iterable of key/value pairs, "
-                f"but got {type(modules).__name__}"
-            )
-        if isinstance(modules, (ModuleDict, Mapping)):
-            pairs: Iterable[Any] = modules.items()
-        else:
-            pairs = checked_pairs("ModuleDict", modules)
-        for key, module in pairs:
+        for key, module in entries_of(modules, "ModuleDict"):
             self[key] = module
 
 
@@ -561,18 +553,10 @@ class ParameterDict(Keyed):
         >>> list(params)
         ['w']
         """
-        if not isinstance(parameters, Iterable):
-            raise TypeError(
-                "ParametersDict.update should be called with an iterable of key/value pairs, "
-                f"but got {type(parameters).__name__}"
-            )
-        if isinstance(parameters, (OrderedDict, ParameterDict)):
-            pairs: Iterable[Any] = parameters.items()
-        elif isinstance(parameters, Mapping):
-            pairs = sorted(parameters.items())
-        else:
-            pairs = checked_pairs("ParameterDict", parameters)
-        for key, value in pairs:
+        entries: Iterable[Any] = entries_of(parameters, "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            entries = sorted(entries)
+        for key, value in entries:
             self[key] = value
 
     def extra_repr(self) -> str:
