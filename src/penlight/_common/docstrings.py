@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _WHOLE_NUMBERS = ("bitwise_", "gcd", "lcm")
 
@@ -14,8 +17,28 @@ def documented(summary: str, *example: str) -> str:
     >>> documented("One.", ">>> 1", "1").splitlines()[2:]
     ['    >>> import penlight as torch', '    >>> 1', '    1', '    ']
     """
-    lines = "\n    ".join((">>> import penlight as torch", *example))
-    return f"{summary}\n\n    {lines}\n    "
+    more = [line for line in summary.splitlines()[1:] if line.strip()]
+    margin = min((line[: len(line) - len(line.lstrip())] for line in more), key=len, default="    ")
+    return "\n".join((summary, "", *(margin + line for line in (">>> import penlight as torch", *example)), margin))
+
+
+def example(expression: str, result: str) -> Callable[[F], F]:
+    """Ends the docstring of a function or class with an example: an expression, and what it prints.
+
+    >>> from penlight._docstrings import example
+    >>> @example("torch.ones(1)", "tensor([1.])")
+    ... def f():
+    ...     "One."
+    >>> f.__doc__.splitlines()[3:5]
+    ['    >>> torch.ones(1)', '    tensor([1.])']
+    """
+
+    def documents(function: F) -> F:
+        if function.__doc__ is not None:
+            function.__doc__ = documented(function.__doc__.rstrip(), f">>> {expression}", result)
+        return function
+
+    return documents
 
 
 def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:

@@ -9,8 +9,10 @@ tensor([0., 2.])
 # isort: skip_file
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from .._common.docstrings import example as _example
 from ..ops.machinery import dispatch as _dispatch
 from ..ops.machinery.public_functions import public_functions as _public_functions
 from ..ops.machinery.declare import OPS as _OPS
@@ -59,55 +61,35 @@ GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 
+@_example("torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, or 0 where it is negative.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    """Each element, or 0 where it is negative."""
     return _dispatch.inplace(_OPS["relu"], (input,)) if inplace else _relu(input)
 
 
+@_example("torch.nn.functional.sigmoid(torch.tensor([0.0]))", "tensor([0.5000])")
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x)).
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.sigmoid(torch.tensor([0.0]))
-    tensor([0.5000])
-    """
+    """1 / (1 + exp(-x))."""
     return input.sigmoid()
 
 
+@_example("torch.nn.functional.tanh(torch.tensor([0.0]))", "tensor([0.])")
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent of each element.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.tanh(torch.tensor([0.0]))
-    tensor([0.])
-    """
+    """The hyperbolic tangent of each element."""
     return input.tanh()
 
 
+@_example("torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([0.5000, 0.5000])")
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(x) scaled to sum to one along a dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
-    """
+    """exp(x) scaled to sum to one along a dimension."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim())
     return _softmax(input, dim, dtype)
 
 
+@_example("torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([-0.6931, -0.6931])")
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed in one go.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
+    """The logarithm of `softmax`, computed in one go."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim())
     return _log_softmax(input, dim, dtype)
@@ -124,19 +106,13 @@ globals().update({f"_{_name}": globals()[_name] for _name in _PRIVATE.split()})
 
 def _verify_batch_size(size: Any) -> None:
     """Refuse a batch that has a single value for each channel, which has no variance."""
-    count = size[0]
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    if math.prod((size[0], *size[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 def _verify_spatial_size(size: Any) -> None:
     """Refuse a single value for each channel of a sample."""
-    count = 1
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    if math.prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
 
 

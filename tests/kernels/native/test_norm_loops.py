@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penlight.kernels import executable
 from penlight.kernels.norm import channels, compiled
 
 pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")

@@ -14,6 +14,7 @@ from ...autograd import modes
 from ...autograd.node import NO_EDGE
 from ...kernels import pool as kernels
 from ...tensor import Tensor, wrap
+from ..machinery import dispatch
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
 
