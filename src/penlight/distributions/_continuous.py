@@ -8,7 +8,7 @@ from typing import Any
 
 import penlight
 
-from ..ops.embeddings import one_hot
+from ..ops.nn.embedding import one_hot
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints

@@ -7,9 +7,9 @@ from typing import Any
 
 import penlight
 
-from ..ops.embeddings import one_hot
-from ..ops.loss import binary_cross_entropy_with_logits
-from ..ops.nonlinear import logsigmoid
+from ..ops.nn.embedding import one_hot
+from ..ops.nn.loss import binary_cross_entropy_with_logits
+from ..ops.nn.smooth_activation import logsigmoid
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import penlight
 
-from .._docstrings import complete, example
+from .._common.docstrings import complete, example
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints

@@ -14,9 +14,9 @@ from typing import Any
 
 import penlight
 
-from .._docstrings import complete
-from ..ops.nonlinear import logsigmoid, softplus
-from ..ops.padding import pad
+from .._common.docstrings import complete
+from ..ops.nn.padding import pad
+from ..ops.nn.smooth_activation import logsigmoid, softplus
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints

@@ -12,48 +12,48 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._docstrings import example as _example
-from ..ops import _dispatch as _dispatch
-from ..ops._public_functions import public_functions as _public_functions
-from ..ops._declare import OPS as _OPS
-from ..ops.activation import log_softmax as _log_softmax
-from ..ops.activation import relu as _relu
-from ..ops.activation import softmax as _softmax
-from ..ops.affine import linear as linear
-from ..ops.attention import _canonical_mask as _canonical_mask
-from ..ops.attention import _check_key_padding_mask as _check_key_padding_mask
-from ..ops.attention import _in_projection as _in_projection
-from ..ops.attention import _in_projection_packed as _in_projection_packed
-from ..ops.attention import _mha_shape_check as _mha_shape_check
-from ..ops.attention import _none_or_dtype as _none_or_dtype
-from ..ops.conv import conv1d as conv1d, conv2d as conv2d, conv3d as conv3d
-from ..ops.conv import conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d
-from ..ops.conv import conv_transpose3d as conv_transpose3d
-from ..ops.distance import pdist as pdist
-from ..ops.embeddings import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
-from ..ops.gated import softmax_dim as _get_softmax_dim
-from ..ops.grids import affine_grid as affine_grid, grid_sample as grid_sample
-from ..ops.padding import pad as pad
-from ..ops.adaptive_pool import *  # noqa: F403
-from ..ops.attention import *  # noqa: F403
-from ..ops.batch_normalization import *  # noqa: F403
-from ..ops.class_loss import *  # noqa: F403
-from ..ops.conv_tbc import *  # noqa: F403
-from ..ops.ctc import *  # noqa: F403
-from ..ops.dropouts import *  # noqa: F403
-from ..ops.folding import *  # noqa: F403
-from ..ops.bilinear_forms import *  # noqa: F403
-from ..ops.gated import *  # noqa: F403
-from ..ops.loss import *  # noqa: F403
-from ..ops.margin_loss import *  # noqa: F403
-from ..ops.nonlinear import *  # noqa: F403
-from ..ops.normalization import *  # noqa: F403
-from ..ops.piecewise import *  # noqa: F403
-from ..ops.pool import *  # noqa: F403
-from ..ops.resample import *  # noqa: F403
-from ..ops.scaling import *  # noqa: F403
-from ..ops.shuffle import *  # noqa: F403
-from ..ops.unpool import *  # noqa: F403
+from .._common.docstrings import example as _example
+from ..ops.machinery import dispatch as _dispatch
+from ..ops.machinery.public_functions import public_functions as _public_functions
+from ..ops.machinery.declare import OPS as _OPS
+from ..ops.nn.activation import log_softmax as _log_softmax
+from ..ops.nn.activation import relu as _relu
+from ..ops.nn.activation import softmax as _softmax
+from ..ops.linalg.affine import linear as linear
+from ..ops.nn.attention import _canonical_mask as _canonical_mask
+from ..ops.nn.attention import _check_key_padding_mask as _check_key_padding_mask
+from ..ops.nn.attention import _in_projection as _in_projection
+from ..ops.nn.attention import _in_projection_packed as _in_projection_packed
+from ..ops.nn.attention import _mha_shape_check as _mha_shape_check
+from ..ops.nn.attention import _none_or_dtype as _none_or_dtype
+from ..ops.nn.conv import conv1d as conv1d, conv2d as conv2d, conv3d as conv3d
+from ..ops.nn.conv import conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d
+from ..ops.nn.conv import conv_transpose3d as conv_transpose3d
+from ..ops.nn.distance import pdist as pdist
+from ..ops.nn.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
+from ..ops.nn.gated_activation import softmax_dim as _get_softmax_dim
+from ..ops.nn.grid_sample import affine_grid as affine_grid, grid_sample as grid_sample
+from ..ops.nn.padding import pad as pad
+from ..ops.nn.adaptive_pool import *  # noqa: F403
+from ..ops.nn.attention import *  # noqa: F403
+from ..ops.nn.batch_normalization import *  # noqa: F403
+from ..ops.nn.class_loss import *  # noqa: F403
+from ..ops.nn.conv_tbc import *  # noqa: F403
+from ..ops.nn.ctc import *  # noqa: F403
+from ..ops.nn.dropout import *  # noqa: F403
+from ..ops.nn.fold import *  # noqa: F403
+from ..ops.nn.bilinear import *  # noqa: F403
+from ..ops.nn.gated_activation import *  # noqa: F403
+from ..ops.nn.loss import *  # noqa: F403
+from ..ops.nn.margin_loss import *  # noqa: F403
+from ..ops.nn.smooth_activation import *  # noqa: F403
+from ..ops.nn.normalization import *  # noqa: F403
+from ..ops.nn.piecewise_activation import *  # noqa: F403
+from ..ops.nn.pool import *  # noqa: F403
+from ..ops.nn.resample import *  # noqa: F403
+from ..ops.nn.scaling import *  # noqa: F403
+from ..ops.nn.shuffle import *  # noqa: F403
+from ..ops.nn.unpool import *  # noqa: F403
 from ..tensor import Tensor as Tensor
 from importlib import import_module
 

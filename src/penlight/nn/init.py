@@ -10,7 +10,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import documented, example
+from penlight._common.docstrings import documented, example
 from penlight.autograd.modes import grad_mode
 
 __all__ = [

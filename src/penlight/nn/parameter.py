@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
-from penlight.printing import PARAMETER_TYPES
+from penlight._common.docstrings import example
 from penlight.tensor import DISABLED, wrap
+from penlight.tensor.printing import PARAMETER_TYPES
 
 from ..kernels.lazy import lazy_import
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import complete
+from penlight._common.docstrings import complete
 from penlight.autograd.modes import grad_mode
 from penlight.optim.optimizer import Optimizer, _get_scalar_dtype
 

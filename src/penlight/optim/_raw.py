@@ -28,7 +28,7 @@ import numpy as np
 
 import penlight
 from penlight import Tensor
-from penlight._function_code import compile_function
+from penlight._common.function_code import compile_function
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
 from penlight.kernels.addresses import address

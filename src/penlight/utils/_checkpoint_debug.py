@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.anomaly_mode import _stack
-from ..ops._aten import overload_of
+from ..ops.machinery.aten import overload_of
 from ..tensor import Tensor
 from ._checkpoint_frame import CheckpointError, Watching
 

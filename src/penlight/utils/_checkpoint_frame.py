@@ -27,7 +27,7 @@ from ..autograd.graph import saved_tensors_hooks
 from ..autograd.node import Node
 from ..autograd.packing import Kept
 from ..kernels.lazy import lazy_import
-from ..ops._dispatch import op_watchers, pack_hooks
+from ..ops.machinery.dispatch import op_watchers, pack_hooks
 from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
 

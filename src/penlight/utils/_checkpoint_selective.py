@@ -10,9 +10,9 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
-from ..ops._aten import OpOverload, overload_of
+from ..ops.machinery.aten import OpOverload, overload_of
 from ._checkpoint_frame import Watching
 
 

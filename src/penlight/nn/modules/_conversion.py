@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import penlight
 from penlight import Tensor, dtypes
-from penlight._docstrings import documented, example
+from penlight._common.docstrings import documented, example
 from penlight.nn.parameter import Parameter
 
 from ._registry import Tables

@@ -7,8 +7,8 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
-from penlight._function_code import copy_of
+from penlight._common.docstrings import example
+from penlight._common.function_code import copy_of
 from penlight.nn import init
 from penlight.nn.parameter import Parameter
 

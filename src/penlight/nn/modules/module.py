@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from penlight._docstrings import complete, example
+from penlight._common.docstrings import complete, example
 
 from . import _global_hooks
 from ._calling import Calling

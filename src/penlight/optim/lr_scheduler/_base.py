@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from weakref import ref
 
 import penlight
-from penlight._docstrings import complete
+from penlight._common.docstrings import complete
 from penlight.optim.optimizer import Optimizer, _to_scalar
 
 EPOCH_DEPRECATION_WARNING = (
