@@ -25,7 +25,7 @@ def documented(summary: str, *example: str) -> str:
 def example(expression: str, result: str) -> Callable[[F], F]:
     """Ends the docstring of a function or class with an example: an expression, and what it prints.
 
-    >>> from penlight._docstrings import example
+    >>> from penlight._common.docstrings import example
     >>> @example("torch.ones(1)", "tensor([1.])")
     ... def f():
     ...     "One."

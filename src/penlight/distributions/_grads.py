@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._docstrings import example
+from .._common.docstrings import example
 from ..autograd.function import Function, once_differentiable
 from ..creation import from_numpy
 from ..kernels.lazy import lazy_import

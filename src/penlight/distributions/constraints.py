@@ -15,7 +15,7 @@ from typing import Any
 
 import penlight
 
-from .._docstrings import example
+from .._common.docstrings import example
 from ..tensor import Tensor
 from .utils import method
 

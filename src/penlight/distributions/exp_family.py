@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 from ..tensor import Tensor
 from .distribution import Distribution, _without_formula

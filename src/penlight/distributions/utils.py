@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import penlight
 
-from .._docstrings import example
+from .._common.docstrings import example
 from ..tensor import Tensor
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 
 @example('get_enum("sum")', "2")

@@ -7,7 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import documented
+from penlight._common.docstrings import documented
 from penlight.nn import functional as F
 
 

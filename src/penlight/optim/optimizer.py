@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import documented
+from penlight._common.docstrings import documented
 from penlight.autograd.modes import grad_mode
 from penlight.autograd.node import RemovableHandle
 

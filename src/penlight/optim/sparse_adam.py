@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.optim._declared import Check, Declared, Group, State, need, usual
 from penlight.optim.optimizer import ParamsT, _to_scalar
 

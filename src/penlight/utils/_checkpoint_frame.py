@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 from ..autograd import modes
 from ..autograd.engine import task

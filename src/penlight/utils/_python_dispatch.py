@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 
 class TorchDispatchMode:

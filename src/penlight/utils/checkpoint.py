@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from .._docstrings import example
+from .._common.docstrings import example
 from ..autograd.engine import task
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad

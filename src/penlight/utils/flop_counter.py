@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight._refused import refuse
 
 _WHY = "Penlight does not count operations this way."

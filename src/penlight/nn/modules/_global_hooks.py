@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from penlight._docstrings import documented
+from penlight._common.docstrings import documented
 from penlight.autograd.node import RemovableHandle
 
 __all__ = [

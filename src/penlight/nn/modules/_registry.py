@@ -9,7 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Buffer, Parameter
 
 from . import _global_hooks as hooks

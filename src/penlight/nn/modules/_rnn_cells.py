@@ -7,7 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 from . import _rnn_loop
 from ._parameters import make_parameters, reset_uniformly, unless_default

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.autograd.node import RemovableHandle
 from penlight.nn.parameter import Parameter, is_lazy
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Parameter
 
 from .module import Module

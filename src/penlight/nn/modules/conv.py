@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 

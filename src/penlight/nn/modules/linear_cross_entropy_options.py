@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 __all__ = ["LinearCrossEntropyOptions"]
 

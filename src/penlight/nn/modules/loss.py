@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn import _reduction
 from penlight.nn import functional as F
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 

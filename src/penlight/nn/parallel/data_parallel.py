@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn.modules.module import Module
 
 from .parallel_apply import parallel_apply

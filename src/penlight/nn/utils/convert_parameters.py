@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 
 @example("torch.nn.utils.parameters_to_vector(torch.nn.Linear(2, 3).parameters()).shape", "torch.Size([9])")

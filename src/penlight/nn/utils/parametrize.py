@@ -13,7 +13,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn.modules.container import ModuleDict, ModuleList
 from penlight.nn.modules.module import Module
 from penlight.nn.parameter import Parameter

@@ -9,7 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import documented, example
+from penlight._common.docstrings import documented, example
 
 from . import _computed
 from .convert_parameters import parameters_to_vector

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",

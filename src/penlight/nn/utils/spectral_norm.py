@@ -6,7 +6,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Parameter
 
 from ...kernels.lazy import lazy_import

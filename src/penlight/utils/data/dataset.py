@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Iterable, TypeVar  # noqa: UP035 (a base class next to Generic)
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 if TYPE_CHECKING:
     from penlight import Generator, Tensor

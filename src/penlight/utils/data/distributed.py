@@ -7,7 +7,7 @@ from itertools import cycle, islice
 from typing import Any, TypeVar
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.utils.data.dataset import Dataset
 from penlight.utils.data.sampler import Sampler
 

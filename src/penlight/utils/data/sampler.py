@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 
 if TYPE_CHECKING:
     from penlight import Generator, Tensor

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 import penlight
-from penlight._docstrings import example
+from penlight._common.docstrings import example
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
 
 STATUS_CHECK_INTERVAL = 5.0
