@@ -191,7 +191,7 @@ def caller_of(frame: FrameType) -> FrameType | None:
     caller = frame.f_back
     while caller is not None and (
         _hands_over(caller)
-        or caller.f_globals.get("__name__") in ("penlight._function_code", "penlight._takeover")
+        or caller.f_globals.get("__name__") in ("penlight._common.function_code", "penlight._takeover")
         or caller.f_code.co_name in ("_first_call", "__torch_function__")
     ):
         caller = caller.f_back
