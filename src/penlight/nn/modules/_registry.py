@@ -66,7 +66,8 @@ class Registry(Tables):
         fields["_buffers"] = {}
         fields["_non_persistent_buffers_set"] = set()
         fields["_is_full_backward_hook"] = None
-        fields.update({name: OrderedDict() for name in HOOK_TABLES})
+        for name in HOOK_TABLES:
+            fields[name] = OrderedDict()
         fields["_modules"] = {}
         if self.call_super_init:
             super().__init__(*args, **kwargs)
