@@ -16,7 +16,7 @@ from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.grid_sample import loops as grid_sample
 from penlight.kernels.loss import ctc_loops
-from penlight.kernels.loss import loops as loss
+from penlight.kernels.loss import compiled as loss
 from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
 from penlight.kernels.pool import kernels as pool
@@ -64,6 +64,8 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
     (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
     (features.features_back, True, {"scaled": (True,), "training": EITHER}),
+    (loss._cross_entropy, False, {"each": EITHER}),
+    (loss._cross_entropy_back, False, {"each": EITHER}),
     (loss._nll, True, {"weighted": EITHER, "each": EITHER}),
     (loss._nll_back, True, {"weighted": EITHER, "reduction": (0, 1)}),
     (loss._multi_margin, False, {"p": (1, 2), "weighted": (True,)}),

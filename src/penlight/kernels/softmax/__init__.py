@@ -96,8 +96,6 @@ def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
 def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
     """Run a native kernel over the rows of the first array, if that can be done."""
     rows = arrays[0]
-    if rows.size < NATIVE_FROM:
-        return False
     if rows.dtype == _DOUBLE and native.available() and all([a.dtype == _DOUBLE for a in arrays]):
         options = {**options, "kind": "float64"}
     elif not native.suits(*arrays):
@@ -257,6 +255,22 @@ class SavedCrossEntropy(NamedTuple):
     ignored: np.ndarray | None  # (N,) bool; None if no row is
     denominator: float  # what the sum of the losses was divided by
     dtype: np.dtype  # of the logits
+
+    def at_targets(self, grad: Any) -> np.ndarray:
+        """The gradient with respect to the log-probabilities."""
+        dense = np.zeros(self.exps.shape, self.dtype)
+        if dense.size:
+            values = np.divide(grad, -self.denominator)
+            if self.pull is not None:
+                values = values * self.pull
+            if self.ignored is not None:
+                values[self.ignored] = 0
+            dense.reshape(-1)[self.picked] = values
+        return dense
+
+    def backward(self, grad: Any) -> np.ndarray:
+        """The gradient with respect to the logits."""
+        return nll_from_logits_backward(np.asarray(grad), self)
 
 
 def check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
