@@ -10,10 +10,10 @@ import numpy as np
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.modes import slow
+from ..kernels import distance as distance_kernels
 from ..kernels.large import COSTLY, run_function
 from ..kernels.loss import compiled
 from ..kernels.numpy_warnings import silent
-from ..kernels.softmax import loops as rows_loops
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import differentiable
@@ -450,7 +450,7 @@ def _cosines(x1: Any, x2: Any, length1: Any, length2: Any) -> Any:
 
 def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     """`cosine_similarity` outside of graphs: what is summed is made in one pass."""
-    found = rows_loops.cosines(x1, x2, dim, eps)
+    found = distance_kernels.cosines(x1, x2, dim, eps)
     if found is not None:
         return found
     with silent():

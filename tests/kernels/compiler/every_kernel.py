@@ -15,13 +15,12 @@ from penlight.kernels.compiler import bounds, interpret, ir, python, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.grid_sample import loops as grid_sample
-from penlight.kernels.loss import ctc_loops
 from penlight.kernels.loss import compiled as loss
+from penlight.kernels.loss import ctc_loops
 from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  (they declare kernels)
-from penlight.kernels.softmax import loops as softmax
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
     getattr(special, _name)
@@ -42,8 +41,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (attention.attend_backward, False, {}),
     (distance._all_pairs, False, {"squared": EITHER}),
     (distance._euclid_back, False, {}),
-    (softmax._softmax, False, {"logs": EITHER}),
-    (softmax._cosines, True, {}),
+    (distance._cosines, True, {}),
     (pool._largest, False, {}),
     (pool._mean, False, {}),
     (pool._mean_back, False, {"tiled": EITHER}),
