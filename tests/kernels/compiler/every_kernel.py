@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penlight.kernels import distance, executable, scalars, special
-from penlight.kernels.attention import loops as attention
+from penlight.kernels.attention import kernels as attention
 from penlight.kernels.compiler import bounds, interpret, ir, python, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel

@@ -14,7 +14,9 @@ from .engine import Engine
 from .uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
-_LARGE_PERMUTATION = 0xFFFFFFFF // 20  # from this length on, randperm takes 64-bit draws and shuffles inside out
+_PERMUTATION_BY_PAIRS_OF_DRAWS = (
+    0xFFFFFFFF // 20
+)  # from this length on, randperm takes 64-bit draws and shuffles inside out
 
 
 def randint(engine: Engine, shape: Shape, low: int, high: int | None, dtype: np.dtype) -> np.ndarray:
@@ -207,7 +209,7 @@ def randperm(engine: Engine, n: int, dtype: np.dtype) -> np.ndarray:
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     _check_permutation(n, dtype)
-    if n >= _LARGE_PERMUTATION:
+    if n >= _PERMUTATION_BY_PAIRS_OF_DRAWS:
         order = _inside_out(engine.random64(n))
     elif n > 1:
         order = _shuffle(_targets(engine, n))
