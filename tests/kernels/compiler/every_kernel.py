@@ -14,9 +14,9 @@ from penlight.kernels.attention import kernels as attention
 from penlight.kernels.compiler import bounds, interpret, ir, python, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
-from penlight.kernels.grid_sample import loops as grid_sample
+from penlight.kernels.grid_sample import compiled as grid_sample
 from penlight.kernels.loss import compiled as loss
-from penlight.kernels.loss import ctc_loops
+from penlight.kernels.loss import ctc_kernels
 from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
 from penlight.kernels.pool import kernels as pool
@@ -69,8 +69,8 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (loss._multi_margin, False, {"p": (1, 2), "weighted": (True,)}),
     (loss._multi_margin_slopes, False, {"p": (1, 2), "weighted": (True,), "reduction": (0, 1)}),
     (loss._multilabel, False, {"back": EITHER}),
-    (ctc_loops._forward, True, {}),
-    (ctc_loops._backward, True, {"forgiving": EITHER}),
+    (ctc_kernels._forward, True, {}),
+    (ctc_kernels._backward, True, {"forgiving": EITHER}),
     *[
         (function, False, {"mode": modes, "padding": paddings, "align": (1,), "dims": dims})
         for function, paddings in ((grid_sample._sample, (0, 2)), (grid_sample._image_grad, (1,)), (grid_sample._grid_grad, (2,)))

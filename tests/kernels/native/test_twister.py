@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.random import integers, normal, twister, uniform
+from penlight.kernels.random import MOST_RESERVED, integers, normal, twister, uniform
 from penlight.kernels.random.engine import _LARGE_PIECE, BLOCK, PIECE, Engine
-from penlight.kernels.random import MOST_RESERVED
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
