@@ -11,7 +11,7 @@ import numpy as np
 
 from penlight.kernels import distance, executable, scalars, special
 from penlight.kernels.attention import kernels as attention
-from penlight.kernels.compiler import bounds, interpret, ir, python, x86
+from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.grid_sample import compiled as grid_sample
@@ -25,6 +25,10 @@ from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
     getattr(special, _name)
 
+# What machine code can be made for here.
+TARGETS: dict[str, Target | None] = {"x86": x86.TARGET} if executable.available() else {}
+if executable.llvm_obstacle() is None:
+    TARGETS["llvm"] = None
 LENGTHS = (0, 1, 2, 7, 8, 9, 33)
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan, 5e-324, 1.7e308]
 # Functions whose series need many terms outside of their domain: their arguments lie in these intervals.
@@ -221,13 +225,15 @@ def interpreted(kernel: Kernel, named: dict[str, Any]) -> dict[str, np.ndarray]:
     return written(kernel, named)
 
 
-def machine_code(kernel: Kernel, target: Target = x86.TARGET) -> Callable[[dict[str, Any]], None]:
-    """A kernel's machine code, as a function of its arguments. Nothing checks them."""
-    emitter = x86.Emitter(kernel, target)
+def machine_code(kernel: Kernel, target: Target | None = x86.TARGET) -> Callable[[dict[str, Any]], None]:
+    """A kernel's machine code, as a function of its arguments. Nothing checks them. None as the target is LLVM."""
     floats = [op.attribute for op in kernel.arguments if op.type.is_float]
     names = [p.name if isinstance(p, ir.Buffer) else p.attribute for p in kernel.parameters]
     names = [name for name in names if name not in floats]
-    run = executable.load_kernel(emitter.finish(), len(names), len(floats), double=True)
+    if target is None:
+        run = llvm_engine.load(kernel)
+    else:
+        run = executable.load_kernel(x86.Emitter(kernel, target).finish(), len(names), len(floats), double=True)
 
     def call(named: dict[str, Any]) -> None:
         values = [named[name] for name in names]
