@@ -24,6 +24,7 @@ from .lazy import lazy_import
 from .numpy_warnings import hush, unhush
 from .parallel import parallel_for, thread_count
 
+faster_ufuncs = lazy_import(globals(), "faster_ufuncs", ".faster_ufuncs")
 machine = lazy_import(globals(), "machine", ".native.operands")
 sum_to = lazy_import(globals(), "sum_to", ".reduce.sum_to")
 K = TypeVar("K", bound=Callable[..., Any])
@@ -132,6 +133,8 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
         result = machine.run(ufunc, operands)
         if result is not None:
             return result
+    if ufunc in faster_ufuncs.FASTER and faster_ufuncs.fits(operands):
+        return faster_ufuncs.run(ufunc, *operands)
     return _run_in_ranges(ufunc, operands)
 
 
