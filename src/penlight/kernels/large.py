@@ -25,6 +25,7 @@ from .numpy_warnings import hush, unhush
 from .parallel import parallel_for, thread_count
 
 faster_ufuncs = lazy_import(globals(), "faster_ufuncs", ".faster_ufuncs")
+halves = lazy_import(globals(), "halves", ".copies.halves")
 machine = lazy_import(globals(), "machine", ".native.operands")
 sum_to = lazy_import(globals(), "sum_to", ".reduce.sum_to")
 K = TypeVar("K", bound=Callable[..., Any])
@@ -133,9 +134,32 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
         result = machine.run(ufunc, operands)
         if result is not None:
             return result
+    if _are_halves(operands) and (ufunc in _NATIVE_UFUNCS or ufunc in _CHEAP_UFUNCS):
+        return _by_singles(ufunc, operands)
     if ufunc in faster_ufuncs.FASTER and faster_ufuncs.fits(operands):
         return faster_ufuncs.run(ufunc, *operands)
     return _run_in_ranges(ufunc, operands)
+
+
+def _are_halves(operands: tuple[Any, ...]) -> bool:
+    """Whether all are contiguous arrays of float16 of one shape."""
+    shape = getattr(operands[0], "shape", None)
+    return all(
+        [
+            type(o) is np.ndarray and o.dtype == np.float16 and o.shape == shape and o.flags.c_contiguous
+            for o in operands
+        ]
+    )
+
+
+def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
+    """A ufunc of halves, which NumPy computes in float32 too, one after the other."""
+    token = hush()
+    try:
+        made = ufunc(*[halves.to_single(o) for o in operands])
+        return halves.to_half(made) if made.dtype == np.float32 else made
+    finally:
+        unhush(token)
 
 
 def run_into(ufunc: Any, *operands: Any) -> None:
