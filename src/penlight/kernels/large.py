@@ -81,6 +81,12 @@ _NATIVE_UFUNCS = frozenset(
 )  # fmt: skip
 
 
+# What NumPy converts float16 to float32 for; for the rest it looks at bits.
+_IN_SINGLE = (_NATIVE_UFUNCS | _CHEAP_UFUNCS) - {
+    np.negative, np.positive, np.abs, np.sign, np.isfinite, np.isnan, np.isinf, np.copysign,
+    np.logical_not, np.logical_and, np.logical_or, np.logical_xor,
+}  # fmt: skip
+
 # From how many elements on they are, where looking for the machine code does not take longer than it saves.
 _FEW = 1 << 10
 _SLOW_UFUNCS = frozenset(
@@ -134,7 +140,7 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
         result = machine.run(ufunc, operands)
         if result is not None:
             return result
-    if _are_halves(operands) and (ufunc in _NATIVE_UFUNCS or ufunc in _CHEAP_UFUNCS):
+    if ufunc in _IN_SINGLE and _are_halves(operands):
         return _by_singles(ufunc, operands)
     if ufunc in faster_ufuncs.FASTER and faster_ufuncs.fits(operands):
         return faster_ufuncs.run(ufunc, *operands)
