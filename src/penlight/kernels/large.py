@@ -160,10 +160,28 @@ def _are_halves(operands: tuple[Any, ...]) -> bool:
 
 def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
     """A ufunc of halves, which NumPy computes in float32 too, one after the other."""
+    flat = [o.reshape(-1) for o in operands]
+
+    def part(low: int, high: int) -> Any:
+        made = ufunc(*[halves.to_single(o[low:high]) for o in flat])
+        return halves.to_half(made) if made.dtype == np.float32 else made
+
     token = hush()
     try:
-        made = ufunc(*[halves.to_single(o) for o in operands])
-        return halves.to_half(made) if made.dtype == np.float32 else made
+        first = part(0, BLOCK)
+        if first.size == flat[0].size:
+            return first.reshape(operands[0].shape)
+        result = np.empty(operands[0].shape, first.dtype)
+        out = result.reshape(-1)
+        out[:BLOCK] = first
+
+        def body(low: int, high: int) -> None:
+            for start in range(low + BLOCK, high + BLOCK, BLOCK):
+                end = min(start + BLOCK, high + BLOCK)
+                out[start:end] = part(start, end)
+
+        parallel_for(body, out.size - BLOCK, BLOCK, blas=False)
+        return result
     finally:
         unhush(token)
 
