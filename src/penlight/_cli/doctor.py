@@ -17,7 +17,6 @@ import numpy as np
 import penlight as torch
 from penlight.__main__ import version
 from penlight.autograd import gradcheck, gradgradcheck
-from penlight.backends.cpu import get_cpu_capability
 from penlight.kernels.executable import llvm_obstacle, obstacle
 
 # What each optional package is for.
@@ -77,7 +76,8 @@ def show_versions() -> None:
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
     _row("system", platform.platform())
     _row(
-        "processor", f"{os.cpu_count()} x {platform.processor() or platform.machine()}, vectors: {get_cpu_capability()}"
+        "processor",
+        f"{os.cpu_count()} x {platform.processor() or platform.machine()}, vectors: {torch.backends.cpu.get_cpu_capability()}",
     )
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))

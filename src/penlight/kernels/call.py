@@ -17,8 +17,8 @@ signature of a compiled kernel] in compiler/load.py.
 
 Element types are compared by equality, so kind, size and byte order count, and not which object a dtype is: an array that was
 unpickled has a dtype object of its own. An array that does not fit raises `Unfit` before anything is read or written. A caller converts
-the arrays then, or it is a defect of ours, as callers choose NumPy for arrays that machine code does not serve; it must not become a
-defect of memory.
+the arrays then, or leaves it to the next implementation (`apply` in strategy.py); else it is a defect of ours, as callers choose NumPy for
+arrays that machine code does not serve, and it must not become a defect of memory.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.grid_sample import loops as grid_sample
 from penlight.kernels.loss import ctc_loops
 from penlight.kernels.loss import loops as loss
+from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
-from penlight.kernels.norm import loops as norm
-from penlight.kernels.pool import loops as pool
+from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  (they declare kernels)
 from penlight.kernels.softmax import loops as softmax
 
@@ -52,7 +52,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (pool._mean, False, {}),
     (pool._mean_back, False, {"tiled": EITHER}),
     *[
-        (pool._largest_sliding, False, {"taps": ((0, 1), (0, 2, 4)), "stride": (stride,), "d_step": (1,), "h_step": (2,), "bordered": EITHER})
+        (pool._largest_sliding, False, {"taps": ((0, 1), (0, 2, 4)), "reach": (4,), "stride": (stride,), "d_step": (1,), "h_step": (2,), "bordered": EITHER, "pad": (1,)})
         for stride in (1, 2, 3)
     ],
     (pool._mean_sliding, False, {"taps": ((0, 1, 2),), "stride": (1, 2), "bordered": EITHER, "overridden": (False,)}),
@@ -64,6 +64,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (norm._group, True, {"scaled": (True,), "shifted": EITHER}),
     (norm._group_back, True, {"scaled": EITHER}),
     (norm._batch, True, {"scaled": EITHER, "shifted": (True,)}),
+    (norm._batch_eval, True, {"scaled": EITHER, "shifted": EITHER}),
     (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
     (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
     (features.features_back, True, {"scaled": (True,), "training": EITHER}),

@@ -1,0 +1,165 @@
+"""The record of an op: what its declaration says, in the form that the generator, the slow path and the tests read."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+# What a parameter of the face may be, told from its annotation.
+TENSOR, NUMBER, OPTIONAL, LIST, PLAIN = "tensor", "number", "optional", "list", "plain"
+
+_KINDS = {
+    "Tensor": TENSOR,
+    "Tensor | Number": NUMBER,
+    "Tensor | None": OPTIONAL,
+    "Sequence[Tensor]": LIST,
+    "tuple[Tensor, ...]": LIST,
+}
+
+
+# What the names of ops end in that are one of several forms of a public function. `hash_tensor` is a function.
+_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|stable|decimals|value|(of_)?number|of)$")
+
+
+class Traits(NamedTuple):
+    """What a declaration says besides, with `@traits(...)` below it."""
+
+    out: bool = True  # whether it takes `out=`
+    scalar_first: bool = False  # whether it takes a number for its first tensor too: torch.mul(2.0, x)
+    with_tensor: str = ""  # of an op of a tensor and a number: the function to call where the number is a tensor
+    full_scalars: bool = False  # see Note [Numbers beside 16-bit floats] in scalars.py
+    channels_last: tuple[int, ...] = ()  # numbers of dimensions for which Note [Channels last] holds
+    channels_last_of: int = 1  # how many of the first inputs are looked at for that
+    memory_order: bool = False  # elementwise, with a kernel that runs through memory in the order of dimensions
+    refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see refused_dtypes.py
+    shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
+    hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_NO_TRAITS = Traits()
+
+
+def traits(**given: Any) -> Callable[[_F], _F]:
+    """Say more of an op than its declaration does: see `Traits`."""
+
+    def mark(face: _F) -> _F:
+        face.__dict__["traits"] = Traits(**given)
+        return face
+
+    return mark
+
+
+class Op:
+    """A declared op. `ops.OPS` holds them all by name."""
+
+    __slots__ = (
+        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
+        "kind", "kinds", "mixed", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
+    )  # fmt: skip
+
+    function: Any  # the public function
+    inplace: bool  # whether it has an in-place form
+
+    def __init__(
+        self,
+        face: Callable[..., Any],
+        kernel: Callable[..., Any],
+        kind: str,
+        rules: dict[str, Callable[..., Any]],
+        *,
+        jvp: Any = None,
+        node: str | None = None,
+        results: tuple[str, ...] | None = None,
+        floating: bool = False,
+        view: bool | str = False,
+        complex_rule: bool = False,
+        exempt: tuple[str, ...] = (),
+        check: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        code = face.__code__
+        self.name = face.__name__
+        self.traits: Traits = face.__dict__.get("traits", _NO_TRAITS)
+        self.face, self.kernel, self.kind, self.rules, self.jvp = face, kernel, kind, rules, jvp
+        self.parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        defaults = face.__defaults__ or ()
+        self.defaults = dict(zip(self.parameters[code.co_argcount - len(defaults) : code.co_argcount], defaults))
+        self.defaults.update(face.__kwdefaults__ or {})
+        notes = face.__annotations__
+        self.kinds = {p: _KINDS.get(notes.get(p, ""), PLAIN) for p in self.parameters}
+        self.inputs = tuple(p for p in self.parameters if self.kinds[p] != PLAIN)
+        self.plain = tuple(p for p in self.parameters if self.kinds[p] == PLAIN)
+        self.results = results or ("result",)
+        self.floating, self.view, self.complex_rule = floating, view, complex_rule
+        self.node_name = node or _camel(self.name) + "Backward0"
+        self.wants = {i: _names(rule) for i, rule in rules.items()}
+        self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
+        self.check = check  # refuses arguments that promotion would hide from the kernel
+        self.batch: Any = None
+        self._backward: Any = None
+        self._make_backward: Any = None
+        self.source = ""
+        self.straight: Any = None  # see `generate.straight`
+        self.mixed: Any = None  # see `mixed_dtypes.mixed`
+        self.in_place: Any = None  # see `generate.in_place_function`
+        self.into: Any = None  # its kernel in a form that writes to the first operand
+
+    @property
+    def Backward(self) -> Any:
+        """The class of its nodes, made when first asked for; None if it has no rules."""
+        if self._backward is None and self.rules:
+            self._backward = self._make_backward(self)
+        return self._backward
+
+    @property
+    def public(self) -> str:
+        """The name that users know it by."""
+        return _VARIANT.sub("", self.name.lstrip("_"))
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The inputs that are promoted to a common dtype."""
+        return tuple(i for i in self.inputs if self.kinds[i] in (TENSOR, NUMBER) and i not in self.exempt)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.results)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def _camel(name: str) -> str:
+    return "".join(part.title() for part in name.split("_"))  # a letter after a digit is a capital too: Log1PBackward0
+
+
+def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a rule's parameters: what it wants."""
+    code = rule.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+@functools.cache
+def slot_kind(op: Op, want: str) -> str:
+    """What a rule's parameter refers to: "call" (given anew each time), "input", "result", "plain" (saved as it is),
+    or "shape"/"dtype"/"strides" of an input, whose name is the part before."""
+    if want in ("grad", "grads", "xp", "needs"):
+        return "call"
+    if want in op.results:
+        return "result"
+    if want in op.parameters:
+        return "plain" if op.kinds[want] == PLAIN else "input"
+    head, _, tail = want.rpartition("_")
+    if tail in ("shape", "dtype", "strides") and head in op.inputs:
+        return tail
+    if tail in ("shape", "dtype") and head in op.results:
+        return tail
+    raise TypeError(f"{op.name}: its rule wants {want!r}, which is no input, parameter or result of it")
+
+
+def as_array(result: Any) -> np.ndarray[Any, Any]:
+    return result if type(result) is np.ndarray else np.asarray(result)
