@@ -165,15 +165,15 @@ def run(ufunc: Any, *operands: Any) -> Any:
     if faster is None or not fits(operands):
         return ufunc(*operands)
     shape = next(o.shape for o in operands if type(o) is np.ndarray)
-    flat = [o.reshape(-1) if type(o) is np.ndarray else None for o in operands]
-    filled = [None if type(o) is np.ndarray else np.full(_BLOCK, o, _FLOAT) for o in operands]
+    is_array = [type(o) is np.ndarray for o in operands]
+    flat = [o.reshape(-1) if whole else np.full(_BLOCK, o, _FLOAT) for o, whole in zip(operands, is_array)]
     result = np.empty(shape, _FLOAT)
     out = result.reshape(-1)
 
     def body(low: int, high: int) -> None:
         for start in range(low, high, _BLOCK):
             end = min(start + _BLOCK, high)
-            parts = [n[: end - start] if x is None else x[start:end] for x, n in zip(flat, filled)]
+            parts = [x[start:end] if whole else x[: end - start] for x, whole in zip(flat, is_array)]
             if not faster(*parts, out[start:end]):
                 ufunc(*parts, out[start:end])
 
