@@ -17,6 +17,8 @@ from .order import astype, in_memory_order, order_of
 
 _ALONE = 1 << 16  # elements; from here on, threads share the work
 _FLOAT, _DOUBLE, _INT = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
+_HALF = np.dtype(np.float16)
+halves = lazy_import(globals(), "halves", ".halves")
 machine = lazy_import(globals(), "machine", "..native")
 traced = lazy_import(globals(), "traced", "..native.traced")
 
@@ -43,10 +45,12 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
-    """The array in another dtype, by machine code; None if there is none."""
+    """The array in another dtype, by machine code or halves.py; None if there is neither."""
     kernel = _kernel(x.dtype, dtype)
     if kernel is None:
-        return None
+        if not x.flags.c_contiguous or dtype == _INT:
+            return None
+        return halves.to_half(x) if dtype == _HALF else halves.to_single(x) if x.dtype == _HALF else None
     if not x.flags.c_contiguous:
         return None if order_of(x) is None else in_memory_order(_copied, x, dtype)
     out, size = np.empty(x.shape, dtype), x.size

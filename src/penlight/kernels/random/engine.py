@@ -213,7 +213,7 @@ class Engine:
                 return taken[0].wide[taken[1] : taken[1] + n]
         missing = stop - BLOCK
         blocks = -(-missing // BLOCK)
-        bits = self._twister() if self._fresh else self._bits
+        bits = self._generator()
         self._fresh = False
         made: np.ndarray = bits.random_raw(blocks * BLOCK)
         rest = self._words[start:]
@@ -296,17 +296,25 @@ class Engine:
             self._memory = bits, state
         return state
 
-    def mark(self) -> tuple[Any, ...] | None:
-        """What `go_back` needs to come back to this place; None where there is no machine code."""
+    def mark(self) -> tuple[Any, ...]:
+        """What `go_back` needs to come back to this place."""
         state = self._state()
-        return None if state is None else (state.copy(), self._words, self._next, self._fresh)
+        kept = self._generator().state if state is None else state.copy()
+        return kept, self._words, self._next, self._fresh
 
     def go_back(self, mark: tuple[Any, ...], used: int) -> None:
         """The place that is so many draws behind a mark."""
         state = self._state()
-        assert state is not None
-        state[...], self._words, self._next, self._fresh = mark
+        if state is None:
+            self._generator().state = mark[0]
+        else:
+            state[...] = mark[0]
+        self._words, self._next, self._fresh = mark[1:]
         self.raw(used)
+
+    def _generator(self) -> Any:
+        """NumPy's generator."""
+        return self._twister() if self._fresh else self._bits
 
     def _natively(self, n: int) -> np.ndarray | None:
         """The next n draws, more than a block, as uint32 by machine code; None where there is none. See kernels/random/twister.py."""

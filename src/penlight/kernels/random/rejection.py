@@ -1,7 +1,8 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
 How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: NumPy does not help. These go sample by
-sample, in machine code that the compiler makes of the functions below, or by the functions themselves where no machine code runs.
+sample, in machine code that the compiler makes of the functions below. Where no machine code runs, loops in rejection_in_python.py make most of
+them, and these functions the rest.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..compiler.loops import checked, compile_loops
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from . import LEAST_FOR_ALL
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
+in_python = lazy_import(globals(), "in_python", ".rejection_in_python")
 Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
 _SQUEEZE = float(np.float32(0.0331))
@@ -97,6 +100,9 @@ def _kernel(sample: Any) -> Any:
     compiled = compile_loops(samples, np.dtype(np.float64), sample=sample, width=width)
     if compiled is not None:
         return compiled
+    quick = in_python.kernel(sample, width, Reader)
+    if quick is not None:
+        return quick
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
         rows = memoryview(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.copies.convert import cast
 from ...kernels.index import moves
 from ...kernels.index_width import wide_indices
 from ...kernels.numpy_calls import expand_dims, put_along, take_along
@@ -38,6 +39,8 @@ def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bo
 
 
 both("np_dtype", lambda x: x.dtype, lambda x: x.dtype.np)
+_FLOAT = np.dtype(np.float32)
+
 both(
     "count_hits",
     lambda hits, dim, keepdim: _sum_array(hits, dim or None, keepdim),
@@ -51,6 +54,8 @@ def _extreme(input: Any, ufunc: Any, dim: tuple[int, ...] | None, keepdim: bool)
         result = fold(input, "largest" if ufunc is np.maximum else "smallest", dim, keepdim)
         if result is not None:
             return result.astype(input.dtype, copy=False)
+        if input.dtype.itemsize == 2:  # NumPy is slow at comparing them
+            return ufunc.reduce(cast(input, _FLOAT), axis=dim, keepdims=keepdim).astype(input.dtype)
     return ufunc.reduce(input, axis=dim, keepdims=keepdim)
 
 
