@@ -34,8 +34,10 @@ def signature(kernel: Kernel) -> call.Signature:
     for parameter in kernel.parameters:
         if isinstance(parameter, Buffer):
             name, least = parameter.name, found.sizes.get(parameter.name)
-            words = {"new"} if parameter.access != "reads" else set()
-            if least is None:
+            words = {"written" if parameter.shared else "new"} if parameter.access != "reads" else set()
+            if parameter.strided:
+                words.add("strided")
+            elif least is None:
                 words.add("unused")
             arguments.append(call.Argument(name, parameter.type.element, least, frozenset(words)))
         else:
