@@ -9,14 +9,17 @@ results, share the locations of its parameters; a value that is yielded gets the
 free by then. Functions of the C library overwrite most registers, so what lives across a call is in one that they
 preserve, or in a slot.
 
+The constants that an innermost loop uses most are loaded in front of it, to registers that its values leave free.
+
 The emitter needs no more registers than the scratch registers that are never given out, so allocation cannot fail.
 `check_allocation.py` proves each result.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .ir import NOTHING, Op, Region
 
@@ -51,6 +54,14 @@ class Target(NamedTuple):
 
 
 Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op reads
+
+
+class Reading(Protocol):
+    """What the code of an op reads: values, and constants of vectors."""
+
+    def sources(self, op: Op) -> tuple[Op, ...]: ...
+
+    def constants(self, op: Op) -> list[Op]: ...
 
 
 class Liveness:
@@ -177,9 +188,13 @@ class Liveness:
 class Allocation:
     """The location of each value that something reads."""
 
-    def __init__(self, body: Region, inputs: tuple[Op, ...], sources: Sources, target: Target) -> None:
-        self.target = target
-        self.life = Liveness(body, sources)
+    def __init__(self, body: Region, inputs: tuple[Op, ...], reading: Reading, target: Target) -> None:
+        self.target, self.reading = target, reading
+        self.life = Liveness(body, reading.sources)
+        self.held: dict[Op, dict[Op, Register]] = {}  # for each innermost loop, the constants that are in registers
+        self._waiting: list[
+            tuple[Register, dict[Op, Register], Op]
+        ] = []  # of those, the ones that give way, least used last
         self.slots = 0
         self._places: dict[Op, Location] = {}
         self._taken: dict[Register, Op] = {}
@@ -229,6 +244,11 @@ class Allocation:
             if place not in self._taken:
                 self._take(op, place)
                 return
+        if self._waiting and kind == "vector" and op not in self.life.crossing:
+            place, held, constant = self._waiting.pop()
+            del held[constant]
+            self._take(op, place)
+            return
         weight = self.life.weight
         rivals = [other for place, other in self._taken.items() if place.kind == kind and place.number in allowed]
         least = min(rivals, key=lambda other: weight.get(other, 0), default=op)
@@ -269,7 +289,7 @@ class Allocation:
             elif op in dies:
                 self._kill(dies[op])
                 if op.type is not NOTHING:
-                    self._define(op, *op.operands[:1])
+                    self._define(op, *(op.operands[::-1] if op.name == "fma" else op.operands[:1]))
 
     def _if(self, op: Op, results: list[Op]) -> None:
         self._kill(self.life.dies[op])
@@ -291,9 +311,24 @@ class Allocation:
         if op.name == "while":
             self._region(op.regions[0])
             self._keep(self._taken, life.into_body[op])
+        self._hold_constants(op, body)
         self._region(body)
+        self._waiting = []
         self._keep(self._taken, life.after[op])
         for result in results:
             place = self.get(result)
             if isinstance(place, Register) and result in life.live:
                 self._taken[place] = self.root(result)
+
+    def _hold_constants(self, loop: Op, body: Region) -> None:
+        """Keep the constants that an innermost loop uses most in the registers that are free so far."""
+        uses: Counter[Op] = Counter()
+        for op in body.ops:
+            if op.regions or op.name == "call":
+                return
+            uses.update(self.reading.constants(op))
+        free = [Register("vector", n) for n in self.target.lost["vector"] if Register("vector", n) not in self._taken]
+        often = [constant for constant, count in uses.most_common(len(free)) if count > 1]
+        self.held[loop] = held = dict(zip(often, reversed(free), strict=False))
+        self._waiting = [(place, held, constant) for constant, place in held.items()]
+        self._taken.update({place: constant for constant, place in held.items()})

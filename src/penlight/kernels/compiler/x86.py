@@ -52,7 +52,7 @@ TARGET = Target(
     preserved={"general": _PRESERVED, "vector": ()},
     lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
 )
-_SIZES = {"f32": 4, "f64": 8, "i64": 8, "u8": 1}
+_SIZES = {"f32": 4, "i32": 4, "f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "u8": 1, "bool": 1}
 # Of whole numbers, then of floats with exchanged operands: neither holds beside NaN.
 _WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
@@ -65,7 +65,20 @@ def _compared(mask: Op) -> str:
     """The element whose comparison a mask is made of."""
     while mask.name == "bits":
         mask = next(operand for operand in mask.operands if operand.name != "const")
-    return mask.operands[0].type.element
+    return str(mask.attribute) if mask.name == "lanes_below" else mask.operands[0].type.element
+
+
+def origin(op: Op) -> Op:
+    """The value in whose register another one already is: a vector's first lane, or the same bits as another type."""
+    while op.name in ("bitcast", "first"):
+        op = op.operands[0]
+    return op
+
+
+def _is_sign_test(mask: Op) -> bool:
+    """Whether a mask is that of negative whole numbers, which select by their highest bit themselves."""
+    a, b = mask.operands
+    return mask.attribute == "lt" and not a.type.is_float and b.name == "const" and b.attribute == 0
 
 
 # glibc's name for the library of mathematical functions; musl has them in its only library, which is in every process.
@@ -85,8 +98,8 @@ def address_of(name: str) -> int:
     raise OSError(f"the C library has no function {name!r}")
 
 
-_MEMORY = ("load", "store", "load_vector", "store_vector")
-_PARTS = ("cmp", "bits", "add", "sub")  # ops that may have no code of their own
+_MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
+_PARTS = ("cmp", "bits", "add", "sub", "neg")  # ops that may have no code of their own
 
 
 class Selection:
@@ -98,6 +111,7 @@ class Selection:
         addressed: dict[Op, int] = {}  # their uses in loads and stores
         selects: list[Op] = []  # what selects depend on
         jumps: list[Op] = []  # what jumps depend on
+        factors: list[Op] = []  # the first factors of fused multiply-adds
         regions = [kernel.body]
         for region in regions:
             for op in region.ops:
@@ -108,6 +122,8 @@ class Selection:
                     addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
                 elif op.name == "select":
                     selects.append(op.operands[0])
+                elif op.name == "fma":
+                    factors.append(op.operands[0])
                 elif op.name == "if":
                     jumps.append(op.operands[0])
                 elif op.name == "while":
@@ -120,6 +136,7 @@ class Selection:
                 self.part_of_condition.add(op)
                 if is_logic:
                     jumps += op.operands
+        self.negated = {op for op in factors if op.name == "neg" and uses[op] == 1}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
 
     def address(self, op: Op) -> tuple[Op, Op, int]:
@@ -139,11 +156,25 @@ class Selection:
             operands = op.operands
         found: list[Op] = []
         for operand in operands:
-            if operand in self.part_of_condition:
+            operand = origin(operand)
+            if operand in self.part_of_condition or operand in self.negated:
                 found += self.sources(operand)
             elif operand.name != "const":
                 found.append(operand)
         return tuple(found)
+
+    def constants(self, op: Op) -> list[Op]:
+        """The constants that the code of an op on vectors reads; twice where it must load them first."""
+        if op.type.lanes == 1 or op.name in _MEMORY:
+            return []
+        operands = list(op.operands)
+        if op.name in ("select", "fma") and operands[0] in (self.part_of_condition | self.negated):
+            operands[:1] = operands[0].operands
+        found = [operand for operand in operands if operand.name == "const" and operand.type.lanes > 1]
+        if op.name == "select":
+            found = [operand for operand in found if operand.attribute]
+        is_loaded = not ir.OPS[op.name].commutative and operands[0].name == "const"
+        return found * 2 if is_loaded or len(found) > 1 else found
 
 
 def _offset(op: Op) -> int | None:
@@ -167,8 +198,9 @@ class Emitter:
         self.selection = Selection(kernel)
         bases = self.selection.bases
         self.inputs = tuple([bases[p.name] if isinstance(p, Buffer) else p for p in kernel.parameters])
-        self.places = Allocation(kernel.body, self.inputs, self.selection.sources, target)
+        self.places = Allocation(kernel.body, self.inputs, self.selection, target)
         self._labels = 0
+        self._held: dict[Op, Register] = {}  # constants of the loop that is being written
         self._has_vectors = any([op.type.lanes > 1 for op in self.places.life.live])
 
     def finish(self) -> bytes:
@@ -227,8 +259,12 @@ class Emitter:
         return place.number if isinstance(place, Register) else self._stack(place.number)
 
     def _float(self, op: Op) -> int | Address | Pooled:
-        """Where a float is."""
-        return _pooled(op) if op.name == "const" else self._at(self.places[op])
+        """Where a float or a vector is."""
+        op = origin(op)
+        if op.name != "const":
+            return self._at(self.places[op])
+        held = self._held.get(op)
+        return _pooled(op) if held is None else held.number
 
     def _in_vector(self, op: Op, scratch: int) -> int:
         """A float in a register."""
@@ -324,9 +360,13 @@ class Emitter:
         self._move(self._moves((low, *op.operands[3:]), [*body.parameters]))
         self._compare_whole(index, high)
         self.code.jump_if(end, "not less")
+        outer, self._held = self._held, self.places.held.get(op, {})
+        for constant, place in self._held.items():
+            self.code.load_float(constant.type, place.number, _pooled(constant))
         self.code.label(again)
         self._region(body)
         self._move(self._moves(body.yielded, [*body.parameters[1:]]))
+        self._held = outer
         register = self._in_general(index, RAX)
         if step.name == "const":
             self.code.whole_number("add", register, step.attribute)
@@ -340,7 +380,7 @@ class Emitter:
     def _moves(self, values: tuple[Op, ...], targets: list[Op]) -> list[tuple[Location, Op]]:
         """The moves that bring values to the locations of others."""
         moves = []
-        for value, target in zip(values, targets, strict=True):
+        for value, target in zip(map(origin, values), targets, strict=True):
             place = self.places.get(target)
             if (
                 place is not None
@@ -486,23 +526,36 @@ class Emitter:
     def _mask(self, op: Op, target: int) -> None:
         """A comparison of vectors."""
         a, b = op.operands
-        self.code.compare_to_mask(a.type, target, self._in_vector(a, 0), self._float(b), op.attribute)
+        if not a.type.is_float:
+            if op.attribute != "lt":
+                raise NotImplementedError(f"the mask of {op.attribute} of whole numbers")
+            self.code.is_greater(a.type, target, self._in_vector(b, 0), self._float(a))
+        elif op.attribute in _FLOAT and not isinstance(self._float(a), int) and isinstance(self._float(b), int):
+            self.code.compare_to_mask(a.type, target, self._in_vector(b, 0), self._float(a), op.attribute, True)
+        else:
+            self.code.compare_to_mask(a.type, target, self._in_vector(a, 0), self._float(b), op.attribute)
 
     def _select_lanes(self, op: Op) -> None:
         condition, yes, no = op.operands
         mask = 0
-        if condition in self.selection.part_of_condition:
-            self._mask(condition, 0)
-        else:
+        zero = next((i for i, value in enumerate((yes, no)) if value.name == "const" and not value.attribute), None)
+        if condition not in self.selection.part_of_condition:
             mask = self._in_vector(condition, 0)
+        elif _is_sign_test(condition) and zero is None:
+            mask = self._in_vector(condition.operands[0], 0)
+        else:
+            self._mask(condition, 0)
         has, needs = _SIZES[_compared(condition)], _SIZES[op.type.element]
         if has < needs:
             self.code.widen_mask(0, mask)
         elif has > needs:
             self.code.narrow_mask(0, mask, 1)
         target = self._target(op, 2)
-        first, second = self._in_vector(no, 1), self._in_vector(yes, 2)
-        self.code.choose_float(op.type, target, first, second, mask if has == needs else 0)
+        mask = mask if has == needs else 0
+        if zero is not None:
+            self.code.mask_logic("and" if zero else "andn", op.type, target, mask, self._float(yes if zero else no))
+        else:
+            self.code.choose_float(op.type, target, self._in_vector(no, 1), self._float(yes), mask)
         self._put(op, target)
 
     def _emit_select(self, op: Op) -> None:
@@ -573,7 +626,9 @@ class Emitter:
     def _emit_load_vector(self, op: Op) -> None:
         address, stride = self._address(op, op.type), op.operands[1].attribute
         target = self._target(op, 0)
-        if stride == 1:
+        if stride == 0:
+            self.code.splat(op.type, target, address)
+        elif stride == 1:
             self.code.load_float(op.type, target, address)
         else:
             self.code.load_strided(op.type, target, address, stride, 1)
@@ -583,11 +638,72 @@ class Emitter:
         value = op.operands[1]
         self.code.store_float(value.type, self._address(op, value.type), self._in_vector(value, 0))
 
+    def _emit_load_masked(self, op: Op) -> None:
+        target = self._target(op, 0)
+        mask = self._in_vector(op.operands[1], 0)
+        self.code.load_masked(op.type, target, self._address(op, op.type), mask)
+        self._put(op, target)
+
+    def _emit_store_masked(self, op: Op) -> None:
+        _, value, mask = op.operands
+        address, register = self._address(op, value.type), self._in_vector(value, 1)
+        self.code.store_masked(value.type, address, register, self._in_vector(mask, 0))
+
+    def _emit_lanes_below(self, op: Op) -> None:
+        start, end = op.operands
+        target, lanes, code = self._target(op, 0), op.type.lanes, self.code
+        code.copy_register(RDX, self._in_general(end, RDX))
+        code.whole("sub", RDX, self._in_general(start, RAX))
+        code.number(RAX, lanes)
+        code.compare_numbers(RDX, RAX)
+        code.move_if(RDX, RAX, "greater")
+        code.lanes_below(Type.of(op.attribute, lanes), target, RDX, 1)
+        self._put(op, target)
+
+    def _emit_half(self, op: Op) -> None:
+        target, source = self._unary(op)
+        if op.attribute:
+            self.code.upper_half(target, source)
+        elif target != source:
+            self.code.copy_float(op.type, target, source)
+        self._put(op, target)
+
+    def _emit_join(self, op: Op) -> None:
+        low, high = op.operands
+        target = self._target(op, 0)
+        self.code.join_halves(target, self._in_vector(low, 0), self._in_vector(high, 1))
+        self._put(op, target)
+
+    def _emit_shuffle(self, op: Op) -> None:
+        a, b = op.operands
+        lanes, order = op.type.lanes, ir.order_of(op)
+        target = self._target(op, 0)
+        if order in (tuple(range(0, 16, 2)), tuple(range(1, 16, 2))) and op.type.element in ("f32", "i32"):
+            self.code.pick_lanes(target, self._in_vector(a, 0), self._in_vector(b, 1), order[0] == 1)
+        elif lanes == 4 and op.type.element in ("f64", "i64"):
+            second = sum([1 << i for i, lane in enumerate(order) if lane >= lanes])
+            packed = bytes((sum([(lane % lanes) << 2 * i for i, lane in enumerate(order)]),))
+            self.code.permute_pairs(1 if second else target, self._float(a), packed)
+            if second and b.name == "const":
+                self.code.blend_pairs(target, 1, self._float(b), second)
+            elif second:
+                self.code.permute_pairs(2, self._float(b), packed)
+                self.code.blend_pairs(target, 1, 2, second)
+        else:
+            raise NotImplementedError(f"the shuffle {op.attribute} of {op.type}")
+        self._put(op, target)
+
+    def _emit_shift(self, op: Op) -> None:
+        target, source = self._unary(op)
+        self.code.shift_lanes(op.type, target, source, *ir.shift_of(op))
+        self._put(op, target)
+
     def _emit_splat(self, op: Op) -> None:
         (source,) = op.operands
         target = self._target(op, 0)
         if source.type.is_float:
-            self.code.splat(op.type, target, self._at(self.places[source]))
+            found = self._float(source)
+            self.code.splat(op.type, target, self._in_vector(source, 0) if isinstance(found, Pooled) else found)
         else:
             self.code.splat_whole(target, self._in_general(source, RAX))
         self._put(op, target)
@@ -600,7 +716,7 @@ class Emitter:
     def _emit_reduce(self, op: Op) -> None:
         (source,) = op.operands
         target = self._target(op, 0)
-        self.code.sum_lanes(source.type, target, self._in_vector(source, 0), 1)
+        self.code.fold_lanes(op.attribute, source.type, target, self._in_vector(source, 0), 1)
         self._put(op, target)
 
     def _emit_store(self, op: Op) -> None:
@@ -664,7 +780,9 @@ class Emitter:
         if op.type.lanes > 1:
             a, b = op.operands if op.operands[0].name != "const" else op.operands[::-1]
             target = self._target(op, 0)
-            second = Pooled((1 << 32) - 1 if b.attribute else 0) if b.name == "const" else self._float(b)
+            second = self._float(b)
+            if b.name == "const" and op.type.element == "bool":
+                second = Pooled((1 << 32) - 1 if b.attribute else 0)
             self.code.mask_logic(op.attribute, _ALL_LANES, target, self._in_vector(a, 0), second)
             self._put(op, target)
             return
@@ -702,10 +820,32 @@ class Emitter:
         self._put(op, RAX)
 
     def _emit_fma(self, op: Op) -> None:
+        """a * b + c, or c - a * b, in the form of the instruction that overwrites the operand whose register the result
+        has."""
         a, b, c = op.operands
-        self._copy_float(c, 0)
-        self.code.multiply_add(op.type, 0, self._in_vector(a, 1), self._float(b))
-        self._put(op, 0)
+        negated = a in self.selection.negated
+        if negated:
+            (a,) = a.operands
+        target = self._target(op, 0)
+        if not isinstance(self._float(a), int) and isinstance(self._float(b), int):
+            a, b = b, a  # the second factor may be in memory
+        first, second, third = self._float(a), self._float(b), self._float(c)
+        if second == target:
+            (a, first), (b, second) = (b, second), (a, first)
+        if third == target:
+            form = 231, self._in_vector(a, 1), second
+        elif first == target and isinstance(third, int):
+            form = 132, third, second
+        elif first == target:
+            form = 213, self._in_vector(b, 1), third
+        elif isinstance(second, int) and not isinstance(third, int):
+            self._copy_float(a, target)
+            form = 213, second, third
+        else:
+            self._copy_float(c, target)
+            form = 231, self._in_vector(a, 1), second
+        self.code.multiply_add(form[0], negated, op.type, target, form[1], form[2])
+        self._put(op, target)
 
     def _unary(self, op: Op) -> tuple[int, int]:
         return self._target(op, 0), self._in_vector(op.operands[0], 0)
@@ -733,10 +873,10 @@ class Emitter:
     def _emit_cast(self, op: Op) -> None:
         (source,) = op.operands
         code = self.code
-        if op.type.is_float:
+        if op.type.register == "vector":
             target = self._target(op, 0)
-            if source.type.is_float:
-                code.convert_float(op.type, target, self._in_vector(source, 0))
+            if source.type.register == "vector":
+                code.convert_float(op.type, target, self._in_vector(source, 0), source.type)
             else:
                 code.float_of_whole(op.type, target, self._in_general(source, RAX))
         else:
