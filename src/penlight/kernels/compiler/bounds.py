@@ -149,6 +149,9 @@ class _Bounds:
 
     def require(self, op: Op) -> None:
         low, high = self.known.get(op.operands[0], _ANY)
+        is_masked = op.name.endswith("_masked")
+        if is_masked:
+            high = self.masked(op)
         if low is None or high is None:
             raise Unbounded(
                 f"{self.kernel.name}: the index of {op.name} {op.attribute} is neither made of sizes nor checked"
@@ -156,10 +159,8 @@ class _Bounds:
         self.use(op.operands[0])
         if not _is_positive(low):
             self.not_negative.append(low)
-        elements = 1
-        if op.name.endswith("_masked"):
-            high, elements = self.masked(op), 0
-        elif op.name == "load_vector":
+        elements = 0 if is_masked else 1
+        if op.name == "load_vector":
             elements += (op.type.lanes - 1) * op.operands[1].attribute
         elif op.name == "store_vector":
             elements = op.operands[1].type.lanes

@@ -228,7 +228,7 @@ OPS = {
     "select": Row("bttt", numpy=np.where),
     # Whole numbers wrap around; floats are rounded, to whole numbers towards 0; what has none there is the least number.
     "cast": Row("..", cheap=False),
-    "bitcast": Row(".."),  # the same bits as lanes of another type that is as wide
+    "bitcast": Row(".."),  # the bits of a vector as lanes of another element, as many as fill the same bytes
     # Control. `for`: operands are low, high, step and the carried values; the region's first parameter is the index;
     # the attribute is "parallel" if
     # iterations may run in any order. `while`: the first region yields whether to go on, the second what is carried.
@@ -310,7 +310,7 @@ class Builder:
         ] = {}  # of the regions that pure ops stand in; an op that is not here stays where it is used
 
     def const(self, value: float, type_: Type) -> Op:
-        return self._once("const", type_, (), bits_of(value, type_))
+        return self.bits(bits_of(value, type_), type_)
 
     def bits(self, bits: int, type_: Type) -> Op:
         """A constant by its bits."""
@@ -321,9 +321,9 @@ class Builder:
 
     def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
         """Append an op, unless its value is known."""
-        if name == "bitcast" and (operands[0].name == "const" or operands[0].type is type_):
+        if name == "bitcast" and operands[0].name == "const" and operands[0].type.lanes == type_.lanes:
             (a,) = operands
-            return a if a.type is type_ else self.bits(a.attribute & ((1 << 8 * a.type.dtype.itemsize) - 1), type_)
+            return self.bits(a.attribute & ((1 << 8 * a.type.dtype.itemsize) - 1), type_)
         if operands and (name == "select" or not operands[0].type.is_float):
             known = _folded(name, operands, attribute)
             if known is not None:
@@ -347,7 +347,7 @@ class Builder:
             depth = here = len(self._blocks) - 1
             if not operands:
                 depth = 0
-            elif OPS[name].cheap:
+            elif OPS[name].cheap or _is_conversion(name, operands):
                 known = self._depth
                 depth = max([known.get(operand, 0 if operand.name == "arg" else here) for operand in operands])
                 depth = max(depth, self._fixed[-1])
@@ -401,6 +401,11 @@ class Builder:
         results = [self.append(Op("result", type_, (made,), i)) for i, type_ in enumerate(types)]
         self._depth.update(dict.fromkeys(results, depth))
         return results
+
+
+def _is_conversion(name: str, operands: tuple[Op, ...]) -> bool:
+    """Whether an op is a float's cast, or a division by a constant: cheap enough to be done in front of a loop for nothing."""
+    return (name == "cast" and operands[0].type.is_float) or (name == "idiv" and operands[1].name == "const")
 
 
 _FEW = 4  # ops that are computed for nothing sooner than jumped over

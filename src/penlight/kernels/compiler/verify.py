@@ -7,7 +7,6 @@ from collections.abc import Callable
 from . import ir
 from .ir import OPS, Buffer, Kernel, Op, Region, Type
 
-
 LOADS = ("load", "load_vector", "load_masked")
 STORES = ("store", "store_vector", "store_masked")
 
@@ -27,6 +26,10 @@ _ATTRIBUTES = {
     "call": tuple(ir.FUNCTIONS),
     "reduce": tuple(ir.FOLDS),
 }
+
+
+def _bytes(op: Op) -> int:
+    return 0 if op.type.element == "bool" else op.type.lanes * op.type.dtype.itemsize
 
 
 def _is_shift(op: Op) -> bool:
@@ -58,9 +61,7 @@ _LANES: dict[str, Callable[[Op], bool]] = {
     "shift": _is_shift,
     "lanes_below": lambda op: op.type.element == "bool" and op.attribute in ("f32", "f64", "i32", "i64"),
     "cast": lambda op: op.type.lanes == op.operands[0].type.lanes and "bf16" not in (op.type.element, op.operands[0].type.element),
-    "bitcast": lambda op: (op.type.lanes, op.type.dtype.itemsize) == (
-        op.operands[0].type.lanes, op.operands[0].type.dtype.itemsize
-    ),
+    "bitcast": lambda op: op.type.lanes > 1 and _bytes(op) == _bytes(op.operands[0]),
 }  # fmt: skip
 
 

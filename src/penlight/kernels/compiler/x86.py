@@ -136,7 +136,7 @@ class Selection:
                 self.part_of_condition.add(op)
                 if is_logic:
                     jumps += op.operands
-        self.negated = {op for op in factors if op.name == "neg" and uses[op] == 1}
+        self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
 
     def address(self, op: Op) -> tuple[Op, Op, int]:

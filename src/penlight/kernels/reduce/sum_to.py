@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
-from ..native import operands, traced
-from ..native._build import GROUP, Builder, Value
-from ..native._compile import Kernel
+from ..compiler.rows import GROUP, Rows
+from ..compiler.trace import placed_element
+from ..compiler.values import Value
+from ..native import Kernel, operands, traced
 from ..native.layout import Layout
 
 _MOST_COLUMNS = 1 << 13  # elements that are summed in float32
@@ -94,9 +95,8 @@ def _cut(whole: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, bool] | N
     return (summed[0], False) if kept[-1] < summed[0] else None
 
 
-def _define_sums(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, down: bool) -> None:
-    element, result = traced.placed_element(b, body, arrays, numbers), b.sums() if down else b.per_row()
-    b.table()
+def _define_sums(b: Rows, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, down: bool) -> None:
+    element, result = placed_element(b, body, arrays, numbers), b.sums() if down else b.per_row()
 
     def value() -> Value:
         return element().value
