@@ -340,14 +340,6 @@ def test_threads_share_rows_and_elements():
     np.testing.assert_array_equal(out, x + 1)
 
 
-@here
-def test_the_listing_can_be_read():
-    listing = Kernel(lambda b: b.each(lambda x=b.array(): x.store(x.load() * 2.0))).listing
-    assert "vmovups ymm0, [2 x 8]" in listing
-    assert "vmulps ymm1, ymm1, ymm0" in listing
-    assert listing.splitlines()[-1].strip() == "ret"
-
-
 def test_what_suits():
     x = noise(4, 4)
     assert native.suits(x, None) == native.available()

@@ -71,7 +71,7 @@ for define, options in definitions():
             given = {"low": 0, "high": rows, "columns": columns}
             for argument in kernel.run.signature.arguments:
                 if argument.is_array:
-                    given[argument.name] = fenced(eval(argument.least, {}, given), at_end, call.dtype_of(argument.type))
+                    given[argument.name] = fenced(eval(argument.least or "0", {}, given), at_end, call.dtype_of(argument.type))
                 else:
                     given.setdefault(argument.name, 1.0)
             kernel.run(*given.values())

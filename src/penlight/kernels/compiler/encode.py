@@ -38,8 +38,8 @@ _MIRRORED = {"lt": 0x1E, "le": 0x1D}  # the predicates of exchanged operands
 
 
 def _is_wide(type_: Type) -> bool:
-    """Whether a vector takes 32 bytes, not 16 or 8."""
-    return type_.lanes * _SIZES.get(type_.element, 4) == 32
+    """Whether a vector takes 32 bytes, not 16 or 8. A mask is as wide as what it was compared of, or less."""
+    return type_.lanes * _SIZES.get(type_.element, 4) == 32 or (type_.element == "bool" and type_.lanes > 1)
 
 
 OPPOSITE |= {second: first for first, second in OPPOSITE.items()}
@@ -180,7 +180,7 @@ class Code(Assembler):
         self._scalar(0x7E, 1, 1, source, target)
 
     def choose_float(self, type_: Type, target: int, no: int, yes: Operand, mask: int) -> None:
-        opcode = 0x4A if type_.element == "f32" else 0x4B
+        opcode = 0x4A if type_.element in ("f32", "i32") else 0x4B
         self._vector("", opcode, 3, 1, target, yes, no, bytes((mask << 4,)), _is_wide(type_))
 
     # Lanes

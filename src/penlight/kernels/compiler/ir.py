@@ -413,6 +413,8 @@ _FEW = 4  # ops that are computed for nothing sooner than jumped over
 
 def _is_cheap(region: Region) -> bool:
     ops = [op for op in region.ops[:-1] if op.name != "const"]
+    if any([op.type.lanes > 1 for op in region.yielded]):
+        return False  # there is no choice between vectors by one bool
     return len(ops) <= _FEW and all([OPS[op.name].cheap and OPS[op.name].pure for op in ops])
 
 
