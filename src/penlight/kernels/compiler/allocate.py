@@ -57,7 +57,10 @@ Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op re
 
 
 class Reading(Protocol):
-    """What the code of an op reads: values, and constants of vectors."""
+    """What the code of an op reads: values, and constants of vectors. And the ops of a region, with those that only the
+    machine needs."""
+
+    def ops(self, region: Region) -> list[Op]: ...
 
     def sources(self, op: Op) -> tuple[Op, ...]: ...
 
@@ -67,8 +70,8 @@ class Reading(Protocol):
 class Liveness:
     """Where values die, and what is known of each."""
 
-    def __init__(self, body: Region, sources: Sources) -> None:
-        self.sources = sources
+    def __init__(self, body: Region, reading: Reading) -> None:
+        self.sources, self.ops = reading.sources, reading.ops
         self.dies: dict[Op, list[Op]] = {}  # values that are not needed behind an op
         self.at_entry: dict[
             int, list[Op]
@@ -92,7 +95,7 @@ class Liveness:
     def _find_free(self, region: Region) -> set[Op]:
         """The values that a region reads, but does not define. Those of loops are kept."""
         read: set[Op] = set()
-        for op in reversed(region.ops):
+        for op in reversed(self.ops(region)):
             read.discard(op)
             if op.name == "yield":
                 read.update([s for operand in op.operands for s in self._values(operand)])
@@ -124,7 +127,7 @@ class Liveness:
     def _walk(self, region: Region, live: set[Op], depth: int) -> set[Op]:
         """Go back through a region, of which `live` is live behind its yield; what is live in front of it."""
         results: list[Op] = []  # of the loop or condition that comes next
-        for op in reversed(region.ops[:-1]):
+        for op in reversed(self.ops(region)[:-1]):
             if op.name == "result":
                 results.insert(0, op)
             elif op.regions:
@@ -190,7 +193,7 @@ class Allocation:
 
     def __init__(self, body: Region, inputs: tuple[Op, ...], reading: Reading, target: Target) -> None:
         self.target, self.reading = target, reading
-        self.life = Liveness(body, reading.sources)
+        self.life = Liveness(body, reading)
         self.held: dict[Op, dict[Op, Register]] = {}  # for each innermost loop, the constants that are in registers
         self._waiting: list[
             tuple[Register, dict[Op, Register], Op]
@@ -279,13 +282,13 @@ class Allocation:
         }
 
     def _region(self, region: Region) -> None:
-        dies = self.life.dies
-        for i, op in enumerate(region.ops):
+        dies, ops = self.life.dies, self.reading.ops(region)
+        for i, op in enumerate(ops):
             if op.regions:
                 last = i + 1
-                while region.ops[last].name == "result":
+                while ops[last].name == "result":
                     last += 1
-                (self._if if op.name == "if" else self._loop)(op, region.ops[i + 1 : last])
+                (self._if if op.name == "if" else self._loop)(op, ops[i + 1 : last])
             elif op in dies:
                 self._kill(dies[op])
                 if op.type is not NOTHING:

@@ -47,7 +47,7 @@ class _Checker:
         self.put([target for _, target in pairs], state)
 
     def region(self, region: Region, state: State) -> None:
-        ops = region.ops
+        ops = self.places.reading.ops(region)
         for i, op in enumerate(ops[:-1]):
             if op.regions:
                 last = i + 1

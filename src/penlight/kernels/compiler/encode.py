@@ -305,6 +305,9 @@ class Code(Assembler):
         """Compare a register with 0, faster."""
         self._general("", b"\x85", register, register)
 
+    def address_of(self, target: int, source: Address) -> None:
+        self._general("", b"\x8d", target, source)
+
     def divide_signed(self, by: int) -> None:
         """`rax` by a register, rounded to 0; `rdx` is the remainder."""
         self._raw(b"\x48\x99", "")

@@ -103,10 +103,16 @@ _PARTS = ("cmp", "bits", "add", "sub", "neg")  # ops that may have no code of th
 
 
 class Selection:
-    """Which ops have no code of their own, and what the others read."""
+    """Which ops have no code of their own, and what the others read.
+
+    A loop that accesses x[start + i], where the start is the same for all iterations, has a pointer to x[start] in front of
+    it, so that no sum is computed in it.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
+        self._pointers: dict[Op, Op] = {}  # by loads and stores
+        self._with_pointers: dict[int, list[Op]] = {}  # by the id of a region's list
         uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
         addressed: dict[Op, int] = {}  # their uses in loads and stores
         selects: list[Op] = []  # what selects depend on
@@ -138,6 +144,47 @@ class Selection:
                     jumps += op.operands
         self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
+        self._find_pointers(kernel.body, {})
+
+    def ops(self, region: Region) -> list[Op]:
+        """The ops of a region, and the pointers that its loops need."""
+        return self._with_pointers.get(id(region.ops), region.ops)
+
+    def _find_pointers(self, region: Region, known: dict[tuple[str, Op], Op]) -> None:
+        """`known` are the pointers of enclosing regions, by their buffers and starts."""
+        known = dict(known)
+        made: list[Op] = []
+        for op in region.ops:
+            if op.name == "for":
+                for key, size in self._starts(op.regions[0]).items():
+                    if key not in known:
+                        known[key] = Op("pointer", I64, (self.bases[key[0]], key[1]), size)
+                        made.append(known[key])
+            elif op.name in _MEMORY and known:
+                index = op.operands[0]
+                if index in self.part_of_address:
+                    index = index.operands[0]
+                if index.name == "add" and (op.attribute, index.operands[0]) in known:
+                    self._pointers[op] = known[op.attribute, index.operands[0]]
+            for inner in op.regions:
+                self._find_pointers(inner, known)
+            made.append(op)
+        if len(made) > len(region.ops):
+            self._with_pointers[id(region.ops)] = made
+
+    def _starts(self, body: Region) -> dict[tuple[str, Op], int]:
+        """The buffers that a loop accesses from an invariant index on, with that, and the sizes of their elements."""
+        inside = {*body.parameters, *body.ops}
+        found = {}
+        for op in body.ops:
+            if op.name in _MEMORY:
+                index = op.operands[0]
+                if index in self.part_of_address:
+                    index = index.operands[0]
+                if index.name == "add" and index.operands[0] not in inside and index.operands[0].name != "const":
+                    element = op.type if op.type is not ir.NOTHING else op.operands[1].type
+                    found[op.attribute, index.operands[0]] = _SIZES[element.element]
+        return found
 
     def address(self, op: Op) -> tuple[Op, Op, int]:
         """Base, index and offset in elements of a load or store."""
@@ -145,6 +192,9 @@ class Selection:
         if index in self.part_of_address:
             offset = _offset(index) or 0
             index = index.operands[0]
+        pointer = self._pointers.get(op)
+        if pointer is not None:
+            return pointer, index.operands[1], offset
         return self.bases[op.attribute], index, offset
 
     def sources(self, op: Op) -> tuple[Op, ...]:
@@ -311,7 +361,7 @@ class Emitter:
     # ----- Regions ----------------------------------------------------------------------------------------------------
 
     def _region(self, region: Region) -> None:
-        ops = region.ops
+        ops = self.selection.ops(region)
         for i, op in enumerate(ops[:-1]):
             if op.regions:
                 last = i + 1
@@ -612,6 +662,13 @@ class Emitter:
         if index.name == "const":
             return Address(start, None, size * (offset + index.attribute))
         return Address(start, self._in_general(index, RCX), size * offset, size)
+
+    def _emit_pointer(self, op: Op) -> None:
+        base, start = op.operands
+        target = self._target(op, RAX)
+        at = Address(self._in_general(base, RAX), self._in_general(start, RCX), 0, op.attribute)
+        self.code.address_of(target, at)
+        self._put(op, target)
 
     def _emit_load(self, op: Op) -> None:
         address = self._address(op, op.type)
