@@ -139,7 +139,7 @@ BITS = ("and", "or", "xor")
 # Which way, and what becomes of the sign: a `shift` by 23 bits is "left 23", "right 23" (zeros come in) or "signed 23".
 SHIFTS: dict[str, Callable[[Any, int], Any]] = {
     "left": np.left_shift,
-    "right": lambda a, count: (a.view(f"u{a.itemsize}") >> count).view(a.dtype),
+    "right": lambda a, count: (a.view(f"u{a.itemsize}") >> count.astype(f"u{a.itemsize}")).view(a.dtype),
     "signed": np.right_shift,
 }
 FOLDS: dict[str, Callable[[Any, Any], Any]] = {
