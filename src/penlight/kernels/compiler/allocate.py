@@ -194,6 +194,14 @@ class Allocation:
     def __init__(self, body: Region, inputs: tuple[Op, ...], reading: Reading, target: Target) -> None:
         self.target, self.reading = target, reading
         self.life = Liveness(body, reading)
+        # The registers of a class, those that a call does not preserve first; and those that it preserves.
+        self._registers = {
+            (kind, crossing): tuple(
+                [Register(kind, n) for n in (() if crossing else target.lost[kind]) + target.preserved[kind]]
+            )
+            for kind in target.lost
+            for crossing in (False, True)
+        }
         self.held: dict[Op, dict[Op, Register]] = {}  # for each innermost loop, the constants that are in registers
         self._waiting: list[
             tuple[Register, dict[Op, Register], Op]
@@ -214,7 +222,8 @@ class Allocation:
 
     def get(self, op: Op) -> Location | None:
         """The location of a value, or None if nothing reads it."""
-        return self._places.get(self.root(op))
+        found = self._places.get(op)
+        return self._places.get(self.root(op)) if found is None else found
 
     def __getitem__(self, op: Op) -> Location:
         return self._places[op]
@@ -227,39 +236,31 @@ class Allocation:
         """Give a value a location, one of the wished for if that is free."""
         if op not in self.life.live:
             return
-        kind = self.target.kind(op)
-        allowed = self.target.preserved[kind]
-        if op not in self.life.crossing:
-            allowed = self.target.lost[kind] + allowed
+        kind, crossing = self.target.kind(op), op in self.life.crossing
+        allowed, taken = self._registers[kind, crossing], self._taken
         hint = self.life.hint.get(op)
         for wish in wishes if hint is None else (hint, *wishes):
-            place = self.get(wish)
-            if (
-                isinstance(place, Register)
-                and place.kind == kind
-                and place.number in allowed
-                and place not in self._taken
-            ):
+            wished = self.get(wish)
+            if type(wished) is Register and wished not in taken and wished in allowed:
+                self._take(op, wished)
+                return
+        for place in allowed:
+            if place not in taken:
                 self._take(op, place)
                 return
-        for number in allowed:
-            place = Register(kind, number)
-            if place not in self._taken:
-                self._take(op, place)
-                return
-        if self._waiting and kind == "vector" and op not in self.life.crossing:
+        if self._waiting and kind == "vector" and not crossing:
             place, held, constant = self._waiting.pop()
             del held[constant]
             self._take(op, place)
             return
         weight = self.life.weight
-        rivals = [other for place, other in self._taken.items() if place.kind == kind and place.number in allowed]
+        rivals = [other for place, other in taken.items() if place in allowed]
         least = min(rivals, key=lambda other: weight.get(other, 0), default=op)
         if weight.get(least, 0) < weight.get(op, 0):
-            place = self._places[least]
-            assert isinstance(place, Register)
+            given = self._places[least]
+            assert isinstance(given, Register)
             self._places[least] = self._slot(least)
-            self._take(op, place)
+            self._take(op, given)
         else:
             self._places[op] = self._slot(op)
 

@@ -137,7 +137,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 ROUNDINGS: dict[str, Callable[[Any], Any]] = {"nearest": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 BITS = ("and", "or", "xor")
 # Which way, and what becomes of the sign: a `shift` by 23 bits is "left 23", "right 23" (zeros come in) or "signed 23".
-SHIFTS: dict[str, Callable[[Any, int], Any]] = {
+SHIFTS: dict[str, Callable[[Any, Any], Any]] = {
     "left": np.left_shift,
     "right": lambda a, count: (a.view(f"u{a.itemsize}") >> count.astype(f"u{a.itemsize}")).view(a.dtype),
     "signed": np.right_shift,
@@ -348,9 +348,13 @@ class Builder:
             if not operands:
                 depth = 0
             elif OPS[name].cheap or _is_conversion(name, operands):
-                known = self._depth
-                depth = max([known.get(operand, 0 if operand.name == "arg" else here) for operand in operands])
-                depth = max(depth, self._fixed[-1])
+                known, depth = self._depth, self._fixed[-1]
+                for operand in operands:
+                    at = known.get(operand)
+                    if at is None:
+                        at = 0 if operand.name == "arg" else here
+                    if at > depth:
+                        depth = at
             found = self._seen[key] = self._own[depth][key] = Op(name, type_, operands, attribute)
             self._depth[found] = depth
             self._blocks[depth].append(found)

@@ -499,6 +499,9 @@ class _Loop:
         for op in self.traced.ops[:-1]:
             operands = [new.get(operand, operand) for operand in op.operands]
             name = op.name
+            if op.type is I64:
+                new[op] = build.op(name, I64, *operands, attribute=op.attribute)
+                continue
             if name in _MASKED and op.operands[0] in rows.scales:
                 if ahead:
                     distance = build.const(ahead * rows.scales[op.operands[0]], I64)
@@ -506,7 +509,8 @@ class _Loop:
                 if masked is not None:
                     name = _MASKED[name]
                     operands = [*operands[: 1 if name == "load_masked" else 2], self.mask(op, masked)]
-            new[op] = build.op(name, op.type, *operands, attribute=op.attribute)
+            # What could be known of it, or done in front of the loop, was when it was traced.
+            new[op] = build.append(Op(name, op.type, tuple(operands), op.attribute))
         made = [new.get(op, op) for op in self.traced.yielded]
         return made[: len(self.folds)], made[len(self.folds) :]
 

@@ -78,6 +78,9 @@ def verify(kernel: Kernel) -> None:
     _Verifier(kernel).region(kernel.body, (), set(kernel.arguments), set())
 
 
+_FITTING: set[tuple[str, tuple[Type, ...]]] = set()  # ops, with types that were found to be right
+
+
 class _Verifier:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, self.buffers = kernel, kernel.buffers
@@ -130,6 +133,8 @@ class _Verifier:
                 self.refuse(op, "its operands are not floats of its type, as many as the function has")
             return
         types = (*[operand.type for operand in op.operands], op.type)
+        if (op.name, types) in _FITTING:
+            return
         letters = row.signature
         if len(types) != len(letters):
             self.refuse(op, f"it has {len(types) - 1} operands")
@@ -144,6 +149,7 @@ class _Verifier:
             fits = fits and all([type_ is ir.INDEX for type_ in indices])
         if not fits:
             self.refuse(op, f"its types are {types}")
+        _FITTING.add((op.name, types))
 
     def memory(self, op: Op) -> None:
         buffer = self.buffers.get(op.attribute)

@@ -112,6 +112,7 @@ class Selection:
     def __init__(self, kernel: Kernel) -> None:
         self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
         self._pointers: dict[Op, Op] = {}  # by loads and stores
+        self._sources: dict[Op, tuple[Op, ...]] = {}
         self._with_pointers: dict[int, list[Op]] = {}  # by the id of a region's list
         uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
         addressed: dict[Op, int] = {}  # their uses in loads and stores
@@ -199,6 +200,12 @@ class Selection:
 
     def sources(self, op: Op) -> tuple[Op, ...]:
         """The values that the code of an op reads."""
+        known = self._sources.get(op)
+        if known is None:
+            known = self._sources[op] = self._found_sources(op)
+        return known
+
+    def _found_sources(self, op: Op) -> tuple[Op, ...]:
         if op.name in _MEMORY:
             base, index, _ = self.address(op)
             operands = (base, index, *op.operands[1:])
@@ -215,7 +222,7 @@ class Selection:
 
     def constants(self, op: Op) -> list[Op]:
         """The constants that the code of an op on vectors reads; twice where it must load them first."""
-        if op.type.lanes == 1 or op.name in _MEMORY:
+        if op.type.lanes == 1 or op.name in _MEMORY or not any([operand.name in _CONSTANT for operand in op.operands]):
             return []
         operands = list(op.operands)
         if op.name in ("select", "fma") and operands[0] in (self.part_of_condition | self.negated):
@@ -225,6 +232,9 @@ class Selection:
             found = [operand for operand in found if operand.attribute]
         is_loaded = not ir.OPS[op.name].commutative and operands[0].name == "const"
         return found * 2 if is_loaded or len(found) > 1 else found
+
+
+_CONSTANT = ("const", "cmp", "neg")  # constants, and what may have one but no code of its own
 
 
 def _offset(op: Op) -> int | None:
@@ -310,9 +320,11 @@ class Emitter:
 
     def _float(self, op: Op) -> int | Address | Pooled:
         """Where a float or a vector is."""
-        op = origin(op)
+        if op.name in ("bitcast", "first"):
+            op = origin(op)
         if op.name != "const":
-            return self._at(self.places[op])
+            place = self.places[op]
+            return place.number if type(place) is Register else self._stack(place.number)
         held = self._held.get(op)
         return _pooled(op) if held is None else held.number
 
