@@ -134,16 +134,23 @@ class Code(Assembler):
         opcode = 0x2E + (type_.element in ("f64", "i64"))
         self._vector("", opcode, 2, 1, source, target, mask, wide=_is_wide(type_))
 
-    def convert_float(self, type_: Type, target: int, source: int, given: Type) -> None:
-        """A value of a given type to another one, which is a float32 or a float64 if it is a scalar."""
-        if given.element == "i32" and type_.element in ("i16", "u8"):
+    def store_halves(self, target: Operand, source: int) -> None:
+        """Eight floats as float16, rounded to the nearest."""
+        self._vector("", 0x1D, 3, 1, source, target, tail=b"\0")
+
+    def convert_float(self, type_: Type, target: int, source: Operand, given: Type) -> None:
+        """A value of a given type to another one, which is a float32 or a float64 if it is a scalar; it may be in memory if
+        its elements are shorter than 32 bits."""
+        if type(source) is not int:
+            self._vector("", *_CONVERSIONS[given.element, type_.element], target, source)
+        elif given.element == "i32" and type_.element in ("i16", "u8"):
             self._bitwise(0x54, given, target, source, Pooled(0xFFFF if type_.element == "i16" else 0xFF))
             self._vector("", 0x2B, 2, 1, target, target, target)
             self._vector("", 0x00, 3, 0x81, target, target, tail=b"\x08")  # the lower half of either half
             if type_.element == "u8":
                 self._vector("", 0x67, 1, 1, target, target, target)
         elif type_.element == "f16":
-            self._vector("", 0x1D, 3, 1, source, target, tail=b"\0")
+            self.store_halves(target, source)
         elif type_.lanes > 1:
             self._vector("", *_CONVERSIONS[given.element, type_.element], target, source)
         else:

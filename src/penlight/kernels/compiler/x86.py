@@ -99,7 +99,8 @@ def address_of(name: str) -> int:
 
 
 _MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
-_PARTS = ("cmp", "bits", "add", "sub", "neg")  # ops that may have no code of their own
+# Ops that may have no code of their own.
+_PARTS = ("cmp", "bits", "add", "sub", "neg", "load_vector", "bitcast", "cast")
 
 
 class Selection:
@@ -119,9 +120,15 @@ class Selection:
         selects: list[Op] = []  # what selects depend on
         jumps: list[Op] = []  # what jumps depend on
         factors: list[Op] = []  # the first factors of fused multiply-adds
+        casts: list[tuple[Op, Op]] = []  # of what was loaded last, with the load; and stores of what was cast last
         regions = [kernel.body]
         for region in regions:
+            latest: Op | None = None
             for op in region.ops:
+                if latest is not None and op.name in ("cast", "store_vector") and origin(op.operands[-1]) is latest:
+                    casts.append((op, latest))
+                if op.name != "bitcast":
+                    latest = op if op.type.lanes > 1 and op.name in ("load_vector", "cast") else None
                 for operand in op.operands:
                     if operand.name in _PARTS:
                         uses[operand] = uses.get(operand, 0) + 1
@@ -146,6 +153,17 @@ class Selection:
         self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
         self._find_pointers(kernel.body, {})
+        # Casts that read memory, by what is loaded, and stores that cast what they write.
+        self.folded = {op: part for op, part in casts if self._can_fold(op, part, uses)}
+
+    @staticmethod
+    def _can_fold(op: Op, part: Op, uses: dict[Op, int]) -> bool:
+        if uses[part] > 1 or uses.get(op.operands[-1], 1) > 1:
+            return False
+        if op.name == "store_vector":
+            return part.name == "cast" and part.type.element == "f16"
+        is_short = part.type.element in ("f16", "bf16", "u8")
+        return part.name == "load_vector" and is_short and part.operands[1].attribute == 1
 
     def ops(self, region: Region) -> list[Op]:
         """The ops of a region, and the pointers that its loops need."""
@@ -206,9 +224,12 @@ class Selection:
         return known
 
     def _found_sources(self, op: Op) -> tuple[Op, ...]:
+        folded = self.folded.get(op)
+        if folded is not None and op.name == "cast":
+            return self._found_sources(folded)
         if op.name in _MEMORY:
             base, index, _ = self.address(op)
-            operands = (base, index, *op.operands[1:])
+            operands = (base, index, *(op.operands[1:] if folded is None else folded.operands))
         else:
             operands = op.operands
         found: list[Op] = []
@@ -704,8 +725,12 @@ class Emitter:
         self._put(op, target)
 
     def _emit_store_vector(self, op: Op) -> None:
-        value = op.operands[1]
-        self.code.store_float(value.type, self._address(op, value.type), self._in_vector(value, 0))
+        value, address = op.operands[1], self._address(op, op.operands[1].type)
+        folded = self.selection.folded.get(op)
+        if folded is None:
+            self.code.store_float(value.type, address, self._in_vector(value, 0))
+        else:
+            self.code.store_halves(address, self._in_vector(folded.operands[0], 0))
 
     def _emit_load_masked(self, op: Op) -> None:
         target = self._target(op, 0)
@@ -944,7 +969,10 @@ class Emitter:
         code = self.code
         if op.type.register == "vector":
             target = self._target(op, 0)
-            if source.type.register == "vector":
+            loaded = self.selection.folded.get(op)
+            if loaded is not None:
+                code.convert_float(op.type, target, self._address(loaded, loaded.type), source.type)
+            elif source.type.register == "vector":
                 code.convert_float(op.type, target, self._in_vector(source, 0), source.type)
             else:
                 code.float_of_whole(op.type, target, self._in_general(source, RAX))
