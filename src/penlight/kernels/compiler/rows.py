@@ -59,10 +59,11 @@ _FREE = ("const", "bitcast", "first")  # ops without instructions
 
 
 class Array:
-    """An argument, or a part of one. Its index is `start`, that of the row, plus `scale` times that of the loop."""
+    """An argument, or a part of one. Its index is `start`, that of the row, plus `scale` times that of the loop, plus where a
+    `part` begins in the row."""
 
-    def __init__(self, rows: Rows, buffer: int, start: Op, scale: int = 1) -> None:
-        self.rows, self.buffer, self.start, self.scale = rows, buffer, start, scale
+    def __init__(self, rows: Rows, buffer: int, start: Op, scale: int = 1, part: Op | None = None) -> None:
+        self.rows, self.buffer, self.start, self.scale, self.part = rows, buffer, start, scale, part
 
     @property
     def _kind(self) -> Buffer:
@@ -73,6 +74,8 @@ class Array:
         build = rows.build
         assert rows.index is not None, "outside of a loop"
         index = rows.index if self.scale == 1 else build.op("mul", I64, rows.index, build.const(self.scale, I64))
+        if self.part is not None:
+            index = build.op("add", I64, index, self.part)
         index = build.op("add", I64, self.start, index)
         rows.scales[index] = self.scale
         if shift:
@@ -262,11 +265,9 @@ class Rows:
 
     def parts(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
-        whole = self._array(0 if shared else count, local, kind)
-        starts = [whole.start]
-        for _ in range(1, count):
-            starts.append(self.build.op("add", I64, starts[-1], self._columns))
-        return [Array(self, whole.buffer, start) for start in starts]
+        whole, build = self._array(0 if shared else count, local, kind), self.build
+        parts = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
+        return [Array(self, whole.buffer, whole.start, part=part) for part in parts]
 
     def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
         """The next argument: an array with one number for each row; of float32, or float64 beside such arrays, if no `kind`
