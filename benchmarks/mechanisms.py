@@ -74,10 +74,13 @@ def gradient(function: Callable[[Any], Any], x: Any, g: Any) -> Step:
 # ----- The graph ------------------------------------------------------------------------------------------------------
 
 
-@mechanism("generated ops", "20 products of 4 floats; without: the readable path of `_dispatch.py`, as in a slow mode")
+@mechanism(
+    "generated ops",
+    "20 products of 4 floats; without: the readable path of `ops/machinery/dispatch.py`, as in a slow mode",
+)
 def _generated(t: Any) -> tuple[Step, Step]:
     from penlight.autograd import modes
-    from penlight.ops import _dispatch
+    from penlight.ops.machinery import dispatch
 
     a, b = t.ones(4, requires_grad=True), t.ones(4, requires_grad=True)
 
@@ -87,13 +90,13 @@ def _generated(t: Any) -> tuple[Step, Step]:
 
     @contextmanager
     def readable() -> Iterator[None]:
-        token = _dispatch.node_watchers.set((lambda node: None,))
+        token = dispatch.node_watchers.set((lambda node: None,))
         modes.open_slow_mode()
         try:
             yield
         finally:
             modes.close_slow_mode()
-            _dispatch.node_watchers.reset(token)
+            dispatch.node_watchers.reset(token)
 
     return step, within(step, readable)
 
@@ -116,7 +119,7 @@ def _no_grad(t: Any) -> tuple[Step, Step]:
 
 @mechanism("numbers as arrays", "1000 times x * 2.0; without: the number made an array each time")
 def _numbers(t: Any) -> tuple[Step, Step]:
-    from penlight.ops import _numbers as numbers
+    from penlight.ops.machinery import scalars as numbers
 
     x = t.ones(4, requires_grad=True)
     table = next(table for dtype, table in numbers.NUMBERS.items() if dtype == x.numpy(force=True).dtype)

@@ -75,7 +75,7 @@ OPERATORS = ["+", "-", "*", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "<"
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("number", ["integers", "floats", "complex"])
 def test_an_array_before_a_tensor_is_refused(operator, number):
-    """PyTorch's `ndarray * tensor`: the array steps back, and so does the tensor. See Note [Beside ndarrays] in ops/_recovery.py."""
+    """PyTorch's `ndarray * tensor`: the array steps back, and so does the tensor. See Note [Beside ndarrays] in ops/machinery/recovery.py."""
     tensor = {"integers": torch.tensor([3, 4]), "floats": torch.tensor([3.0, 4.0]), "complex": torch.tensor([3j, 4])}[
         number
     ]

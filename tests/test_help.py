@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +29,7 @@ CLASSES = [
 def functions() -> Iterator[tuple[str, Any]]:
     for space in SPACES.split():
         module = torch if space == "." else importlib.import_module("penlight." + space)
-        for name in dir(torch) if space == "." else getattr(module, "__all__", dir(module)):
+        for name in list(vars(torch)) if space == "." else getattr(module, "__all__", dir(module)):
             value = getattr(module, name, None)
             home = getattr(value, "__module__", None) or "penlight"
             if (
@@ -101,3 +103,10 @@ def test_help_of_a_method_reads_well() -> None:
     assert "sum(input: Tensor, dim" in words and "over some dimensions" in words
     text = pydoc.render_doc(torch.Tensor.exp_, renderer=pydoc.plaintext)
     assert "exp_(input: Tensor) -> Tensor" in text.replace("'Tensor'", "Tensor") and "In-place version of `exp`" in text
+
+
+def test_completion_shows_what_is_imported_when_first_used() -> None:
+    names = "nn optim utils linalg func fft special save load inspect vmap compile cuda distributions FloatTensor float"
+    program = f"import sys, penlight; print(set({names.split()}) - set(dir(penlight)), 'penlight.nn' in sys.modules)"
+    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert seen == "set() False\n"

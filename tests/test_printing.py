@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from penlight import printing
+from penlight.tensor import printing
 
 nan, inf = np.nan, np.inf
 f4, f8, c8, c16 = np.float32, np.float64, np.complex64, np.complex128

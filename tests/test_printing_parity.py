@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from penlight import printing
+from penlight.tensor import printing
 
 torch = pytest.importorskip("torch")
 ml_dtypes = pytest.importorskip("ml_dtypes")

@@ -148,9 +148,9 @@ def test_compile_and_jit_give_back_what_they_got():
     def double(x):
         return 2 * x
 
-    from penlight import compiler
+    from penlight._common import user_warnings
 
-    compiler._warned.clear()
+    user_warnings._warned.clear()
     with pytest.warns(UserWarning, match=r"torch.compile: Penlight does not compile"):
         assert torch.compile(double) is double
     with pytest.warns(UserWarning, match=r"torch.jit.script"):

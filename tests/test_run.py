@@ -188,7 +188,7 @@ def test_exit_codes_and_messages(tmp_path):
     lines = nested[2].splitlines()
     assert nested[0] == 1 and lines[0] == "Traceback (most recent call last):" and "nested.py" in lines[1]
     assert lines[-1] == "RuntimeError: wrong shapes"
-    assert not any("_run.py" in line or "runpy" in line or "__main__.py" in line for line in lines)
+    assert not any("penlight/_run" in line or "runpy" in line or "__main__.py" in line for line in lines)
     lines = vision[2].splitlines()
     assert len([line for line in lines if line.startswith("  File")]) == 1
     assert lines[-1].startswith(
@@ -208,7 +208,7 @@ def test_interrupt_ends_with_130(tmp_path):
         code=130,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )[1]
-    assert error.rstrip().endswith("KeyboardInterrupt") and "_run.py" not in error
+    assert error.rstrip().endswith("KeyboardInterrupt") and "penlight/_run" not in error
 
 
 def test_started_processes_have_the_name_too(tmp_path):

@@ -1,6 +1,6 @@
 """Keeps `__all__` of the op tables complete: every name defined there that PyTorch has as a function.
 
-python tools/exports.py          rewrites the lists; of some tables only, if their names follow
+python tools/exports.py          rewrites the lists
 python tools/exports.py --check  fails if one is stale
 """
 
@@ -17,7 +17,7 @@ def known_names(public: bool) -> set[str]:
     """What PyTorch has in the namespaces that a table serves: its helpers are not among them. A table whose names all go into
     the main namespace (it is imported with a star in ops/__init__.py) serves that one only."""
     scope: dict[str, dict[str, str]] = {}
-    exec((OPS.parent / "_torch_names.py").read_text(), scope)
+    exec((OPS.parent / "_common" / "torch_names.py").read_text(), scope)
     spaces = (
         ("torch", "torch (machinery)") if public else ("torch", "torch (machinery)", "nn.functional", "linalg", "fft")
     )
@@ -67,12 +67,11 @@ def _is_guard(node: ast.stmt) -> bool:
 def main() -> int:
     stale = []
     starred = (OPS / "__init__.py").read_text()
-    wanted_tables = {arg.removesuffix(".py") for arg in sys.argv[1:] if not arg.startswith("-")}
-    for path in sorted(OPS.glob("[a-z]*.py")):
-        if wanted_tables and path.stem not in wanted_tables:
-            continue
+    tables = [path for path in sorted(OPS.rglob("[a-z]*.py")) if path.parent.name != "machinery"]
+    for path in tables:
         source = path.read_text()
-        wanted = updated(source, known_names(f"from .{path.stem} import *" in starred))
+        table = ".".join(path.relative_to(OPS).with_suffix("").parts)
+        wanted = updated(source, known_names(f"from .{table} import *" in starred))
         if wanted != source:
             stale.append(path.name)
             if "--check" not in sys.argv:

@@ -1,4 +1,4 @@
-"""Writes src/penlight/_torch_names.py: the public names of PyTorch, by namespace. Needs PyTorch.
+"""Writes src/penlight/_common/torch_names.py: the public names of PyTorch, by namespace. Needs PyTorch.
 
 python tools/torch_names.py
 """
@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "penlight" / "_torch_names.py"
+TARGET = Path(__file__).resolve().parent.parent / "src" / "penlight" / "_common" / "torch_names.py"
 
 NAMESPACES = [
     "torch", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize", "nn.utils.parametrizations", "optim",

@@ -1,4 +1,4 @@
-"""Writes src/penlight/_torch_signatures.py: how PyTorch's functions and methods may be called. Needs PyTorch.
+"""Writes src/penlight/_common/torch_signatures.py: how PyTorch's functions and methods may be called. Needs PyTorch.
 
 python tools/torch_signatures.py
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "penlight" / "_torch_signatures.py"
+TARGET = Path(__file__).resolve().parent.parent / "src" / "penlight" / "_common" / "torch_signatures.py"
 
 # What messages call a type, and what the file does; a list of ints that one int may stand for ends in 1.
 TYPES = {

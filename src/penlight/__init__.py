@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib as _importlib
 import math as _math
+import os as _os
 import sys as _sys
 import typing as _typing
 from typing import Any as _Any
@@ -21,8 +22,8 @@ if _sys.implementation.name != "cpython":
         "may reuse, and calls NumPy's C functions for each op, which other interpreters do slowly. Use CPython 3.11 or newer."
     )
 
-from . import _shutdown  # noqa: F401  # its exit function
 from . import dtypes as _dtypes
+from ._common import shutdown as _shutdown  # noqa: F401  # its exit function
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
 )
@@ -160,12 +161,11 @@ from .creation import (  # isort: skip
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from ._spaced import (  # isort: skip
-    arange as arange,
-    linspace as linspace,
-    logspace as logspace,
-    range_ as range,  # noqa: F401
-)
+from .creation.ranges import arange as arange
+from .creation.ranges import linspace as linspace
+from .creation.ranges import logspace as logspace
+from .creation.ranges import range_ as range  # noqa: F401
+
 from .random import (  # isort: skip
     Generator as Generator,
     bernoulli as bernoulli,
@@ -184,363 +184,97 @@ from .random import (  # isort: skip
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from . import autograd as autograd, indexing as _indexing  # noqa: F401  # isort: skip
+from . import autograd as autograd  # isort: skip
+from .ops.index import subscripts as _subscripts  # noqa: F401  # isort: skip
 from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip
-from .ops._public_functions import public_functions as _public_functions  # isort: skip
+from .ops.machinery.public_functions import public_functions as _public_functions  # isort: skip
 
 bool = _dtypes.bool_
 float = _dtypes.float_
 int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-# Parts that are imported when first used.
-_LAZY = {
-    "nn",
-    "optim",
-    "utils",
-    "func",
-    "linalg",
-    "fft",
-    "special",
-    "distributions",
-    "serialization",
-    "cuda",
-    "backends",
+# Modules of PyTorch's that have little or nothing behind them here: `penlight.mps` is found in compat/mps.py.
+__path__.append(_os.path.join(__path__[0], "compat"))  # noqa: F405
+
+# What is imported when it is first used: modules, and names by the module that has them.
+_MODULES = """
+    accelerator amp ao backends compiler cpu cuda distributed distributions export fft func functional futures fx
+    hub inspect jit library linalg masked monitor mps mtia multiprocessing nested nn onnx optim overrides package
+    profiler quantization quasirandom return_types serialization signal sparse special testing torch_version types
+    utils version xpu _C __config__ __future__ _custom_op _decomp _dynamo _functorch _guards _higher_order_ops
+    _inductor _logging _ops _subclasses _utils"""
+_TABLES = {
+    "_C": "FunctionSchema PyTorchFileReader PyTorchFileWriter StorageBase",
+    "_checks": """
+        SymBool SymFloat SymInt _assert _assert_async _check _check_index _check_is_size _check_not_implemented
+        _check_tensor_all _check_type _check_value _check_with get_device_module get_file_path sym_float sym_int
+        sym_max sym_min sym_not""",
+    "_classes": "classes",
+    "amp": "GradScaler autocast",
+    "amp._state": """
+        autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled
+        is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
+    "amp.grad_scaler": "_amp_foreach_non_finite_check_and_unscale_",
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "compiler": "compile cond",
+    "cpu": "Event Stream",
+    "cuda": "AcceleratorError OutOfMemoryError",
+    "distributions._grads": "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad",
+    "dtypes": """
+        chalf complex32 float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+        qint32 qint8 quint2x4 quint4x2 quint8""",
+    "func": "vmap",
+    "futures": "Future",
+    "jit": "ScriptFunction ScriptModule",
+    "layout": "jagged sparse_coo sparse_csr",
+    "ops.fourier.spectrogram": "istft stft",
+    "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "ops.internal_names": """
+        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _log_softmax_backward_data _shape_as_tensor
+        _softmax_backward_data""",
+    "ops.linalg.legacy": """
+        cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve lu_unpack matrix_exp
+        matrix_power matrix_rank orgqr ormqr pinverse qr slogdet solve svd symeig triangular_solve""",
+    "ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
+    "ops.nn.attention": "_safe_softmax",
+    "ops.nn.recurrent_functions": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
+    "ops.nn.top_level": """
+        adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d
+        batch_norm bilinear binary_cross_entropy_with_logits celu celu_ channel_shuffle constant_pad_nd conv1d conv2d
+        conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss
+        cosine_similarity ctc_loss dropout dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout
+        feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d
+        group_norm hardshrink hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_pool1d
+        max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_shuffle native_dropout
+        native_group_norm native_layer_norm pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu
+        rms_norm rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss""",
+    "ops.reduce.segments": "segment_reduce",
+    "serialization": "load save",
+    "settings": """
+        are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode
+        get_float32_matmul_precision get_num_interop_threads get_num_threads has_lapack has_mkl has_openmp
+        has_spectral init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
+        is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
+        set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms""",
+    "sparse.coo": "sparse_coo_tensor",
+    "storage": """
+        BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage IntStorage LongStorage ShortStorage
+        TypedStorage UntypedStorage""",
+    "tensor.printing": "set_printoptions",
+    "typeinfo": """
+        BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
+        ShortTensor detach detach_ empty_permuted finfo from_file get_default_device get_device iinfo is_complex
+        is_conj is_distributed is_floating_point is_inference is_neg is_signed is_storage is_tensor
+        legacy_contiguous_format numel resolve_conj resolve_neg result_type set_default_device set_default_tensor_type
+        typename""",
 }
-_LAZY |= set(
-    [
-        "accelerator",
-        "amp",
-        "ao",
-        "compiler",
-        "cpu",
-        "distributed",
-        "export",
-        "functional",
-        "futures",
-        "fx",
-        "hub",
-        "jit",
-        "library",
-        "masked",
-        "monitor",
-        "mps",
-        "mtia",
-        "multiprocessing",
-        "nested",
-        "onnx",
-        "overrides",
-        "package",
-        "profiler",
-        "quantization",
-        "quasirandom",
-        "return_types",
-        "signal",
-        "sparse",
-        "testing",
-        "torch_version",
-        "types",
-        "version",
-        "xpu",
-        "_C",
-        "_dynamo",
-        "_inductor",
-        "_logging",
-        "_utils",
-        "__config__",
-        "__future__",
-        "_custom_op",
-        "_decomp",
-        "_functorch",
-        "_guards",
-        "_higher_order_ops",
-        "_ops",
-        "_subclasses",
-        "inspect",
-    ]
-)
-_LAZY_NAMES = {
-    **dict.fromkeys(["ScriptModule", "ScriptFunction"], "jit"),
-    **dict.fromkeys(["FunctionSchema", "PyTorchFileReader", "PyTorchFileWriter", "StorageBase"], "_C"),
-    "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
-    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
-    "is_anomaly_enabled": "autograd.anomaly_mode",
-    "_safe_softmax": "ops.attention",
-    **dict.fromkeys(
-        ["_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad"], "distributions._grads"
-    ),
-    "set_printoptions": "printing",
-    **dict.fromkeys(
-        [
-            "BFloat16Tensor",
-            "BoolTensor",
-            "ByteTensor",
-            "CharTensor",
-            "DoubleTensor",
-            "FloatTensor",
-            "HalfTensor",
-            "IntTensor",
-            "LongTensor",
-            "ShortTensor",
-            "detach",
-            "detach_",
-            "finfo",
-            "get_default_device",
-            "get_device",
-            "iinfo",
-            "is_complex",
-            "is_conj",
-            "is_distributed",
-            "is_floating_point",
-            "is_inference",
-            "is_neg",
-            "is_signed",
-            "is_storage",
-            "is_tensor",
-            "numel",
-            "resolve_conj",
-            "resolve_neg",
-            "result_type",
-            "set_default_device",
-            "set_default_tensor_type",
-            "typename",
-        ],
-        "typeinfo",
-    ),
-    **dict.fromkeys(
-        [
-            "are_deterministic_algorithms_enabled",
-            "compiled_with_cxx11_abi",
-            "get_deterministic_debug_mode",
-            "get_float32_matmul_precision",
-            "get_num_interop_threads",
-            "get_num_threads",
-            "init_num_threads",
-            "is_deterministic_algorithms_warn_only_enabled",
-            "is_vulkan_available",
-            "is_warn_always_enabled",
-            "set_deterministic_debug_mode",
-            "set_float32_matmul_precision",
-            "set_flush_denormal",
-            "set_num_interop_threads",
-            "set_num_threads",
-            "set_warn_always",
-            "use_deterministic_algorithms",
-        ],
-        "settings",
-    ),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
-    **dict.fromkeys(("has_lapack", "has_mkl", "has_openmp", "has_spectral"), "settings"),
-    **dict.fromkeys(("empty_permuted", "from_file", "legacy_contiguous_format"), "typeinfo"),
-    **dict.fromkeys(
-        [
-            "_assert",
-            "_assert_async",
-            "_check",
-            "_check_index",
-            "_check_is_size",
-            "_check_not_implemented",
-            "_check_tensor_all",
-            "_check_type",
-            "_check_value",
-            "_check_with",
-            "get_device_module",
-            "get_file_path",
-            "sym_float",
-            "sym_int",
-            "sym_max",
-            "sym_min",
-            "sym_not",
-            "SymBool",
-            "SymFloat",
-            "SymInt",
-        ],
-        "_checks",
-    ),
-    **dict.fromkeys(
-        [
-            "autocast_decrement_nesting",
-            "autocast_increment_nesting",
-            "clear_autocast_cache",
-            "get_autocast_cpu_dtype",
-            "get_autocast_dtype",
-            "get_autocast_gpu_dtype",
-            "is_autocast_cache_enabled",
-            "is_autocast_cpu_enabled",
-            "is_autocast_enabled",
-            "set_autocast_cache_enabled",
-            "set_autocast_cpu_dtype",
-            "set_autocast_cpu_enabled",
-            "set_autocast_dtype",
-            "set_autocast_enabled",
-            "set_autocast_gpu_dtype",
-        ],
-        "amp._state",
-    ),
-    **dict.fromkeys(("GradScaler", "autocast"), "amp"),
-    **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "cuda"),
-    **dict.fromkeys(("Event", "Stream"), "cpu"),
-    **dict.fromkeys(("load", "save"), "serialization"),
-    **dict.fromkeys(
-        [
-            "chalf",
-            "complex32",
-            "float4_e2m1fn_x2",
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-            "float8_e5m2",
-            "float8_e5m2fnuz",
-            "float8_e8m0fnu",
-            "qint32",
-            "qint8",
-            "quint2x4",
-            "quint4x2",
-            "quint8",
-        ],
-        "dtypes",
-    ),
-    "Future": "futures",
-    "segment_reduce": "ops.segments",
-    "sparse_coo_tensor": "_sparse_coo",
-    **dict.fromkeys(
-        ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"],
-        "ops.recurrent_functions",
-    ),
-    **dict.fromkeys(
-        [
-            "BoolStorage",
-            "ByteStorage",
-            "CharStorage",
-            "DoubleStorage",
-            "FloatStorage",
-            "IntStorage",
-            "LongStorage",
-            "ShortStorage",
-        ],
-        "storage",
-    ),
-    **dict.fromkeys(("jagged", "sparse_coo", "sparse_csr"), "layout"),
-    **dict.fromkeys(
-        [
-            "adaptive_avg_pool1d",
-            "adaptive_max_pool1d",
-            "affine_grid_generator",
-            "alpha_dropout",
-            "alpha_dropout_",
-            "avg_pool1d",
-            "batch_norm",
-            "bilinear",
-            "binary_cross_entropy_with_logits",
-            "celu",
-            "celu_",
-            "channel_shuffle",
-            "constant_pad_nd",
-            "conv1d",
-            "conv2d",
-            "conv3d",
-            "conv_tbc",
-            "conv_transpose1d",
-            "conv_transpose2d",
-            "conv_transpose3d",
-            "convolution",
-            "cosine_embedding_loss",
-            "cosine_similarity",
-            "ctc_loss",
-            "dropout",
-            "dropout_",
-            "embedding",
-            "embedding_bag",
-            "embedding_renorm_",
-            "feature_alpha_dropout",
-            "feature_alpha_dropout_",
-            "feature_dropout",
-            "feature_dropout_",
-            "grid_sampler",
-            "grid_sampler_2d",
-            "grid_sampler_3d",
-            "group_norm",
-            "hardshrink",
-            "hinge_embedding_loss",
-            "instance_norm",
-            "kl_div",
-            "layer_norm",
-            "margin_ranking_loss",
-            "max_pool1d",
-            "max_pool1d_with_indices",
-            "max_pool2d",
-            "max_pool3d",
-            "native_batch_norm",
-            "native_channel_shuffle",
-            "native_dropout",
-            "native_group_norm",
-            "native_layer_norm",
-            "pairwise_distance",
-            "pixel_shuffle",
-            "pixel_unshuffle",
-            "poisson_nll_loss",
-            "prelu",
-            "rms_norm",
-            "rrelu",
-            "rrelu_",
-            "selu",
-            "selu_",
-            "threshold",
-            "threshold_",
-            "triplet_margin_loss",
-        ],
-        "ops.native",
-    ),
-    **dict.fromkeys(
-        [
-            "cholesky",
-            "cholesky_inverse",
-            "cholesky_solve",
-            "det",
-            "eig",
-            "geqrf",
-            "inverse",
-            "logdet",
-            "lstsq",
-            "lu",
-            "lu_solve",
-            "lu_unpack",
-            "matrix_exp",
-            "matrix_power",
-            "matrix_rank",
-            "orgqr",
-            "ormqr",
-            "pinverse",
-            "qr",
-            "slogdet",
-            "solve",
-            "svd",
-            "symeig",
-            "triangular_solve",
-        ],
-        "ops.linalg_legacy",
-    ),
-    **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "ops.linalg_lowrank"),
-    **dict.fromkeys(("istft", "stft"), "ops.spectrogram"),
-    **dict.fromkeys(
-        ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"], "ops.windows"
-    ),
-    **dict.fromkeys(
-        [
-            "_convert_indices_from_coo_to_csr",
-            "_convert_indices_from_csr_to_coo",
-            "_log_softmax_backward_data",
-            "_shape_as_tensor",
-            "_softmax_backward_data",
-        ],
-        "ops.internal_names",
-    ),
-    "classes": "_classes",
-    "compile": "compiler",
-    "cond": "compiler",
-    "vmap": "func",
-}
+_LAZY = set(_MODULES.split())
+_LAZY_NAMES = {name: table for table, names in _TABLES.items() for name in names.split()}
 
 if _typing.TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
@@ -568,3 +302,7 @@ def __getattr__(name: str) -> _Any:
     if name in machinery._CLASSES or name.startswith("DisableTorchFunction"):
         return getattr(machinery, name)
     raise _importlib.import_module("._refused", __package__).missing("torch", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES} - {"annotations"})

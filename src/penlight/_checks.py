@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ._user_warnings import warn_user
+from ._common.user_warnings import warn_user
 from .device import device as Device
 from .tensor import Tensor
 

@@ -25,9 +25,9 @@ from .autograd import modes
 from .device import CPU, META, device, on_meta, require_cpu
 from .dtypes import get_default_dtype
 from .nn.parameter import Parameter
-from .printing import close_with, history
 from .random import default_generator
 from .tensor import Tensor, wrap
+from .tensor.printing import close_with, history
 
 if sys.platform == "win32":
     import msvcrt

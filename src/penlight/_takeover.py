@@ -17,8 +17,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from ._function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
-from .ops._public_functions import layers_of
+from ._common.function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
+from .ops.machinery.public_functions import layers_of
 from .tensor import DISABLED, Tensor
 
 # Whether subclasses are ignored here, and whether modes are too.

@@ -1,6 +1,6 @@
 """How much of PyTorch's public interface exists here: `python -m penlight.coverage`.
 
-The names are those of `_torch_names.py`; each is looked up in the running package. A name counts as refused if it is there only to
+The names are those of `_common/torch_names.py`; each is looked up in the running package. A name counts as refused if it is there only to
 say that it isn't available (its documentation begins with "Refused").
 
 python -m penlight.coverage             a table, one line for each namespace
@@ -16,7 +16,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from ._torch_names import NAMES, VERSION
+from ._common.torch_names import NAMES, VERSION
 
 PRESENT, REFUSED, MISSING = "present", "refused", "missing"
 

@@ -13,50 +13,50 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import TYPE_CHECKING, Any
 
-from .ops._guards import late as _late
-from .ops._public_functions import public_functions as _public_functions
-from .ops.matmul import matmul as matmul
-from .ops.norms import vector_norm as vector_norm
+from .ops.linalg.matmul import matmul as matmul
+from .ops.machinery.guards import late as _late
+from .ops.machinery.public_functions import public_functions as _public_functions
+from .ops.reduce.norms import vector_norm as vector_norm
 
 if TYPE_CHECKING:
-    from .ops.linalg_common import LinAlgError as LinAlgError
-    from .ops.linalg_factor import cholesky as cholesky
-    from .ops.linalg_factor import cholesky_ex as cholesky_ex
-    from .ops.linalg_factor import lu as lu
-    from .ops.linalg_factor import lu_factor as lu_factor
-    from .ops.linalg_factor import lu_factor_ex as lu_factor_ex
-    from .ops.linalg_factor import lu_solve as lu_solve
-    from .ops.linalg_functions import matrix_exp as matrix_exp
-    from .ops.linalg_functions import matrix_power as matrix_power
-    from .ops.linalg_functions import multi_dot as multi_dot
-    from .ops.linalg_functions import vander as vander
-    from .ops.linalg_functions import vecdot as vecdot
-    from .ops.linalg_indefinite import ldl_factor as ldl_factor
-    from .ops.linalg_indefinite import ldl_factor_ex as ldl_factor_ex
-    from .ops.linalg_indefinite import ldl_solve as ldl_solve
-    from .ops.linalg_least_squares import lstsq as lstsq
-    from .ops.linalg_least_squares import matrix_rank as matrix_rank
-    from .ops.linalg_least_squares import pinv as pinv
-    from .ops.linalg_norms import cond as cond
-    from .ops.linalg_norms import matrix_norm as matrix_norm
-    from .ops.linalg_norms import norm as norm
-    from .ops.linalg_orthogonal import householder_product as householder_product
-    from .ops.linalg_orthogonal import qr as qr
-    from .ops.linalg_solve import det as det
-    from .ops.linalg_solve import inv as inv
-    from .ops.linalg_solve import inv_ex as inv_ex
-    from .ops.linalg_solve import slogdet as slogdet
-    from .ops.linalg_solve import solve as solve
-    from .ops.linalg_solve import solve_ex as solve_ex
-    from .ops.linalg_solve import solve_triangular as solve_triangular
-    from .ops.linalg_solve import tensorinv as tensorinv
-    from .ops.linalg_solve import tensorsolve as tensorsolve
-    from .ops.linalg_spectral import eig as eig
-    from .ops.linalg_spectral import eigh as eigh
-    from .ops.linalg_spectral import eigvals as eigvals
-    from .ops.linalg_spectral import eigvalsh as eigvalsh
-    from .ops.linalg_spectral import svd as svd
-    from .ops.linalg_spectral import svdvals as svdvals
+    from .ops.linalg.common import LinAlgError as LinAlgError
+    from .ops.linalg.factor import cholesky as cholesky
+    from .ops.linalg.factor import cholesky_ex as cholesky_ex
+    from .ops.linalg.factor import lu as lu
+    from .ops.linalg.factor import lu_factor as lu_factor
+    from .ops.linalg.factor import lu_factor_ex as lu_factor_ex
+    from .ops.linalg.factor import lu_solve as lu_solve
+    from .ops.linalg.functions import matrix_exp as matrix_exp
+    from .ops.linalg.functions import matrix_power as matrix_power
+    from .ops.linalg.functions import multi_dot as multi_dot
+    from .ops.linalg.functions import vander as vander
+    from .ops.linalg.functions import vecdot as vecdot
+    from .ops.linalg.indefinite import ldl_factor as ldl_factor
+    from .ops.linalg.indefinite import ldl_factor_ex as ldl_factor_ex
+    from .ops.linalg.indefinite import ldl_solve as ldl_solve
+    from .ops.linalg.least_squares import lstsq as lstsq
+    from .ops.linalg.least_squares import matrix_rank as matrix_rank
+    from .ops.linalg.least_squares import pinv as pinv
+    from .ops.linalg.norms import cond as cond
+    from .ops.linalg.norms import matrix_norm as matrix_norm
+    from .ops.linalg.norms import norm as norm
+    from .ops.linalg.orthogonal import householder_product as householder_product
+    from .ops.linalg.orthogonal import qr as qr
+    from .ops.linalg.solve import det as det
+    from .ops.linalg.solve import inv as inv
+    from .ops.linalg.solve import inv_ex as inv_ex
+    from .ops.linalg.solve import slogdet as slogdet
+    from .ops.linalg.solve import solve as solve
+    from .ops.linalg.solve import solve_ex as solve_ex
+    from .ops.linalg.solve import solve_triangular as solve_triangular
+    from .ops.linalg.solve import tensorinv as tensorinv
+    from .ops.linalg.solve import tensorsolve as tensorsolve
+    from .ops.linalg.spectral import eig as eig
+    from .ops.linalg.spectral import eigh as eigh
+    from .ops.linalg.spectral import eigvals as eigvals
+    from .ops.linalg.spectral import eigvalsh as eigvalsh
+    from .ops.linalg.spectral import svd as svd
+    from .ops.linalg.spectral import svdvals as svdvals
     from .tensor import Tensor
 
 _TABLES = {
@@ -75,7 +75,7 @@ _WHERE = {name: table for table, names in _TABLES.items() for name in names.spli
 __all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])  # noqa: PLE0605
 
 
-_linalg_cross = _late("ops.products", "linalg_cross")
+_linalg_cross = _late("ops.linalg.products", "linalg_cross")
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
@@ -104,7 +104,7 @@ globals().update(_public_functions(globals(), "linalg_", __name__))
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'torch.linalg' has no attribute '{name}'")
-    globals()[name] = getattr(_importlib.import_module(f".ops.linalg_{_WHERE[name]}", __package__), name)
+    globals()[name] = getattr(_importlib.import_module(f".ops.linalg.{_WHERE[name]}", __package__), name)
     globals().update(_public_functions({name: globals()[name]}, "linalg_", __name__))
     return globals()[name]
 

@@ -12,7 +12,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._refused import refuse
-from penlight.ops._public_functions import public_functions as _public_functions
+from penlight.ops.machinery.public_functions import public_functions as _public_functions
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",

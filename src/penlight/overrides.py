@@ -8,8 +8,6 @@ from importlib import import_module
 from typing import Any
 
 from . import _takeover
-from ._C import DisableTorchFunction as DisableTorchFunction
-from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .tensor import Tensor
 
 __all__ = [
@@ -26,6 +24,27 @@ __all__ = [
     "resolve_name",
     "wrap_torch_function",
 ]
+
+
+class DisableTorchFunctionSubclass:
+    """A region in which subclasses of Tensor do not take over functions."""
+
+    __module__ = "penlight._C"  # where PyTorch has it
+    _flag = "subclasses_off"
+
+    def __enter__(self) -> None:
+        self._var = getattr(_takeover, self._flag)
+        self._token = self._var.set(True)
+
+    def __exit__(self, *exc: object) -> None:
+        self._var.reset(self._token)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A region in which neither subclasses of Tensor nor modes take over functions."""
+
+    __module__ = "penlight._C"
+    _flag = "all_off"
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

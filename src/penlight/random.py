@@ -15,9 +15,9 @@ from .creation import _check, _leaf, _plain, _size
 from .device import CPU, on_meta, require_cpu
 from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
-from .ops._args import broadcast_shape
-from .ops._dispatch import interpreters
-from .ops._guards import lazy
+from .ops.machinery.arguments import broadcast_shape
+from .ops.machinery.dispatch import interpreters
+from .ops.machinery.guards import lazy
 from .tensor import Tensor, resize_to, wrap
 
 _meta = lazy_import(globals(), "_meta", "._meta")

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import IO, Any
 
 import penlight
+from penlight._common.user_warnings import warn_user
 from penlight._serialization import zipformat
 from penlight._serialization.atomic import is_path, replacing
 from penlight._serialization.inspecting import globals_named
@@ -27,7 +28,6 @@ from penlight._serialization.safe import (
     safe_globals,
     user_globals,
 )
-from penlight._user_warnings import warn_user
 from penlight.safetensors import load_file
 from penlight.utils.serialization import config
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._user_warnings import warn_user
+from ._common.user_warnings import warn_user
 from .kernels.parallel import set_threads, thread_limit
 
 _state: dict[str, Any] = {

@@ -11,17 +11,17 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import ops as _ops
-from ._docstrings import documented
-from .ops import _dispatch
-from .ops import special_rare as _more
-from .ops._public_functions import public_functions as _public_functions
-from .ops.arithmetic import _add_number, _mul_number
-from .ops.special_functions import _special_i1 as i1
+from ._common.docstrings import documented
+from .ops.machinery import dispatch
+from .ops.machinery.public_functions import public_functions as _public_functions
+from .ops.pointwise.arithmetic import _add_number, _mul_number
+from .ops.special import rare as _more
+from .ops.special.functions import _special_i1 as i1
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .ops._types import Number
+    from .ops.machinery.types import Number
     from .tensor import Tensor
 
     def __getattr__(name: str) -> Callable[..., Tensor]: ...  # those made by the loops below
@@ -57,7 +57,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 0.8413])
     """
     result = _mul_number(_add_number(erf(_mul_number(input, math.sqrt(0.5))), 1), 0.5)
-    return _dispatch.given("special_ndtr", result, out)
+    return dispatch.given("special_ndtr", result, out)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from ._legacy import legacy_tensor
 from .creation import empty
+from .creation.legacy import legacy_tensor
 from .device import CPU, on_meta, require_cpu
 from .device import device as Device
 from .kernels.lazy import lazy_import

@@ -11,8 +11,8 @@ import numpy as np
 import penlight
 from penlight.autograd import forward_ad
 from penlight.ops import OPS
-from penlight.ops._compile import compile_backward
-from penlight.ops._op import LIST
+from penlight.ops.machinery.generate import compile_backward
+from penlight.ops.machinery.op import LIST
 
 
 class Mutant:

@@ -296,7 +296,7 @@ def test_selective(same):
 
 
 def test_selective_skips_the_kernel():
-    from penlight.ops._declare import OPS
+    from penlight.ops.machinery.declare import OPS
     from penlight.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
     count: list[int] = []

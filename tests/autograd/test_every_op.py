@@ -42,7 +42,7 @@ FORMS = {
 
 def declared():
     """The names of the ops that have rules; those that only fill a tensor by chance have zeros for gradients."""
-    for table in ("nn.functional", "linalg", "fft", "special", "ops.recurrent"):
+    for table in ("nn.functional", "linalg", "fft", "special", "ops.nn.recurrent"):
         __import__("penlight." + table)
     return [name for name, op in OPS.items() if op.rules and not name.endswith("_into")]
 

@@ -137,8 +137,18 @@ def test_doctor_says_why_there_is_no_machine_code(system, machine, maxsize, word
     monkeypatch.setattr(
         machine_code, "platform", SimpleNamespace(machine=lambda: machine, system=lambda: names[system])
     )
-    assert doctor._backend() == f"NumPy for everything, without machine code: {machine_code.obstacle()}"
+    monkeypatch.setattr(doctor, "llvm_obstacle", lambda: "it needs llvmlite")
+    reason = machine_code.obstacle()
+    assert (
+        doctor._backend()
+        == f"NumPy for everything, without machine code: {reason}; or let LLVM write it: it needs llvmlite"
+    )
     assert words in doctor._backend()
+    monkeypatch.setattr(doctor, "llvm_obstacle", lambda: None)
+    assert (
+        doctor._backend()
+        == f"machine code of LLVM's for loops, NumPy for the rest; Penlight's own does more, but {reason}"
+    )
 
 
 def test_doctor_knows_the_switch_and_the_processor(monkeypatch):
@@ -147,6 +157,7 @@ def test_doctor_knows_the_switch_and_the_processor(monkeypatch):
     monkeypatch.delenv("PENLIGHT_NATIVE")
     if machine_code.obstacle() is None:
         assert doctor._backend().startswith("machine code where it is faster")
+        monkeypatch.setattr(doctor, "llvm_obstacle", machine_code.obstacle)
         monkeypatch.setattr(machine_code, "_NEEDED", ("AVX2", "AVX9"))
         assert doctor._backend().endswith("it needs a processor with AVX2, AVX9, and this one lacks AVX9")
         monkeypatch.setattr(machine_code, "_NEEDED", ())

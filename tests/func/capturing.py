@@ -19,7 +19,7 @@ import penlight  # noqa: E402
 from penlight.autograd import modes  # noqa: E402
 from penlight.func.level import BatchLevel  # noqa: E402
 from penlight.func.mapping import enter  # noqa: E402
-from penlight.ops import _dispatch  # noqa: E402
+from penlight.ops.machinery import dispatch  # noqa: E402
 
 
 class Noted:
@@ -46,13 +46,13 @@ def noting(run):
         noted.append(Noted(op, arguments, inplace))
         return go()
 
-    token = _dispatch.op_watchers.set((watch,))
+    token = dispatch.op_watchers.set((watch,))
     modes.open_slow_mode()
     try:
         run()
     finally:
         modes.close_slow_mode()
-        _dispatch.op_watchers.reset(token)
+        dispatch.op_watchers.reset(token)
     return noted
 
 
@@ -129,7 +129,7 @@ def batched_and_looped(calls, chosen):
             arguments = replaced(arguments, path, at(call.arguments, path))
         if calls[0].inplace:
             arguments = (arguments[0].clone(), *arguments[1:])
-            _dispatch.inplace(op, arguments)
+            dispatch.inplace(op, arguments)
             rows.append((arguments[0],))
         else:
             rows.append(tuple(flatten(op.function(*arguments))))
@@ -139,7 +139,7 @@ def batched_and_looped(calls, chosen):
             stacked = penlight.stack([at(call.arguments, path) for call in calls])
             arguments = replaced(arguments, path, enter(level, stacked, 0))
         if calls[0].inplace:
-            _dispatch.inplace(op, arguments)
+            dispatch.inplace(op, arguments)
             results = (arguments[0],)
         else:
             results = tuple(flatten(op.function(*arguments)))

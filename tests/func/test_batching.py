@@ -98,8 +98,8 @@ def test_segments_of_samples():
 
 def test_nothing_loops():
     """Random ops aside: they are drawn for each sample, or once for all, before they come to a rule (func/randomness.py)."""
-    for module in pkgutil.iter_modules(penlight.ops.__path__):
-        importlib.import_module(f"penlight.ops.{module.name}")
+    for module in pkgutil.walk_packages(penlight.ops.__path__, "penlight.ops."):
+        importlib.import_module(module.name)
     assert {name for name in OPS if batching.loops(OPS[name])} == {
         name for name, op in OPS.items() if "engine" in op.parameters or name.startswith("_normal_")
     }

@@ -10,7 +10,7 @@ import pytest
 import penlight as torch
 from penlight.autograd import modes
 from penlight.func import debug_unwrap, grad, hessian, jacfwd, jacrev, jvp, vmap
-from penlight.ops import _dispatch
+from penlight.ops.machinery import dispatch
 
 
 def test_shape_and_dtype_are_one_samples():
@@ -64,7 +64,7 @@ def test_nothing_is_left_behind_by_an_error():
             transform(fails)(torch.ones(2))
         with pytest.raises(KeyError, match="mine"):
             vmap(transform(fails))(torch.ones(3, 2))
-    assert _dispatch.interpreters.get() == ()
+    assert dispatch.interpreters.get() == ()
     assert not modes.slow() and modes.transforms.get() == 0 and modes.grad_mode.get()
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 SIDES = ("native", "plain", "torch")
+LONGEST = 120  # seconds that a script may take: a child that takes longer says where it is, and dies
 
 
 class Fact(NamedTuple):
@@ -119,7 +120,9 @@ def serve(side: str, guarded: bool) -> None:
         guard.refuse_overlaps()
     while head := sys.stdin.buffer.read(4):
         text = sys.stdin.buffer.read(struct.unpack("<I", head)[0]).decode()
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
         answer = pickle.dumps(run(t, text, names), protocol=5)
+        faulthandler.cancel_dump_traceback_later()
         channel.write(struct.pack("<I", len(answer)) + answer)
         channel.flush()
     os._exit(0)

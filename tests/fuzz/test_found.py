@@ -203,3 +203,24 @@ def test_complex_embeddings_have_no_gradient() -> None:
 def test_layouts_of_pooled_sequences() -> None:
     x = torch.ones(2, 8, 12).transpose(1, 2)
     assert F.adaptive_avg_pool1d(x, 3).stride() == (36, 1, 12)
+
+
+@pytest.mark.parametrize("seed", [9, 43, 70, 83, 90, 98, 105])
+def test_singular_values_of_matrices_that_are_not_finite(seed: int) -> None:
+    """LAPACK never ends on these."""
+    draw = np.random.default_rng(seed)
+    a = draw.standard_normal(size := draw.integers(1, 9, 2))
+    odd = [np.inf, -np.inf, np.nan, np.nan, np.inf]
+    if seed % 2:
+        a = a + 1j * draw.standard_normal(size)
+        odd = [np.inf, -np.inf, np.nan, complex(np.inf, np.nan), complex(0, np.inf)]
+    for _ in range(draw.integers(1, 3)):
+        a[draw.integers(size[0]), draw.integers(size[1])] = odd[draw.integers(5)]
+    x = torch.from_numpy(a)
+    if np.isnan(a).any():
+        refused("contained non-finite values", lambda: torch.linalg.svdvals(x))
+        refused("contained non-finite values", lambda: torch.linalg.svd(x))
+    else:
+        assert torch.linalg.svdvals(x).isnan().all() and torch.linalg.svd(x).S.isnan().all()
+    batch = torch.linalg.svdvals(torch.stack([torch.eye(3), torch.full((3, 3), torch.inf)]))
+    assert batch[0].tolist() == [1.0, 1.0, 1.0] and batch[1].isnan().all()

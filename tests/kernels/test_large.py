@@ -7,8 +7,8 @@ import penlight as torch
 from penlight.autograd.modes import NAMESPACE
 from penlight.kernels import fused, large, native, parallel
 from penlight.kernels.native import operands
-from penlight.ops._declare import OPS as OPS_BY_NAME
-from penlight.ops._raw import raw
+from penlight.ops.machinery.array_namespace import raw
+from penlight.ops.machinery.declare import OPS as OPS_BY_NAME
 
 rng = np.random.default_rng(0)
 CHEAP = 1 << 18

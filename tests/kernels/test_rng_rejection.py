@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import executable, native
+from penlight.kernels import executable
 from penlight.kernels.compiler import loops, python
 from penlight.kernels.random import rejection
 from penlight.kernels.random.engine import BLOCK, Engine
 
-needs_native = pytest.mark.skipif(not native.available(), reason="no machine code on this machine")
+needs_native = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 
 RATES = np.array([0.0, 0.5, 3.0, 9.9, 10.0, 12.0, 50.0, 1000.0])
 SHAPES = np.array([0.0, 0.1, 0.5, 1.0, 3.0, 50.0, np.nan])
@@ -34,7 +34,7 @@ def drawn(sampler, size, skip):
 
 def in_python(monkeypatch):
     """Samples are made by the Python functions from now on."""
-    monkeypatch.setattr(executable, "available", lambda: False)
+    monkeypatch.setattr(executable, "backend", lambda: None)
     monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
     monkeypatch.setattr(loops, "_kernels", {})
 

@@ -27,7 +27,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels run in the interpreter from now on."""
-    monkeypatch.setattr(executable, "available", lambda: False)
+    monkeypatch.setattr(executable, "backend", lambda: None)
     monkeypatch.setattr(scalars, "_entries", {})
     monkeypatch.setattr(load, "elementwise", load.elementwise.__wrapped__)
 

@@ -1,4 +1,4 @@
-"""16-bit floats beside numbers: Note [Numbers beside 16-bit floats] in ops/_numbers.py. The values are PyTorch's."""
+"""16-bit floats beside numbers: Note [Numbers beside 16-bit floats] in ops/machinery/scalars.py. The values are PyTorch's."""
 
 import numpy as np
 import pytest

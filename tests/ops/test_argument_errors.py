@@ -15,9 +15,9 @@ import pytest
 
 import penlight as torch
 from penlight import _takeover
-from penlight.ops._argument_errors import mistake
-from penlight.ops._public_functions import public_functions
-from penlight.ops.reduction import cumsum as written_by_hand
+from penlight.ops.machinery.argument_errors import mistake
+from penlight.ops.machinery.public_functions import public_functions
+from penlight.ops.reduce.sums import cumsum as written_by_hand
 
 X = torch.arange(4.0).reshape(2, 2)
 F = torch.nn.functional

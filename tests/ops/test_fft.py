@@ -63,7 +63,7 @@ def test_spectrogram_and_back():
 
 
 def test_warnings_of_spectrograms():
-    from penlight.ops import spectrogram
+    from penlight.ops.fourier import spectrogram
 
     x = torch.ones(20)
     for words, call in (

@@ -3,7 +3,7 @@
 import pytest
 
 import penlight as torch
-from penlight.ops import nonlinear
+from penlight.ops.nn import smooth_activation
 
 F = torch.nn.functional
 
@@ -11,7 +11,7 @@ F = torch.nn.functional
 @pytest.fixture(params=[False, True])
 def x(request, monkeypatch):
     """A small input, with the threshold for large ones on either side of it."""
-    monkeypatch.setattr(nonlinear, "_KEEP_FROM", 0 if request.param else 1000)
+    monkeypatch.setattr(smooth_activation, "_KEEP_FROM", 0 if request.param else 1000)
     return torch.linspace(-3, 3, 24).reshape(4, 6).requires_grad_()
 
 

@@ -1,4 +1,4 @@
-"""Results have their channels last in memory where the input has: see Note [Channels last] in ops/_layouts.py."""
+"""Results have their channels last in memory where the input has: see Note [Channels last] in ops/nn/channels_last.py."""
 
 from __future__ import annotations
 

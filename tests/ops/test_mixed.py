@@ -3,8 +3,8 @@
 import pytest
 
 import penlight as torch
-from penlight.ops import _dispatch
-from penlight.ops._declare import OPS as DECLARED
+from penlight.ops.machinery import dispatch
+from penlight.ops.machinery.declare import OPS as DECLARED
 
 OPERANDS = {
     "int64": lambda: torch.tensor([3, -2, 5]),
@@ -45,7 +45,7 @@ def test_as_on_the_readable_path(name, first, second):
     made = run(name, first, second)
     mixed = {op: op.mixed for op in DECLARED.values()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_dispatch, "_mixed", lambda op: lambda *arguments: _dispatch.execute(op, arguments))
+        patch.setattr(dispatch, "_mixed", lambda op: lambda *arguments: dispatch.execute(op, arguments))
         for op in mixed:
             patch.setattr(op, "mixed", None)
         assert run(name, first, second) == made

@@ -1,11 +1,11 @@
-"""Numbers beside tensors: what is kept of them changes no result. See Note [Numbers as arrays] in ops/_numbers.py."""
+"""Numbers beside tensors: what is kept of them changes no result. See Note [Numbers as arrays] in ops/machinery/scalars.py."""
 
 import warnings
 
 import pytest
 
 import penlight as torch
-from penlight.ops._numbers import NUMBERS
+from penlight.ops.machinery.scalars import NUMBERS
 
 
 def test_zeros_keep_their_sign():

@@ -9,7 +9,7 @@ from recording import seed_of
 from running import build, quiet, resolve
 
 import penlight
-from penlight.ops._argument_errors import Form, forms
+from penlight.ops.machinery.argument_errors import Form, forms
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity

@@ -1,4 +1,4 @@
-"""Rules written out as ufuncs give what the rules give, bit for bit: Note [Rules written out] in ops/_written_out.py."""
+"""Rules written out as ufuncs give what the rules give, bit for bit: Note [Rules written out] in ops/machinery/ufunc_calls.py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 import penlight as torch
 from penlight.autograd.modes import NAMESPACE
-from penlight.ops._declare import OPS
-from penlight.ops._written_out import written_out
+from penlight.ops.machinery.declare import OPS
+from penlight.ops.machinery.ufunc_calls import written_out
 
 CASES = [(op.name, i) for op in OPS.values() for i in op.rules if written_out(op, i) is not None]
 

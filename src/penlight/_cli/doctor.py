@@ -17,13 +17,13 @@ import numpy as np
 import penlight as torch
 from penlight.__main__ import version
 from penlight.autograd import gradcheck, gradgradcheck
-from penlight.backends.cpu import get_cpu_capability
-from penlight.kernels.executable import obstacle
+from penlight.kernels.executable import llvm_obstacle, obstacle
 
 # What each optional package is for.
 OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.autocast",
     "mpi4py": "torch.distributed with several processes",
+    "llvmlite": "machine code where Penlight has none of its own (macOS, Windows, ARM)",
     "scipy": "some special functions and decompositions",
     "threadpoolctl": "torch.set_num_threads for a BLAS other than OpenBLAS",
     "tensorboard": "torch.utils.tensorboard",
@@ -51,7 +51,12 @@ def _backend() -> str:
     reason = obstacle()
     if reason is None:
         return "machine code where it is faster, NumPy for the rest (PENLIGHT_NATIVE=0 leaves all to NumPy)"
-    return f"NumPy for everything, without machine code: {reason}"
+    other = llvm_obstacle()
+    if other is None:
+        return f"machine code of LLVM's for loops, NumPy for the rest; Penlight's own does more, but {reason}"
+    if other == reason:
+        return f"NumPy for everything, without machine code: {reason}"
+    return f"NumPy for everything, without machine code: {reason}; or let LLVM write it: {other}"
 
 
 def _version(name: str) -> str | None:
@@ -71,7 +76,8 @@ def show_versions() -> None:
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
     _row("system", platform.platform())
     _row(
-        "processor", f"{os.cpu_count()} x {platform.processor() or platform.machine()}, vectors: {get_cpu_capability()}"
+        "processor",
+        f"{os.cpu_count()} x {platform.processor() or platform.machine()}, vectors: {torch.backends.cpu.get_cpu_capability()}",
     )
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))

@@ -17,7 +17,7 @@ from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
-from penlight._torch_names import NAMES
+from penlight._common.torch_names import NAMES
 
 
 class NotAvailable(AttributeError, NotImplementedError):

@@ -17,7 +17,7 @@ from typing import Any
 from weakref import ref
 
 from penlight import dtypes
-from penlight._function_code import Compiled, copy_of, handing_over, run_instead
+from penlight._common.function_code import Compiled, copy_of, handing_over, run_instead
 from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
 from penlight.tensor import Tensor
@@ -29,10 +29,10 @@ _LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals ei
 
 # By module: what runs in the short dtype, what runs in float32, what runs in the widest dtype of its tensors.
 SHORT = {
-    "ops.matmul": "mm _matmul bmm",
-    "ops.affine": "addmm baddbmm linear",
-    "ops.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
-    "ops.conv_tbc": "conv_tbc",
+    "ops.linalg.matmul": "mm _matmul bmm",
+    "ops.linalg.affine": "addmm baddbmm linear",
+    "ops.nn.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
+    "ops.nn.conv_tbc": "conv_tbc",
     "nn.functional": "scaled_dot_product_attention prelu affine_grid",
     "linalg": "vecdot",
     "": "addbmm",
@@ -47,7 +47,7 @@ FLOAT32 = {
     "fft": _FFT,
     "linalg": _LINALG,
 }
-WIDEST = {"ops.joining": "cat stack", "": "index_copy"}
+WIDEST = {"ops.shape.joining": "cat stack", "": "index_copy"}
 PADDING = {"nn.functional": "pad"}  # in float32, if it copies elements
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._user_warnings import warn_user
+from .._common.user_warnings import warn_user
 from ..creation import zeros_like
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
@@ -128,7 +128,7 @@ def _results(
                 and array.dtype.kind == "V"
                 and grad.dtype.kind == "f"
             ):
-                grad = grad.astype(array.dtype)  # see Note [Numbers beside bfloat16] in ops/_dispatch.py
+                grad = grad.astype(array.dtype)  # see Note [Numbers beside bfloat16] in ops/machinery/dispatch.py
             array, grad = grad, tensors.get(id(grad))
             if grad is None:
                 grad = tensors[id(array)] = wrap(writable(array))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..ops._dispatch import pack_hooks
-from ..ops._raw import graph
+from ..ops.machinery.array_namespace import graph
+from ..ops.machinery.dispatch import pack_hooks
 from ..tensor import Tensor, wrap
 from . import views
 from .node import NO_EDGE, AccumulateGrad, Node

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops._op import slot_kind
-from ..ops._raw import graph
+from ..ops.machinery.array_namespace import graph
+from ..ops.machinery.op import slot_kind
 from . import grad as gradient
 from .modes import grad_mode
 
 if TYPE_CHECKING:
-    from ..ops._op import Op
+    from ..ops.machinery.op import Op
     from ..tensor import Tensor
 
 

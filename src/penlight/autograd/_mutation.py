@@ -2,7 +2,7 @@
 
 # Note [Copy before a write]
 Inside the context a node's saved tensor is a handle. An op that is about to write to memory says so (`write_watchers` in
-ops/_dispatch.py); handles of tensors that share that memory get a copy then. What is never written to is never copied.
+ops/machinery/dispatch.py); handles of tensors that share that memory get a copy then. What is never written to is never copied.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from ..kernels.lazy import lazy_import
-from ..ops._dispatch import write_watchers
+from ..ops.machinery.dispatch import write_watchers
 from . import modes
 from .modes import grad_mode
 from .saved import versions_of

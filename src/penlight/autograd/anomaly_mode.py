@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .._user_warnings import is_ours, warn_user
-from ..ops import _dispatch
+from .._common.user_warnings import is_ours, warn_user
+from ..ops.machinery import dispatch
 from . import engine, modes
 from .modes import ANOMALY
 from .node import Node
@@ -48,11 +48,11 @@ def _set(enabled: bool, check_nan: bool) -> None:
     """Switch anomaly mode, for all threads."""
     if enabled and not ANOMALY["enabled"]:
         modes.open_slow_mode()
-        _dispatch.everywhere.append(_remember)
+        dispatch.everywhere.append(_remember)
         engine.everywhere.append(_watch)
     elif ANOMALY["enabled"] and not enabled:
         engine.everywhere.remove(_watch)
-        _dispatch.everywhere.remove(_remember)
+        dispatch.everywhere.remove(_remember)
         modes.close_slow_mode()
     ANOMALY["enabled"], ANOMALY["check_nan"] = bool(enabled), bool(check_nan)
 

@@ -36,7 +36,7 @@ from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
 from .modes import NAMESPACE, count_picky, grad_mode
 from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
 
-_dispatch = lazy_import(globals(), "_dispatch", "..ops._dispatch")
+_dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
 
 
 add = np.add

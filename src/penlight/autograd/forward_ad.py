@@ -20,8 +20,9 @@ import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels.lazy import lazy_import
-from ..ops import _dispatch, as_strided
-from ..ops.shape import alias
+from ..ops import as_strided
+from ..ops.machinery import dispatch
+from ..ops.shape.views import alias
 from ..tensor import Tensor, meta_of, views_of, wrap
 from . import modes
 from ._jvp import _zeros, jvp
@@ -29,7 +30,7 @@ from .modes import grad_mode
 from .node import NO_EDGE
 
 if TYPE_CHECKING:
-    from ..ops._op import Op
+    from ..ops.machinery.op import Op
 
 _batched = lazy_import(globals(), "_batched", "..func.batched")
 _function = lazy_import(globals(), "_function", ".function")
@@ -96,10 +97,10 @@ class DualLevel:
         try:
             tangents = self._tangents(op, arguments)
             if not tangents or out is not None:
-                return _dispatch.enter(op, arguments, out)
+                return dispatch.enter(op, arguments, out)
             hidden = _Hidden(self, arguments)
             try:
-                result = _dispatch.enter(op, arguments)
+                result = dispatch.enter(op, arguments)
                 results = result if isinstance(result, tuple) else (result,)
                 moved = jvp(op, arguments, tangents, result)
                 if not op.view:
@@ -107,7 +108,7 @@ class DualLevel:
             finally:
                 hidden.restore()
         finally:
-            _dispatch.interpreters.reset(token)
+            dispatch.interpreters.reset(token)
         for o, tangent in zip(results, moved):
             if tangent is not None and o.dtype.category >= 2:
                 self.attach(o, tangent)
@@ -127,10 +128,10 @@ class DualLevel:
         before = None if before is None else before.clone()
         hidden = _Hidden(self, arguments)
         try:
-            _dispatch.inplace(op, arguments)
+            dispatch.inplace(op, arguments)
         finally:
             hidden.restore()
-            _dispatch.interpreters.reset(token)
+            dispatch.interpreters.reset(token)
         if tangents:
             self._write(tensor, moved)
             self._tell_node(op, tensor, before)
@@ -145,7 +146,7 @@ class DualLevel:
             try:
                 return cls.apply(*args, **kwargs) if contexts is None else _further_out(cls, args, kwargs, contexts)
             finally:
-                _dispatch.interpreters.reset(token)
+                dispatch.interpreters.reset(token)
         token = _below(self)
         hidden = _Hidden(self, args)
         contexts = [] if contexts is None else contexts
@@ -157,7 +158,7 @@ class DualLevel:
             moved = cls.jvp(_ForwardContext(contexts[0]), *tangents)
         finally:
             hidden.restore()
-            _dispatch.interpreters.reset(token)
+            dispatch.interpreters.reset(token)
         outputs = [o for o in (result if isinstance(result, tuple) else (result,)) if isinstance(o, Tensor)]
         given = moved if isinstance(moved, tuple) else (moved,)
         if len(given) != len(outputs):
@@ -200,7 +201,7 @@ class DualLevel:
             else:
                 present.copy_(moved)
         finally:
-            _dispatch.interpreters.reset(token)
+            dispatch.interpreters.reset(token)
         self.attach(tensor, present)
 
     def _tangents(self, op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
@@ -222,7 +223,7 @@ class DualLevel:
 
 def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
     """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
-    level = next((level for level in reversed(_dispatch.interpreters.get()) if not level.batching), None)
+    level = next((level for level in reversed(dispatch.interpreters.get()) if not level.batching), None)
     if level is None:
         return _function.run_forward(cls, args, kwargs, contexts)
     return level.run_function(cls, args, kwargs, contexts)
@@ -269,9 +270,9 @@ def _has_views(tensor: Tensor) -> bool:
 
 def _below(level: DualLevel) -> Any:
     """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives the token to undo it."""
-    stack = _dispatch.interpreters.get()
+    stack = dispatch.interpreters.get()
     place = stack.index(level)
-    return _dispatch.interpreters.set((*stack[:place], *(above for above in stack[place:] if above.batching)))
+    return dispatch.interpreters.set((*stack[:place], *(above for above in stack[place:] if above.batching)))
 
 
 def _laid_like(tensor: Tensor, tangent: Any) -> Any:
@@ -312,7 +313,7 @@ def __getattr__(name: str) -> int:
 def open_level(name: int = 0) -> DualLevel:
     """Open a level for this thread's ops."""
     level = DualLevel(name)
-    _dispatch.interpreters.set((*_dispatch.interpreters.get(), level))
+    dispatch.interpreters.set((*dispatch.interpreters.get(), level))
     modes.open_slow_mode()
     return level
 
@@ -325,8 +326,8 @@ def close_level(level: DualLevel) -> None:
     0
     >>> torch.autograd.forward_ad.exit_dual_level()
     """
-    stack = _dispatch.interpreters.get()
-    _dispatch.interpreters.set(tuple(entry for entry in stack if entry is not level))
+    stack = dispatch.interpreters.get()
+    dispatch.interpreters.set(tuple(entry for entry in stack if entry is not level))
     modes.close_slow_mode()
     level.clear()
 
@@ -377,12 +378,12 @@ class _set_fwd_grad_enabled:
     """
 
     def __init__(self, mode: bool) -> None:
-        self._token = _dispatch.forward_mode.set(mode)
+        self._token = dispatch.forward_mode.set(mode)
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, *exc: object) -> None:
-        _dispatch.forward_mode.reset(self._token)
+        dispatch.forward_mode.reset(self._token)
 
 
 class dual_level:
@@ -452,7 +453,7 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
         dual = alias(tensor)
         tangent = _laid_like(tensor, tangent)
     finally:
-        _dispatch.interpreters.reset(token)
+        dispatch.interpreters.reset(token)
     level.attach(dual, tangent)
     return dual
 
@@ -486,7 +487,7 @@ def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
         primal = alias(tensor)
     finally:
         hidden.restore()
-        _dispatch.interpreters.reset(token)
+        dispatch.interpreters.reset(token)
     return UnpackedDualTensor(primal, tangent)
 
 
@@ -506,7 +507,7 @@ def detach(tensor: Tensor) -> Tensor:
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():
-        _dispatch.mark_inference(out)
+        dispatch.mark_inference(out)
     if (log := modes.log.get()) is not None and tensor.requires_grad:
         log.on_cut(out, "detach()")
     return out

@@ -16,7 +16,7 @@ import warnings
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from ..ops._dispatch import announce, interpreter, interpreters
+from ..ops.machinery.dispatch import announce, interpreter, interpreters
 from ..tensor import Tensor, wrap
 from . import hooks
 from ._function_context import FunctionCtx, _HookMixin

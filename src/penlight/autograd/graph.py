@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
 from ..kernels.lazy import lazy_import
-from ..ops._dispatch import node_watchers, pack_hooks
+from ..ops.machinery.dispatch import node_watchers, pack_hooks
 from ..tensor import Tensor
 from . import modes
 from ._mutation import allow_mutation_on_saved_tensors

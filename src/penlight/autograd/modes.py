@@ -4,7 +4,7 @@
 Forward mode, batching, saved-tensor hooks, anomaly mode, inference mode and the profiler would each cost a check in every op.
 They share one: `NAMESPACE["SLOW"]`, the number of slow modes that are open anywhere in the process. The generated
 functions of the ops have NAMESPACE as their globals, so the check is one cached load. When it is not zero an op asks the
-modes of its own thread (`enter` in `ops/_dispatch.py`). If one of them must see the op, it takes the readable path; if not, or
+modes of its own thread (`enter` in `ops/machinery/dispatch.py`). If one of them must see the op, it takes the readable path; if not, or
 if inference mode is all, a copy of the generated function without the check runs it.
 
 # Note [Silent arithmetic]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops._rules import PackedFit, unpack_graph
+from ..ops.machinery.rules import PackedFit, unpack_graph
 from ..tensor import Tensor, wrap
 from .modes import grad_mode
 from .node import NO_EDGE, USED_TWICE, Edge, Freed, Node

@@ -13,9 +13,9 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
-from .._user_warnings import is_ours
-from ..ops._aten import overload_of
-from ..ops._dispatch import op_watchers
+from .._common.user_warnings import is_ours
+from ..ops.machinery.aten import overload_of
+from ..ops.machinery.dispatch import op_watchers
 from . import modes
 from ._profiler_flops import count
 from .engine import watchers

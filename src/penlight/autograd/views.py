@@ -27,10 +27,10 @@ from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Fr
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-_dispatch = lazy_import(globals(), "_dispatch", "..ops._dispatch")
+_dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
 _batched = lazy_import(globals(), "_batched", "..func.batched")
 _ops = lazy_import(globals(), "_ops", "..ops")
-_strided = lazy_import(globals(), "_strided", "..ops.strided")
+_strided = lazy_import(globals(), "_strided", "..ops.shape.strided")
 
 
 DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT, NO_GRAD, INFERENCE = range(5)

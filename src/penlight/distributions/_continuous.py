@@ -8,7 +8,7 @@ from typing import Any
 
 import penlight
 
-from ..ops.embeddings import one_hot
+from ..ops.nn.embedding import one_hot
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
@@ -17,7 +17,7 @@ from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, AffineTransform, ExpTransform, PowerTransform
-from .utils import _Number, broadcast_all, euler_constant, formula, lazy_property
+from .utils import _Number, broadcast_all, checked, euler_constant, formula, lazy_property, method
 
 __all__ = [
     "Beta", "Cauchy", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma", "GeneralizedPareto", "Gumbel",
@@ -46,23 +46,16 @@ class Normal(ExponentialFamily, example=("(0.0, 1.0).log_prob(torch.tensor(0.0))
         with penlight.no_grad():
             return penlight.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        return self.loc + self._unfilled(sample_shape, self.loc.dtype).normal_() * self.scale
+    rsample = method(lambda d, sample_shape=Size(): d.loc + d._unfilled(sample_shape, d.loc.dtype).normal_() * d.scale)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)
         distance = (value - self.loc) ** 2 / (2 * self.scale**2)
         return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+    cdf = checked(lambda d, value: 0.5 * (1 + ((value - d.loc) * d.scale.reciprocal() / math.sqrt(2)).erf()))
+    icdf = method(lambda d, value: d.loc + d.scale * (2 * value - 1).erfinv() * math.sqrt(2))
+    entropy = method(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
 
     _mean_carrier_measure = 0
 
@@ -71,8 +64,7 @@ class Normal(ExponentialFamily, example=("(0.0, 1.0).log_prob(torch.tensor(0.0))
         variance = self.scale.pow(2)
         return self.loc / variance, -0.5 * variance.reciprocal()
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
+    _log_normalizer = method(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
 
 
 class Cauchy(Distribution, example=("(0.0, 1.0).mean", "tensor(nan)")):
@@ -89,23 +81,11 @@ class Cauchy(Distribution, example=("(0.0, 1.0).mean", "tensor(nan)")):
     mean = formula(lambda d: penlight.full(d._extended_shape(), math.nan, dtype=d.loc.dtype))
     mode = formula(lambda d: d.loc)
     variance = formula(lambda d: penlight.full(d._extended_shape(), math.inf, dtype=d.loc.dtype))
-
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        return self.loc + self._unfilled(sample_shape, self.loc.dtype).cauchy_() * self.scale
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    rsample = method(lambda d, sample_shape=Size(): d.loc + d._unfilled(sample_shape, d.loc.dtype).cauchy_() * d.scale)
+    log_prob = checked(lambda d, value: -math.log(math.pi) - d.scale.log() - (((value - d.loc) / d.scale) ** 2).log1p())
+    cdf = checked(lambda d, value: ((value - d.loc) / d.scale).atan() / math.pi + 0.5)
+    icdf = method(lambda d, value: (math.pi * (value - 0.5)).tan() * d.scale + d.loc)
+    entropy = method(lambda d: math.log(4 * math.pi) + d.scale.log())
 
 
 class Laplace(Distribution, example=("(0.0, 1.0).entropy()", "tensor(1.6931)")):
@@ -128,9 +108,7 @@ class Laplace(Distribution, example=("(0.0, 1.0).entropy()", "tensor(1.6931)")):
         u = self._unfilled(sample_shape, dtype).uniform_(penlight.finfo(dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+    log_prob = checked(lambda d, value: -(2 * d.scale).log() - (value - d.loc).abs() / d.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check(value)
@@ -141,8 +119,7 @@ class Laplace(Distribution, example=("(0.0, 1.0).entropy()", "tensor(1.6931)")):
         centred = value - 0.5
         return self.loc - self.scale * centred.sign() * (-2 * centred.abs()).log1p()
 
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
+    entropy = method(lambda d: 1 + (2 * d.scale).log())
 
 
 class Uniform(Distribution, example=("(0.0, 4.0).mean", "tensor(2.)")):
@@ -177,15 +154,9 @@ class Uniform(Distribution, example=("(0.0, 4.0).mean", "tensor(2.)")):
         inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def entropy(self) -> Tensor:
-        return (self.high - self.low).log()
+    cdf = checked(lambda d, value: ((value - d.low) / (d.high - d.low)).clamp(min=0, max=1))
+    icdf = method(lambda d, value: value * (d.high - d.low) + d.low)
+    entropy = method(lambda d: (d.high - d.low).log())
 
 
 class Exponential(ExponentialFamily, example=("(2.0).mean", "tensor(0.5000)")):
@@ -202,29 +173,15 @@ class Exponential(ExponentialFamily, example=("(2.0).mean", "tensor(0.5000)")):
     mean = stddev = formula(lambda d: d.rate.reciprocal())
     mode = formula(lambda d: penlight.zeros_like(d.rate))
     variance = formula(lambda d: d.rate.pow(-2))
-
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        return self._unfilled(sample_shape, self.rate.dtype).exponential_() / self.rate
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return self.rate.log() - self.rate * value
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return 1 - (-self.rate * value).exp()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
+    rsample = method(lambda d, sample_shape=Size(): d._unfilled(sample_shape, d.rate.dtype).exponential_() / d.rate)
+    log_prob = checked(lambda d, value: d.rate.log() - d.rate * value)
+    cdf = checked(lambda d, value: 1 - (-d.rate * value).exp())
+    icdf = method(lambda d, value: -(-value).log1p() / d.rate)
+    entropy = method(lambda d: 1.0 - d.rate.log())
 
     _mean_carrier_measure = 0
     _natural_params = property(lambda d: (-d.rate,))
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return -(-x).log()
+    _log_normalizer = method(lambda d, x: -(-x).log())
 
 
 class Gamma(ExponentialFamily, example=("(2.0, 4.0).mean", "tensor(0.5000)")):
@@ -254,9 +211,7 @@ class Gamma(ExponentialFamily, example=("(2.0, 4.0).mean", "tensor(0.5000)")):
         shape, rate = self.concentration, self.rate
         return penlight.xlogy(shape, rate) + penlight.xlogy(shape - 1, value) - rate * value - shape.lgamma()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return penlight.special.gammainc(self.concentration, self.rate * value)
+    cdf = checked(lambda d, value: penlight.special.gammainc(d.concentration, d.rate * value))
 
     def entropy(self) -> Tensor:
         shape = self.concentration
@@ -264,9 +219,7 @@ class Gamma(ExponentialFamily, example=("(2.0, 4.0).mean", "tensor(0.5000)")):
 
     _mean_carrier_measure = 0
     _natural_params = property(lambda d: (d.concentration - 1, -d.rate))
-
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
+    _log_normalizer = method(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
 
 
 class Chi2(Gamma, example=("(3.0).mean", "tensor(3.)")):
@@ -324,9 +277,7 @@ class Dirichlet(ExponentialFamily, example=("(torch.tensor([1.0, 3.0])).mean", "
         return spread - ((alpha - 1.0) * alpha.digamma()).sum(-1)
 
     _natural_params = property(lambda d: (d.concentration,))
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+    _log_normalizer = method(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
 
 class Beta(ExponentialFamily, example=("(1.0, 3.0).mean", "tensor(0.2500)")):
@@ -357,20 +308,12 @@ class Beta(ExponentialFamily, example=("(1.0, 3.0).mean", "tensor(0.2500)")):
         a, b = self.concentration1, self.concentration0
         return a * b / ((a + b).pow(2) * (a + b + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._dirichlet.rsample(sample_shape).select(-1, 0)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return self._dirichlet.log_prob(penlight.stack([value, 1.0 - value], -1))
-
-    def entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
+    rsample = method(lambda d, sample_shape=(): d._dirichlet.rsample(sample_shape).select(-1, 0))
+    log_prob = checked(lambda d, value: d._dirichlet.log_prob(penlight.stack([value, 1.0 - value], -1)))
+    entropy = method(lambda d: d._dirichlet.entropy())
 
     _natural_params = property(lambda d: (d.concentration1, d.concentration0))
-
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.lgamma() + y.lgamma() - (x + y).lgamma()
+    _log_normalizer = method(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())
 
 
 def _where(defined: Tensor, value: Tensor) -> Tensor:
@@ -506,8 +449,7 @@ class Gumbel(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(0.5772
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + euler_constant)
+    entropy = method(lambda d: d.scale.log() + (1 + euler_constant))
 
 
 def _moment(a: Tensor, b: Tensor, n: int) -> Tensor:
@@ -569,8 +511,7 @@ class LogNormal(TransformedDistribution, example=("(0.0, 1.0).mean", "tensor(1.6
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
+    entropy = method(lambda d: d.base_dist.entropy() + d.loc)
 
 
 class _Folded(TransformedDistribution):
@@ -588,15 +529,12 @@ class _Folded(TransformedDistribution):
         self._check(value)
         return penlight.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return 2 * self.base_dist.cdf(value) - 1
+    cdf = checked(lambda d, value: 2 * d.base_dist.cdf(value) - 1)
 
     def icdf(self, prob: Tensor) -> Tensor:
         return self.base_dist.icdf((prob + 1) / 2)
 
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
+    entropy = method(lambda d: d.base_dist.entropy() - math.log(2))
 
 
 class HalfNormal(_Folded, example=("(1.0).mean", "tensor(0.7979)")):
@@ -655,8 +593,7 @@ class Pareto(TransformedDistribution, example=("(1.0, 2.0).mean", "tensor(2.)"))
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
-    def entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+    entropy = method(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
 
 class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2.)")):
@@ -705,8 +642,7 @@ class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2
         """The logarithm of the distribution function."""
         return (-self.log_survival_function(value).exp()).log1p()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        return self.log_cdf(value).exp()
+    cdf = method(lambda d, value: d.log_cdf(value).exp())
 
     def icdf(self, value: Tensor) -> Tensor:
         zero, shape = self._split()
@@ -728,8 +664,7 @@ class GeneralizedPareto(Distribution, example=("(0.0, 1.0, 0.5).mean", "tensor(2
         shape = penlight.where(valid, self.concentration, 0.25)
         return penlight.where(valid, self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape)), math.nan)
 
-    def entropy(self) -> Tensor:
-        return self.scale.log() + self.concentration + 1
+    entropy = method(lambda d: d.scale.log() + d.concentration + 1)
 
 
 class Weibull(TransformedDistribution, example=("(2.0, 1.0).mean", "tensor(2.)")):

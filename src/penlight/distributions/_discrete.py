@@ -7,9 +7,9 @@ from typing import Any
 
 import penlight
 
-from ..ops.embeddings import one_hot
-from ..ops.loss import binary_cross_entropy_with_logits
-from ..ops.nonlinear import logsigmoid
+from ..ops.nn.embedding import one_hot
+from ..ops.nn.loss import binary_cross_entropy_with_logits
+from ..ops.nn.smooth_activation import logsigmoid
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
@@ -18,7 +18,7 @@ from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform, SigmoidTransform
-from .utils import broadcast_all, clamp_probs, formula, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all, checked, clamp_probs, formula, lazy_property, logits_to_probs, method, probs_to_logits
 
 __all__ = [
     "Bernoulli", "Binomial", "Categorical", "ContinuousBernoulli", "Geometric",
@@ -94,17 +94,12 @@ class Bernoulli(_Binary, ExponentialFamily, example=("(0.25).variance", "tensor(
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(penlight.arange(2, dtype=self._param.dtype), expand)
+    entropy = method(lambda d: binary_cross_entropy_with_logits(d.logits, d.probs, reduction="none"))
+    enumerate_support = method(lambda d, expand=True: d._enumerated(penlight.arange(2, dtype=d._param.dtype), expand))
 
     _mean_carrier_measure = 0
     _natural_params = property(lambda d: (d.probs.logit(),))
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp().log1p()
+    _log_normalizer = method(lambda d, x: x.exp().log1p())
 
 
 class Binomial(_Binary, example=("(10, torch.tensor(0.25)).mean", "tensor(2.5000)")):
@@ -203,8 +198,7 @@ class Categorical(_ProbsOrLogits, example=("(torch.tensor([1.0, 3.0])).probs", "
         finite = self.logits.clamp(min=penlight.finfo(self.logits.dtype).min)  # 0 * -inf is to be 0
         return -(finite * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerated(penlight.arange(self._num_events), expand)
+    enumerate_support = method(lambda d, expand=True: d._enumerated(penlight.arange(d._num_events), expand))
 
 
 class _OverCategories(Distribution):
@@ -245,16 +239,9 @@ class OneHotCategorical(_OverCategories, example=("(torch.tensor([1.0, 0.0])).sa
     mean = formula(lambda d: d.probs)
     mode = formula(lambda d: d._one_hot(d.probs.argmax(dim=-1)))
     variance = formula(lambda d: d.probs * (1 - d.probs))
-
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
-        return self._one_hot(self._categorical.sample(Size(sample_shape)))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._check(value)
-        return self._categorical.log_prob(value.max(-1)[1])
-
-    def entropy(self) -> Tensor:
-        return self._categorical.entropy()
+    sample = method(lambda d, sample_shape=Size(): d._one_hot(d._categorical.sample(Size(sample_shape))))
+    log_prob = checked(lambda d, value: d._categorical.log_prob(value.max(-1)[1]))
+    entropy = method(lambda d: d._categorical.entropy())
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(penlight.eye(self.event_shape[0], dtype=self._param.dtype), expand)
@@ -265,8 +252,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical, example=("(torch.ones(
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+    rsample = method(lambda d, sample_shape=Size(): d.sample(sample_shape) + (d.probs - d.probs.detach()))
 
 
 class Multinomial(_OverCategories, example=("(4, torch.ones(2)).mean", "tensor([2., 2.])")):
@@ -347,8 +333,7 @@ class Geometric(_Binary, example=("(0.25).mean", "tensor(3.)")):
         probs = probs.masked_fill((probs == 1) & (value == 0), 0)
         return value * (-probs).log1p() + self.probs.log()
 
-    def entropy(self) -> Tensor:
-        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+    entropy = method(lambda d: binary_cross_entropy_with_logits(d.logits, d.probs, reduction="none") / d.probs)
 
 
 class Poisson(ExponentialFamily, example=("(3.5).mode", "tensor(3.)")):
@@ -374,9 +359,7 @@ class Poisson(ExponentialFamily, example=("(3.5).mode", "tensor(3.)")):
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
     _natural_params = property(lambda d: (d.rate.log(),))
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp()
+    _log_normalizer = method(lambda d, x: x.exp())
 
 
 class NegativeBinomial(_Binary, example=("(2.0, torch.tensor(0.5)).mean", "tensor(2.)")):

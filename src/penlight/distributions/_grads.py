@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._common.docstrings import example
 from ..autograd.function import Function, once_differentiable
 from ..creation import from_numpy
 from ..kernels.lazy import lazy_import
@@ -58,23 +59,15 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     return _tensor(_gradients.dirichlet_grad(x.detach().numpy(), alpha.detach().numpy(), total.detach().numpy()))
 
 
+@example("torch._standard_gamma(torch.ones(2)).shape", "torch.Size([2])")
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
-    """`torch._standard_gamma`: gamma samples of these shapes and rate 1, differentiable in them.
-
-    >>> import penlight as torch
-    >>> torch._standard_gamma(torch.ones(2)).shape
-    torch.Size([2])
-    """
+    """`torch._standard_gamma`: gamma samples of these shapes and rate 1, differentiable in them."""
     made = _drawn_from((input,), _standard_gamma)
     return _StandardGamma.apply(input, generator) if made is None else made
 
 
+@example("torch._sample_dirichlet(torch.ones(2, 3)).shape", "torch.Size([2, 3])")
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
-    """`torch._sample_dirichlet`: points of the simplex along the last dimension, differentiable in the concentrations.
-
-    >>> import penlight as torch
-    >>> torch._sample_dirichlet(torch.ones(2, 3)).shape
-    torch.Size([2, 3])
-    """
+    """`torch._sample_dirichlet`: points of the simplex along the last dimension, differentiable in the concentrations."""
     made = _drawn_from((input,), _sample_dirichlet)
     return _Dirichlet.apply(input, generator) if made is None else made

@@ -12,7 +12,7 @@ from typing import Any
 
 import penlight
 
-from ..ops.nonlinear import softplus
+from ..ops.nn.smooth_activation import softplus
 from ..tensor import Tensor
 from ._continuous import (
     Beta,

@@ -15,7 +15,9 @@ from typing import Any
 
 import penlight
 
+from .._common.docstrings import example
 from ..tensor import Tensor
+from .utils import method
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -26,13 +28,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+@example("torch.distributions.constraints.simplex.event_dim", "1")
 class Constraint:
-    """A region in which a variable lies; the last `event_dim` dimensions are checked together.
-
-    >>> import penlight as torch
-    >>> torch.distributions.constraints.simplex.event_dim
-    1
-    """
+    """A region in which a variable lies; the last `event_dim` dimensions are checked together."""
 
     is_discrete: Any = False
     event_dim: Any = 0
@@ -76,13 +74,9 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
+@example("torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)", "False")
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint can only be known of an instance.
-
-    >>> import penlight as torch
-    >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.real)
-    False
-    """
+    """Whether a constraint can only be known of an instance."""
     return isinstance(constraint, _Dependent)
 
 
@@ -238,16 +232,14 @@ class _IntegerInterval(_Between):
 class _Boolean(Constraint):
     is_discrete = True
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
+    check = method(lambda c, value: (value == 0) | (value == 1))
 
 
 class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return boolean.check(value).all(-1) & value.sum(-1).eq(1)
+    check = method(lambda c, value: boolean.check(value).all(-1) & value.sum(-1).eq(1))
 
 
 class _Multinomial(Constraint):
@@ -271,8 +263,7 @@ class _Real(Constraint):
 class _Simplex(Constraint):
     event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+    check = method(lambda c, value: (value >= 0).all(dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6))
 
 
 # ----- Matrices -----------------------------------------------------------------------------------------------------
@@ -401,7 +392,7 @@ class _Stack(_Several):
         return penlight.stack(self._checked(value, lambda v: v.unbind(self.dim)), self.dim)
 
 
-boolean = _Boolean()
+boolean: Constraint = _Boolean()
 cat = _Cat
 corr_cholesky = _CorrCholesky()
 dependent = _Dependent()

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import penlight
 
-from .._docstrings import complete
+from .._common.docstrings import complete, example
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
@@ -104,13 +104,9 @@ class Distribution:
                     f"but found invalid values:\n{value}"
                 )
 
+    @example("torch.distributions.Normal(0.0, 1.0).expand([2]).batch_shape", "torch.Size([2])")
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same distributions over a larger batch, without copying the parameters.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(0.0, 1.0).expand([2]).batch_shape
-        torch.Size([2])
-        """
+        """The same distributions over a larger batch, without copying the parameters."""
         family: Any = next((cls for cls in type(self).__mro__ if "_batched" in vars(cls)), None)
         if family is None:
             raise NotImplementedError
@@ -141,92 +137,56 @@ class Distribution:
         return self.__new__(type(self)) if _instance is None else _instance
 
     @property
+    @example("torch.distributions.Normal(torch.zeros(3), 1.0).batch_shape", "torch.Size([3])")
     def batch_shape(self) -> Any:
-        """The shape of the batch of parameter sets.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(torch.zeros(3), 1.0).batch_shape
-        torch.Size([3])
-        """
+        """The shape of the batch of parameter sets."""
         return self._batch_shape
 
     @property
+    @example("torch.distributions.Dirichlet(torch.ones(2, 3)).event_shape", "torch.Size([3])")
     def event_shape(self) -> Any:
-        """The shape of one sample of one member of the batch.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Dirichlet(torch.ones(2, 3)).event_shape
-        torch.Size([3])
-        """
+        """The shape of one sample of one member of the batch."""
         return self._event_shape
 
     @property
     @_without_formula
+    @example("sorted(torch.distributions.Normal(0.0, 1.0).arg_constraints)", "['loc', 'scale']")
     def arg_constraints(self) -> dict[str, Any]:
-        """The constraint on each parameter, by name.
-
-        >>> import penlight as torch
-        >>> sorted(torch.distributions.Normal(0.0, 1.0).arg_constraints)
-        ['loc', 'scale']
-        """
+        """The constraint on each parameter, by name."""
 
     @property
     @_without_formula
+    @example("torch.distributions.Bernoulli(0.3).support", "Boolean()")
     def support(self) -> Any:
-        """The constraint that every sample satisfies.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Bernoulli(0.3).support
-        Boolean()
-        """
+        """The constraint that every sample satisfies."""
 
     @property
     @_without_formula
+    @example("torch.distributions.Uniform(0.0, 4.0).mean", "tensor(2.)")
     def mean(self) -> Tensor:
-        """The expected value.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Uniform(0.0, 4.0).mean
-        tensor(2.)
-        """
+        """The expected value."""
 
     @property
+    @example("torch.distributions.Normal(3.0, 1.0).mode", "tensor(3.)")
     def mode(self) -> Tensor:
-        """The most probable value.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(3.0, 1.0).mode
-        tensor(3.)
-        """
+        """The most probable value."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
     @_without_formula
+    @example("torch.distributions.Normal(3.0, 2.0).variance", "tensor(4.)")
     def variance(self) -> Tensor:
-        """The variance.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(3.0, 2.0).variance
-        tensor(4.)
-        """
+        """The variance."""
 
     @property
+    @example("torch.distributions.Normal(3.0, 2.0).stddev", "tensor(2.)")
     def stddev(self) -> Tensor:
-        """The standard deviation.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(3.0, 2.0).stddev
-        tensor(2.)
-        """
+        """The standard deviation."""
         return self.variance.sqrt()
 
+    @example("torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape", "torch.Size([2, 3])")
     def sample(self, sample_shape: Any = Size()) -> Tensor:
-        """Draws samples, of shape sample_shape + batch_shape + event_shape, without gradients.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
-        torch.Size([2, 3])
-        """
+        """Draws samples, of shape sample_shape + batch_shape + event_shape, without gradients."""
         with penlight.no_grad():
             return self.rsample(sample_shape)
 
@@ -241,70 +201,42 @@ class Distribution:
         tensor(5.)
         """
 
+    @example("torch.distributions.Normal(0.0, 1.0).sample((4,)).shape", "torch.Size([4])")
     def sample_n(self, n: int) -> Tensor:
-        """Draws n samples (deprecated: `sample((n,))`).
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(0.0, 1.0).sample((4,)).shape
-        torch.Size([4])
-        """
+        """Draws n samples (deprecated: `sample((n,))`)."""
         warnings.warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
         )
         return self.sample(Size((n,)))
 
     @_without_formula
+    @example("torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))", "tensor(-0.9189)")
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density or mass at a value.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
-        tensor(-0.9189)
-        """
+        """The logarithm of the density or mass at a value."""
 
     @_without_formula
+    @example("torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor(1.0))", "tensor(0.2500)")
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a sample up to this value.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor(1.0))
-        tensor(0.2500)
-        """
+        """The probability of a sample up to this value."""
 
     @_without_formula
+    @example("torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor(0.25))", "tensor(1.)")
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which a sample lies with this probability.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor(0.25))
-        tensor(1.)
-        """
+        """The value up to which a sample lies with this probability."""
 
     @_without_formula
+    @example("torch.distributions.Bernoulli(0.3).enumerate_support()", "tensor([0., 1.])")
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values a discrete distribution can take, along a new first dimension.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Bernoulli(0.3).enumerate_support()
-        tensor([0., 1.])
-        """
+        """All values a discrete distribution can take, along a new first dimension."""
 
     @_without_formula
+    @example("torch.distributions.Bernoulli(0.5).entropy()", "tensor(0.6931)")
     def entropy(self) -> Tensor:
-        """The entropy in nats.
+        """The entropy in nats."""
 
-        >>> import penlight as torch
-        >>> torch.distributions.Bernoulli(0.5).entropy()
-        tensor(0.6931)
-        """
-
+    @example("torch.distributions.Categorical(torch.ones(4)).perplexity()", "tensor(4.)")
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy.
-
-        >>> import penlight as torch
-        >>> torch.distributions.Categorical(torch.ones(4)).perplexity()
-        tensor(4.)
-        """
+        """The exponential of the entropy."""
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Any = Size()) -> Any:

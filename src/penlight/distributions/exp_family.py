@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import penlight
+from penlight._common.docstrings import example
 
 from ..tensor import Tensor
 from .distribution import Distribution, _without_formula
@@ -13,13 +14,9 @@ from .utils import _sum_rightmost
 __all__ = ["ExponentialFamily"]
 
 
+@example("isinstance(torch.distributions.Poisson(1.0), torch.distributions.ExponentialFamily)", "True")
 class ExponentialFamily(Distribution):
-    """Densities exp(<t(x), theta> - F(theta) + k(x)): natural parameters theta, log normalizer F, carrier measure k.
-
-    >>> import penlight as torch
-    >>> isinstance(torch.distributions.Poisson(1.0), torch.distributions.ExponentialFamily)
-    True
-    """
+    """Densities exp(<t(x), theta> - F(theta) + k(x)): natural parameters theta, log normalizer F, carrier measure k."""
 
     _natural_params: Any = property(_without_formula(lambda self: ()))
     _mean_carrier_measure: Any = property(_without_formula(lambda self: 0.0))

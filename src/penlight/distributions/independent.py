@@ -8,7 +8,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import _sum_rightmost, formula
+from .utils import _sum_rightmost, formula, method
 
 __all__ = ["Independent"]
 
@@ -53,18 +53,10 @@ class Independent(Distribution):
     mean = formula(lambda d: d.base_dist.mean)
     mode = formula(lambda d: d.base_dist.mode)
     variance = formula(lambda d: d.base_dist.variance)
-
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
-        return self.base_dist.sample(sample_shape)
-
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        return self.base_dist.rsample(sample_shape)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
-
-    def entropy(self) -> Tensor:
-        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+    sample = method(lambda d, sample_shape=Size(): d.base_dist.sample(sample_shape))
+    rsample = method(lambda d, sample_shape=Size(): d.base_dist.rsample(sample_shape))
+    log_prob = method(lambda d, value: _sum_rightmost(d.base_dist.log_prob(value), d.reinterpreted_batch_ndims))
+    entropy = method(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         if self.reinterpreted_batch_ndims > 0:

@@ -15,7 +15,7 @@ from . import constraints
 from .distribution import Distribution
 from .independent import Independent
 from .transforms import ComposeTransform, Transform
-from .utils import _sum_rightmost
+from .utils import _sum_rightmost, method
 
 __all__ = ["TransformedDistribution"]
 
@@ -80,8 +80,7 @@ class TransformedDistribution(Distribution):
         with penlight.no_grad():
             return self._forward(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        return self._forward(self.base_dist.rsample(sample_shape))
+    rsample = method(lambda d, sample_shape=Size(): d._forward(d.base_dist.rsample(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)
@@ -108,5 +107,4 @@ class TransformedDistribution(Distribution):
             self.base_dist._validate_sample(value)
         return self._monotonize_cdf(self.base_dist.cdf(value))
 
-    def icdf(self, value: Tensor) -> Tensor:
-        return self._forward(self.base_dist.icdf(self._monotonize_cdf(value)))
+    icdf = method(lambda d, value: d._forward(d.base_dist.icdf(d._monotonize_cdf(value))))

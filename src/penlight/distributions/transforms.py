@@ -14,13 +14,13 @@ from typing import Any
 
 import penlight
 
-from .._docstrings import complete
-from ..ops.nonlinear import logsigmoid, softplus
-from ..ops.padding import pad
+from .._common.docstrings import complete
+from ..ops.nn.padding import pad
+from ..ops.nn.smooth_activation import logsigmoid, softplus
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
-from .utils import _Number, _sum_rightmost, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import _Number, _sum_rightmost, broadcast_all, lazy_property, method, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [
     "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
@@ -183,17 +183,13 @@ class _InverseTransform(Transform):
     def __call__(self, x: Any) -> Any:
         return self._inv._inv_call(x)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -self._inv.log_abs_det_jacobian(y, x)
+    log_abs_det_jacobian = method(lambda t, x, y: -t._inv.log_abs_det_jacobian(y, x))
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._inv!r})"
 
-    def forward_shape(self, shape: Any) -> Any:
-        return self._inv.inverse_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self._inv.forward_shape(shape)
+    forward_shape = method(lambda t, shape: t._inv.inverse_shape(shape))
+    inverse_shape = method(lambda t, shape: t._inv.forward_shape(shape))
 
 
 def _end_of_chain(parts: Sequence[Any], entrance: str, exit: str) -> Any:
@@ -308,11 +304,8 @@ class IndependentTransform(Transform):
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def forward_shape(self, shape: Any) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.base_transform.inverse_shape(shape)
+    forward_shape = method(lambda t, shape: t.base_transform.forward_shape(shape))
+    inverse_shape = method(lambda t, shape: t.base_transform.inverse_shape(shape))
 
 
 class _SideBySide(Transform):
@@ -429,8 +422,7 @@ class StackTransform(_SideBySide):
     def _regions(self, members: list[Any]) -> Any:
         return constraints.stack(members, self.dim)
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._joined(self._slopes(x, y))
+    log_abs_det_jacobian = method(lambda t, x, y: t._joined(t._slopes(x, y)))
 
 
 # ----- Of single numbers ------------------------------------------------------------------------------------------------
@@ -464,14 +456,9 @@ class ExpTransform(_Increasing, example=("().codomain", "GreaterThan(lower_bound
     codomain = constraints.positive
     _compared = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
+    _call = method(lambda t, x: x.exp())
+    _inverse = method(lambda t, y: y.log())
+    log_abs_det_jacobian = method(lambda t, x, y: x)
 
 
 class SigmoidTransform(_Increasing, example=("().inv(torch.tensor(0.5))", "tensor(0.)")):
@@ -480,15 +467,13 @@ class SigmoidTransform(_Increasing, example=("().inv(torch.tensor(0.5))", "tenso
     codomain = constraints.unit_interval
     _compared = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return _clipped_sigmoid(x)
+    _call = method(lambda t, x: _clipped_sigmoid(x))
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _inside_unit(y)
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x) - softplus(x)
+    log_abs_det_jacobian = method(lambda t, x, y: -softplus(-x) - softplus(x))
 
 
 class SoftplusTransform(_Increasing, example=("()(torch.tensor(0.0))", "tensor(0.6931)")):
@@ -497,14 +482,9 @@ class SoftplusTransform(_Increasing, example=("()(torch.tensor(0.0))", "tensor(0
     codomain = constraints.positive
     _compared = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y + (-(-y).expm1()).log()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x)
+    _call = method(lambda t, x: softplus(x))
+    _inverse = method(lambda t, y: y + (-(-y).expm1()).log())
+    log_abs_det_jacobian = method(lambda t, x, y: -softplus(-x))
 
 
 class TanhTransform(_Increasing, example=("().codomain", "Interval(lower_bound=-1.0, upper_bound=1.0)")):
@@ -513,14 +493,9 @@ class TanhTransform(_Increasing, example=("().codomain", "Interval(lower_bound=-
     codomain = constraints.interval(-1.0, 1.0)
     _compared = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.atanh()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return _log_tanh_slope(x)
+    _call = method(lambda t, x: x.tanh())
+    _inverse = method(lambda t, y: y.atanh())
+    log_abs_det_jacobian = method(lambda t, x, y: _log_tanh_slope(x))
 
 
 class AbsTransform(Transform, example=("()(torch.tensor(-2.0))", "tensor(2.)")):
@@ -530,11 +505,8 @@ class AbsTransform(Transform, example=("()(torch.tensor(-2.0))", "tensor(2.)")):
     codomain = constraints.positive
     _compared = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
+    _call = method(lambda t, x: x.abs())
+    _inverse = method(lambda t, y: y)
 
 
 class PowerTransform(Transform, example=("(2.0)(torch.tensor(3.0))", "tensor(9.)")):
@@ -552,17 +524,10 @@ class PowerTransform(Transform, example=("(2.0)(torch.tensor(3.0))", "tensor(9.)
     def sign(self) -> Any:
         return self.exponent.sign()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.pow(1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return (self.exponent * y / x).abs().log()
-
-    def forward_shape(self, shape: Any) -> Any:
-        return penlight.broadcast_shapes(shape, self.exponent.shape)
+    _call = method(lambda t, x: x.pow(t.exponent))
+    _inverse = method(lambda t, y: y.pow(1 / t.exponent))
+    log_abs_det_jacobian = method(lambda t, x, y: (t.exponent * y / x).abs().log())
+    forward_shape = method(lambda t, shape: penlight.broadcast_shapes(shape, t.exponent.shape))
 
     inverse_shape = forward_shape
 
@@ -591,11 +556,8 @@ class AffineTransform(Transform, example=("(1.0, 2.0)(torch.tensor(3.0))", "tens
         scale = self.scale
         return (scale > 0) - (scale < 0) if isinstance(scale, _Number) else scale.sign()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
+    _call = method(lambda t, x: t.loc + t.scale * x)
+    _inverse = method(lambda t, y: (y - t.loc) / t.scale)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         scale, kept = self.scale, max(0, x.dim() - self.event_dim)
@@ -627,14 +589,9 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
-    def _call(self, x: Tensor) -> Any:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Tensor) -> Any:
-        return self.distribution.icdf(y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        return self.distribution.log_prob(x)
+    _call = method(lambda t, x: t.distribution.cdf(x))
+    _inverse = method(lambda t, y: t.distribution.icdf(y))
+    log_abs_det_jacobian = method(lambda t, x, y: t.distribution.log_prob(x))
 
 
 # ----- Of vectors and matrices ------------------------------------------------------------------------------------------
@@ -671,20 +628,11 @@ class ReshapeTransform(Transform,
         lambda self: constraints.independent(constraints.real, len(self.out_shape))
     )
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
-
-    def forward_shape(self, shape: Any) -> Any:
-        return _swap_tail(shape, self.in_shape, self.out_shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return _swap_tail(shape, self.out_shape, self.in_shape)
+    _call = method(lambda t, x: x.reshape(x.shape[: x.dim() - len(t.in_shape)] + t.out_shape))
+    _inverse = method(lambda t, y: y.reshape(y.shape[: y.dim() - len(t.out_shape)] + t.in_shape))
+    log_abs_det_jacobian = method(lambda t, x, y: x.new_zeros(x.shape[: x.dim() - len(t.in_shape)]))
+    forward_shape = method(lambda t, shape: _swap_tail(shape, t.in_shape, t.out_shape))
+    inverse_shape = method(lambda t, shape: _swap_tail(shape, t.out_shape, t.in_shape))
 
 
 class CorrCholeskyTransform(Transform):
@@ -744,8 +692,7 @@ class SoftmaxTransform(Transform, example=("()(torch.zeros(2))", "tensor([0.5000
         weights = (x - x.max(-1, True)[0]).exp()
         return weights / weights.sum(-1, True)
 
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    _inverse = method(lambda t, y: y.log())
 
     def forward_shape(self, shape: Any) -> Any:
         _at_least(shape, 1)
@@ -798,11 +745,8 @@ class LowerCholeskyTransform(Transform, example=("()(torch.zeros(1, 1))", "tenso
     codomain = constraints.lower_cholesky
     _compared = ()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    _call = method(lambda t, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed())
+    _inverse = method(lambda t, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed())
 
 
 class PositiveDefiniteTransform(Transform, example=("()(torch.zeros(1, 1))", "tensor([[1.]])")):
@@ -816,5 +760,4 @@ class PositiveDefiniteTransform(Transform, example=("()(torch.zeros(1, 1))", "te
         factor = LowerCholeskyTransform()(x)
         return factor @ factor.mT
 
-    def _inverse(self, y: Tensor) -> Any:
-        return LowerCholeskyTransform().inv(penlight.linalg.cholesky(y))
+    _inverse = method(lambda t, y: LowerCholeskyTransform().inv(penlight.linalg.cholesky(y)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import penlight
 
+from .._common.docstrings import example
 from ..tensor import Tensor
 
 __all__ = [
@@ -24,13 +25,9 @@ def _is_tensor_like(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
+@example("torch.distributions.utils.broadcast_all(1, 2.5)", "(tensor(1.), tensor(2.5000))")
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Brings numbers and tensors to one shape; numbers take the dtype of the first tensor.
-
-    >>> from penlight.distributions.utils import broadcast_all
-    >>> broadcast_all(1, 2.5)
-    (tensor(1.), tensor(2.5000))
-    """
+    """Brings numbers and tensors to one shape; numbers take the dtype of the first tensor."""
     tensors = [_is_tensor_like(value) for value in values]
     if not all(known or isinstance(value, _Number) for known, value in zip(tensors, values, strict=True)):
         raise ValueError(
@@ -57,34 +54,22 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
     return value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
 
 
+@example("torch.distributions.utils.logits_to_probs(torch.zeros(2))", "tensor([0.5000, 0.5000])")
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from log odds (binary), or from log probabilities along the last dimension.
-
-    >>> import penlight as torch
-    >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
-    tensor([0.5000, 0.5000])
-    """
+    """Probabilities from log odds (binary), or from log probabilities along the last dimension."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
 
 
+@example("torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5]))", "tensor([1.1921e-07, 5.0000e-01])")
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Moves probabilities into the open interval (0, 1), by the machine epsilon of their dtype.
-
-    >>> import penlight as torch
-    >>> torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5]))
-    tensor([1.1921e-07, 5.0000e-01])
-    """
+    """Moves probabilities into the open interval (0, 1), by the machine epsilon of their dtype."""
     eps = penlight.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
+@example("torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)", "tensor([0.])")
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """The inverse of `logits_to_probs`.
-
-    >>> import penlight as torch
-    >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
-    tensor([0.])
-    """
+    """The inverse of `logits_to_probs`."""
     inside = clamp_probs(probs)
     log = inside.log()
     return log - (-inside).log1p() if is_binary else log
@@ -103,6 +88,43 @@ class formula(property):
     if TYPE_CHECKING:
 
         def __get__(self, instance: Any, owner: type | None = None) -> Tensor: ...  # type: ignore[override]
+
+
+class _Method:
+    """What `method` and `checked` declare: the class gets a function in its place, with the signature of its base's."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        function = self.function
+        function.__module__, function.__name__ = owner.__module__, name
+        function.__qualname__ = f"{owner.__qualname__}.{name}"
+        if (above := getattr(super(owner, owner), name, None)) is not None:
+            function.__wrapped__ = above
+        setattr(owner, name, function)
+
+
+def method(expression: Callable[..., Any]) -> Any:
+    """A method that is written as an expression.
+
+    >>> class Square:
+    ...     side = 3
+    ...     scaled = method(lambda square, factor: square.side * factor)
+    >>> Square().scaled(2)
+    6
+    """
+    return _Method(expression)
+
+
+def checked(expression: Callable[[Any, Any], Any]) -> Any:
+    """A method of a value, which has to lie in the support if the distribution validates its arguments."""
+
+    def of_checked(self: Any, value: Any) -> Any:
+        self._check(value)
+        return expression(self, value)
+
+    return _Method(of_checked)
 
 
 class lazy_property:
@@ -141,13 +163,9 @@ def _lower_mask(n: int, diag: int) -> Tensor:
     return penlight.ones(n, n, dtype=penlight.bool).tril(diag)
 
 
+@example("torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))", "tensor([1, 3, 4])")
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The elements on and below a diagonal, row by row.
-
-    >>> import penlight as torch
-    >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
-    tensor([1, 3, 4])
-    """
+    """The elements on and below a diagonal, row by row."""
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")

@@ -24,9 +24,9 @@ from ..autograd.modes import IN_A_TRANSFORM
 from ..autograd.node import NO_EDGE
 from ..creation import empty_strided
 from ..kernels.lazy import lazy_import
-from ..ops._args import sizes
-from ..ops._dispatch import interpreters
-from ..ops.shape import _expand
+from ..ops.machinery.arguments import sizes
+from ..ops.machinery.dispatch import interpreters
+from ..ops.shape.views import _expand
 from ..size import Size
 from ..tensor import DISABLED, Tensor
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..ops._args import broadcast_shape
-from ..ops._op import NUMBER, TENSOR, Op
-from ..ops.joining import stack
-from ..ops.shape import _view
-from ..ops.slicing import _select
+from ..ops.machinery.arguments import broadcast_shape
+from ..ops.machinery.op import NUMBER, TENSOR, Op
+from ..ops.shape.joining import stack
+from ..ops.shape.slicing import _select
+from ..ops.shape.views import _view
 from ..tensor import Tensor
 from .batched import Batched
 

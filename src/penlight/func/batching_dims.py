@@ -14,14 +14,14 @@ import numpy as np
 
 from ..kernels.lazy import lazy_import
 from ..ops import OPS, cat
-from ..ops._op import Op
-from ..ops.strided import as_strided
+from ..ops.machinery.op import Op
+from ..ops.shape.strided import as_strided
 from .batching import RULES, elementwise, insert_dims, pointwise, rule
 
 if TYPE_CHECKING:
     from .level import BatchLevel
 
-_padding = lazy_import(globals(), "_padding", "..ops.padding")
+_padding = lazy_import(globals(), "_padding", "..ops.nn.padding")
 
 
 DIM, DIMS, SHAPE = "dim", "dims", "shape"

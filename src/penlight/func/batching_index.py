@@ -17,9 +17,9 @@ import numpy as np
 
 from ..dtypes import promote_types
 from ..ops import OPS
-from ..ops._args import first_outside
-from ..ops._op import Op
-from ..ops.counting import _searchsorted
+from ..ops.machinery.arguments import first_outside
+from ..ops.machinery.op import Op
+from ..ops.reduce.counting import _searchsorted
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from .batched import physical

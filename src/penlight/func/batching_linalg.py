@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ops import OPS
-from ..ops._op import PLAIN, Op
+from ..ops.machinery.op import PLAIN, Op
 from ..tensor import Tensor
 from .batching import RULES, elementwise, insert_dims, rule
 from .batching_matmul import _plus, bmm, dot, mv

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.lazy import lazy_import
 from ..ops import OPS, where
-from ..ops._op import Op
+from ..ops.machinery.op import Op
 from ..tensor import wrap as plain_tensor
 from .batched import physical
 from .batching import RULES, insert_dims, rule

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops import recurrent as _recurrent  # noqa: F401  it declares these ops
-from ..ops._op import Op
+from ..ops.machinery.op import Op
+from ..ops.nn import recurrent as _recurrent  # noqa: F401  it declares these ops
 from .batching import RULES, sample_by_sample
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ops import OPS
-from ..ops._op import Op
+from ..ops.machinery.op import Op
 from ..tensor import Tensor
 from .batching import RULES, rule
 

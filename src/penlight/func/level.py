@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd import modes
 from ..kernels.lazy import lazy_import
-from ..ops import OPS, _dispatch
-from ..ops._args import broadcast_shape
-from ..ops._dispatch import interpreters
+from ..ops import OPS
+from ..ops.machinery import dispatch
+from ..ops.machinery.arguments import broadcast_shape
+from ..ops.machinery.dispatch import interpreters
 from ..tensor import Tensor
 from .batched import ESCAPED, Batched, involves, spread, wrap
 from .batching import in_place_arguments, rule_for
 
 if TYPE_CHECKING:
-    from ..ops._op import Op
+    from ..ops.machinery.op import Op
 
 _functions = lazy_import(globals(), "_functions", ".functions")
 
@@ -110,10 +111,10 @@ class BatchLevel:
         arguments = self.ready(arguments)
         aligned = in_place_arguments(self, op, arguments)
         if aligned is not None:
-            _dispatch.inplace(op, aligned)
+            dispatch.inplace(op, aligned)
         else:
             result = rule_for(op)(self, op, arguments)
-            _dispatch.inplace(OPS["_copy"], (tensor._value, result))
+            dispatch.inplace(OPS["_copy"], (tensor._value, result))
         return tensor
 
     def _too_big(self, op: Op, arguments: tuple[Any, ...]) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import cat
-from ..ops._dispatch import interpreters
+from ..ops.machinery.dispatch import interpreters
 from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten

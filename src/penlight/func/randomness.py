@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from contextvars import Token
 from typing import Any
 
-from ..ops import OPS, _dispatch
-from ..ops._dispatch import interpreters
+from ..ops import OPS
+from ..ops.machinery import dispatch
+from ..ops.machinery.dispatch import interpreters
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from .batched import wrap, wrap_all
@@ -99,10 +100,10 @@ def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
     token = without(level)
     try:
         if level.randomness == "different":
-            _dispatch.inplace(op, (tensor._value, *rest))
+            dispatch.inplace(op, (tensor._value, *rest))
         else:
             one = tensor._value.new_empty(tuple(tensor.shape))
-            _dispatch.inplace(op, (one, *rest))
-            _dispatch.inplace(OPS["_copy"], (tensor._value, one))
+            dispatch.inplace(op, (one, *rest))
+            dispatch.inplace(OPS["_copy"], (tensor._value, one))
     finally:
         _reset(token)

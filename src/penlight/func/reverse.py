@@ -28,7 +28,7 @@ from ..autograd.node import NO_EDGE, AccumulateGrad, Edge
 from ..autograd.views import edge_of
 from ..creation import ones_like, zeros_like
 from ..kernels.lazy import lazy_import
-from ..ops._dispatch import interpreters
+from ..ops.machinery.dispatch import interpreters
 from ..tensor import Tensor, views_of
 from ..tensor import wrap as plain_tensor
 from .batched import expose, hide, levels_of, physical, spread, wrap_all

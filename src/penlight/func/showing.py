@@ -12,8 +12,8 @@ from typing import Any
 
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.views import edge_of
-from ..printing import tensor_repr
 from ..tensor import wrap
+from ..tensor.printing import tensor_repr
 from .batched import Batched
 from .reverse import Entry
 

@@ -16,7 +16,7 @@ from ..autograd.node import AccumulateGrad, Freed, Node
 from ..autograd.packing import Kept, Packed
 from ..autograd.views import edge_of
 from ..dtypes import from_np
-from ..ops._declare import _torch_name
+from ..ops.machinery.declare import _torch_name
 from ..tensor import Tensor
 from .draw import Box, Link
 from .modules import assign, record

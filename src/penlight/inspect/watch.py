@@ -16,7 +16,7 @@ import numpy as np
 
 from ..autograd import modes
 from ..autograd.anomaly_mode import _remember, _stack
-from ..ops._dispatch import node_watchers, op_watchers
+from ..ops.machinery.dispatch import node_watchers, op_watchers
 from ..tensor import Tensor
 
 

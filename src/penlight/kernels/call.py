@@ -17,8 +17,8 @@ signature of a compiled kernel] in compiler/load.py.
 
 Element types are compared by equality, so kind, size and byte order count, and not which object a dtype is: an array that was
 unpickled has a dtype object of its own. An array that does not fit raises `Unfit` before anything is read or written. A caller converts
-the arrays then, or it is a defect of ours, as callers choose NumPy for arrays that machine code does not serve; it must not become a
-defect of memory.
+the arrays then, or leaves it to the next implementation (`apply` in strategy.py); else it is a defect of ours, as callers choose NumPy for
+arrays that machine code does not serve, and it must not become a defect of memory.
 """
 
 from __future__ import annotations
@@ -94,13 +94,19 @@ def load(code: bytes, signature: str | Signature, double: bool = False) -> Any:
         double: whether scalars are passed as float64; as float32 otherwise.
 
     Returns:
-        A function with the attributes `address` (of the code), `signature`, `double` and `shared`.
+        A function with the attributes `run` (which checks nothing), `address` (of the code), `signature`, `double` and `shared`.
     """
     parsed = parse(signature) if isinstance(signature, str) else signature
     scalars = sum(argument.type == "float" for argument in parsed.arguments)
-    run = executable.load_kernel(code, len(parsed.arguments) - scalars, scalars, double)
-    function = checked(run, parsed)
-    function.address, function.signature, function.double = run.address, parsed, double
+    return callable_kernel(
+        executable.load_kernel(code, len(parsed.arguments) - scalars, scalars, double), parsed, double
+    )
+
+
+def callable_kernel(run: Any, signature: Signature, double: bool) -> Any:
+    """The same of machine code that ctypes can call already."""
+    function = checked(run, signature)
+    function.run, function.address, function.signature, function.double = run, run.address, signature, double
     function.shared = None  # the same for several threads, when it has been asked for: kernels/waiting_threads.py
     return function
 

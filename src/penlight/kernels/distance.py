@@ -1,4 +1,4 @@
-"""Distances between all pairs of rows as loops in machine code, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: ops/distance.py."""
+"""Distances between all pairs of rows as loops in machine code, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: ops/nn/distance.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Memory that machine code can be run from, and whether this machine can run ours.
 
-Only Linux on x86-64 with AVX2 and fused multiply-add is served, which is what this was tested on; everywhere else, and with
-PENLIGHT_NATIVE=0, the kernels in NumPy do the same work. Where the system forbids executable memory, they do as well.
+Linux on x86-64 with AVX2 and fused multiply-add is served by machine code that Python writes. Elsewhere LLVM writes that of the compiler's
+kernels, if the package llvmlite is installed (Note [Kernels by LLVM] in compiler/llvm.py). Without it, where the system forbids executable
+memory, and with PENLIGHT_NATIVE=0, the kernels in NumPy do the same work. PENLIGHT_NATIVE=llvm chooses LLVM where both can.
 
 Note [Executable memory]
 All code lies in one file without a name (memfd) that is mapped twice: code is written through one mapping, which is not executable, and
@@ -17,11 +18,12 @@ import os
 import platform
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
+_LLVMLITE = (0, 45)  # the oldest version that has what is used
 _ROOM = 1 << 25  # bytes of code that a process can have; what is not used takes no memory
 _MEMFD_CREATE = 319  # the number of the system call
 _READ, _WRITE, _RUN, _SHARED, _FAILED = 1, 2, 4, 1, 2**64 - 1  # mmap's words
@@ -43,15 +45,14 @@ def available() -> bool:
 
 def obstacle() -> str | None:
     """Why native kernels do not run here, and what to do about it; None where they do."""
-    if os.environ.get("PENLIGHT_NATIVE", "1") == "0":
-        return "PENLIGHT_NATIVE=0 turns it off; unset it"
+    setting = os.environ.get("PENLIGHT_NATIVE")
+    if setting in ("0", "llvm"):
+        return f"PENLIGHT_NATIVE={setting} turns it off; unset it"
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "i686"):
         wsl = ", so install the Windows Subsystem for Linux (wsl --install)" if sys.platform == "win32" else ""
         return f"it needs Linux on x86-64, and this is {platform.system() or sys.platform} on {platform.machine()}{wsl}"
-    if sys.maxsize < 2**32:
-        return "it needs a 64 bit Python, and this one has 32; install another"
-    if sys.implementation.name != "cpython" or not 0 < DATA_OFFSET < 128:
-        return "it needs CPython, and this is another interpreter; install CPython"
+    if unfit := _python_obstacle():
+        return unfit
     try:
         from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
     except ImportError:
@@ -64,6 +65,55 @@ def obstacle() -> str | None:
             "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap"
         )
     return None
+
+
+def _python_obstacle() -> str | None:
+    """The same of the interpreter."""
+    if sys.maxsize < 2**32:
+        return "it needs a 64 bit Python, and this one has 32; install another"
+    if sys.implementation.name != "cpython" or not 0 < DATA_OFFSET < 128:
+        return "it needs CPython, and this is another interpreter; install CPython"
+    return None
+
+
+def llvm_obstacle() -> str | None:
+    """Why LLVM compiles no kernels here, and what to do about it; None where it does."""
+    if os.environ.get("PENLIGHT_NATIVE") == "0":
+        return "PENLIGHT_NATIVE=0 turns it off; unset it"
+    if unfit := _python_obstacle():
+        return unfit
+    try:
+        from llvmlite import __version__ as found
+    except ImportError:
+        return "it needs the package llvmlite; pip install 'penlight[llvm]'"
+    if tuple(map(int, found.split(".")[:2])) < _LLVMLITE:
+        return (
+            f"it needs llvmlite {'.'.join(map(str, _LLVMLITE))} or newer, and this is {found}; pip install -U llvmlite"
+        )
+    import mmap
+
+    try:
+        if hasattr(mmap, "PROT_EXEC"):  # LLVM ends the process where this is refused
+            mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+    except OSError:
+        return (
+            "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow mmap with PROT_EXEC"
+        )
+    probe = np.empty(1, np.float32)
+    if ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value != probe.ctypes.data:
+        return "this NumPy keeps the data of arrays in another place; install NumPy from PyPI"
+    return None
+
+
+@lru_cache(1)
+def llvm_available() -> bool:
+    """Whether LLVM compiles kernels here; looked at once."""
+    return llvm_obstacle() is None
+
+
+def backend() -> Literal["x86", "llvm"] | None:
+    """What compiles the kernels of kernels/compiler; None where NumPy does their work."""
+    return "x86" if available() else "llvm" if llvm_available() else None
 
 
 def _trial() -> bool:

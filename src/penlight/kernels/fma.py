@@ -77,6 +77,9 @@ def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.nda
     to_odd = (lost != 0) & (odd & 1 == 0)
     odd += np.where(to_odd, np.where((lost > 0) == (small > 0), 1, -1), 0)
     big += small
+    finite = np.isfinite(big)
+    if not finite.all():  # the errors of infinities, and of what is near them, are no numbers
+        np.copyto(big, a * b + c, where=~finite)
     return big
 
 

@@ -1,7 +1,7 @@
 """Elementwise work on large arrays: split over threads, in blocks that stay in the cache.
 
 Note [Large elementwise work]
-From LARGE elements on, or fewer if NumPy is slow at it (`least_size`), the generated ops (ops/_compile.py) hand their kernel or rule to
+From LARGE elements on, or fewer if NumPy is slow at it (`least_size`), the generated ops (ops/machinery/generate.py) hand their kernel or rule to
 this module instead of calling it.
 Elementwise means that any part of the result depends on the same part of the operands only. So a ufunc runs on one range
 for each thread, straight into its part of the result, and a rule like `grad * (1 - result * result)` runs on blocks of

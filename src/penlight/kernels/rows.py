@@ -39,7 +39,7 @@ traced = lazy_import(globals(), "traced", ".native.traced")
 F = TypeVar("F", bound=Callable[..., Any])
 BLOCK_ELEMENTS = 1 << 16
 GROUP = 64  # rows; see Note [Column sums]
-_LONG_ROW = 4096  # columns; see Note [Row sums]
+LONG_ROW = 4096  # columns; see Note [Row sums]
 NATIVE_FROM = 1 << 12  # elements; below, compiling a kernel would not be worth the while
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
@@ -178,7 +178,7 @@ def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
 
 @lru_cache
 def _ones(dtype: np.dtype) -> np.ndarray:
-    return np.ones(_LONG_ROW, dtype)
+    return np.ones(LONG_ROW, dtype)
 
 
 @lru_cache(256)
@@ -190,7 +190,7 @@ def ones_column(count: int, dtype: np.dtype) -> np.ndarray:
 def row_sum(x: np.ndarray) -> np.ndarray:
     """Sum over the last axis of a 2-d float array, shape (rows,); see Note [Row sums]."""
     columns = x.shape[1]
-    if columns > _LONG_ROW:
+    if columns > LONG_ROW:
         return np.add.reduce(x, 1)
     return np.vecdot(_ones(x.dtype)[:columns], x)  # in this order, since it conjugates the first
 
@@ -213,7 +213,7 @@ def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
 
 def even_pieces(columns: int) -> int:
     """Into how many pieces of one length, of at most some thousand elements, a row can be cut to be summed up; 0 if it cannot."""
-    least = -(-columns // _LONG_ROW)
+    least = -(-columns // LONG_ROW)
     return next((n for n in range(least, 8 * least + 1) if columns % n == 0), 0)
 
 

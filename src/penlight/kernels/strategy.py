@@ -1,8 +1,8 @@
 """Tables of implementations: which one runs when.
 
-A family of kernels describes what it is asked for as a problem (a NamedTuple of shapes, dtypes and options), and its table `strategies.py` has its
-implementations in order, best first. Every threshold stands there, with its reason. Choosing looks at the problem only, so that a choice is
-made once for each problem and kept.
+A family of kernels has a table of its implementations, best first, in its `strategies.py` or `__init__.py`. Every threshold stands there, with its
+reason. Where a choice takes long, the family describes what it is asked for as a problem (a NamedTuple of shapes, dtypes and options): `run` looks at
+nothing else, so that a choice is made once for each problem and kept. Where a choice is some comparisons, `choose` and `apply` look at the arguments.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from .call import Unfit
+
 
 class Strategy(NamedTuple):
-    """One implementation: for which problems, what it gains over the next in the table (measured), and for which operands if their values matter."""
+    """One implementation (a function, or a class of functions): for which problems, what it gains over the next in the table (measured), and for which operands if their values matter."""
 
-    suits: Callable[[Any], bool]
-    run: Callable[..., Any]
+    suits: Callable[..., bool]
+    run: Any
     gain: str
     values: Callable[..., bool] | None = None
 
@@ -44,6 +46,36 @@ def run(table: tuple[Strategy, ...], problem: Any, a: Any, b: Any, *rest: Any) -
         if strategy.values is None or strategy.values(a, b):
             return strategy.run(a, b, problem, *rest)
     raise AssertionError(f"no strategy for {problem}")
+
+
+def choose(table: tuple[Strategy, ...], *arguments: Any) -> Any:
+    """The implementation of the first strategy that suits the arguments.
+
+    >>> choose((Strategy(lambda n: n < 10, "first", "small"), Strategy(lambda n: True, "second", "any")), 30)
+    'second'
+    """
+    for suits, implementation, _, _ in table:
+        if suits(*arguments):
+            return implementation
+    raise AssertionError(f"no strategy for {arguments}")
+
+
+def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
+    """What the first strategy that suits the arguments makes of them. One that returns None leaves it to the next, and so does machine code that
+    refuses an array: see Note [Calling machine code].
+
+    >>> apply((Strategy(lambda n: n < 10, lambda n: None, "none"), Strategy(lambda n: True, lambda n: -n, "any")), 3)
+    -3
+    """
+    for suits, implementation, _, _ in table:
+        if suits(*arguments):
+            try:
+                result = implementation(*arguments)
+            except Unfit:
+                continue
+            if result is not None:
+                return result
+    raise AssertionError(f"no strategy for {arguments}")
 
 
 forget = _suitable.cache_clear  # for tests that change a threshold

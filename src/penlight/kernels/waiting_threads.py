@@ -23,11 +23,12 @@ import numpy as np
 
 from . import call, executable
 from .native._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from .parallel import native_thread_count, start_thread
+from .parallel import native_thread_count, parallel_for, start_thread
 
 _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
 _STACKED = 12  # arguments on the stack, at most
+_PYTHON_GRAIN = 4  # times as much work is worth a thread of Python's
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
 _FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # numbers of system calls, and what is asked of the first
 _REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in
@@ -306,10 +307,24 @@ def start(helpers: int) -> bool:
 
 def _shared(function: Any) -> Any:
     """A function of call.py, with the same arguments but a step and a total instead of `low` and `high`, that threads share."""
+    if not executable.available():
+        return call.checked(_in_python_threads(function.run), function.signature)
     arguments = function.signature.arguments
     numbers = sum(argument.type == "float" for argument in arguments)
     code = _shared_code(function.address, len(arguments) - numbers, numbers)
     return call.load(code, function.signature, function.double)
+
+
+def _in_python_threads(run: Any) -> Any:
+    """The same for machine code of LLVM's, which helpers of ours cannot wait for: threads of Python call it."""
+
+    def share(step: int, total: int, *arguments: Any) -> None:
+        def part(low: int, high: int) -> None:
+            run(step * low, min(step * high, total), *arguments)
+
+        parallel_for(part, -(-total // step), blas=False)
+
+    return share
 
 
 def _shared_code(kernel: int, whole: int, numbers: int) -> bytes:
@@ -341,7 +356,10 @@ def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int =
 
 def step(total: int, grain: int) -> int:
     """How many rows or elements a range has, of at least `grain`, if a kernel over `total` is shared; `total` if it should not be."""
+    have_helpers = executable.available()
+    if not have_helpers:
+        grain *= _PYTHON_GRAIN
     count = native_thread_count() if total >= 2 * grain else 1
-    if count < 2 or not start(count - 1):
+    if count < 2 or (have_helpers and not start(count - 1)):
         return total
     return max(grain, -(-total // (_RANGES * count)))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+from penlight._common.docstrings import example
 
+
+@example('get_enum("sum")', "2")
 def get_enum(reduction: str) -> int:
-    """The number that stands for a reduction: none 0, mean 1, sum 2.
-
-    >>> get_enum("sum")
-    2
-    """
+    """The number that stands for a reduction: none 0, mean 1, sum 2."""
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         return 1
@@ -20,12 +19,9 @@ def get_enum(reduction: str) -> int:
         raise ValueError(f"{reduction} is not a valid value for reduction") from None
 
 
+@example("legacy_get_string(False, None, emit_warning=False)", "'sum'")
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that `size_average=` and `reduce=` ask for; an absent flag counts as True.
-
-    >>> legacy_get_string(False, None, emit_warning=False)
-    'sum'
-    """
+    """The reduction that `size_average=` and `reduce=` ask for; an absent flag counts as True."""
     if reduce is not None and not reduce:
         word = "none"
     else:
@@ -37,10 +33,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     return word
 
 
+@example("legacy_get_enum(True, False, emit_warning=False)", "0")
 def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """`get_enum` of `legacy_get_string`.
-
-    >>> legacy_get_enum(True, False, emit_warning=False)
-    0
-    """
+    """`get_enum` of `legacy_get_string`."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -9,49 +9,51 @@ tensor([0., 2.])
 # isort: skip_file
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ..ops import _dispatch as _dispatch
-from ..ops._public_functions import public_functions as _public_functions
-from ..ops._declare import OPS as _OPS
-from ..ops.activation import log_softmax as _log_softmax
-from ..ops.activation import relu as _relu
-from ..ops.activation import softmax as _softmax
-from ..ops.affine import linear as linear
-from ..ops.attention import _canonical_mask as _canonical_mask
-from ..ops.attention import _check_key_padding_mask as _check_key_padding_mask
-from ..ops.attention import _in_projection as _in_projection
-from ..ops.attention import _in_projection_packed as _in_projection_packed
-from ..ops.attention import _mha_shape_check as _mha_shape_check
-from ..ops.attention import _none_or_dtype as _none_or_dtype
-from ..ops.conv import conv1d as conv1d, conv2d as conv2d, conv3d as conv3d
-from ..ops.conv import conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d
-from ..ops.conv import conv_transpose3d as conv_transpose3d
-from ..ops.distance import pdist as pdist
-from ..ops.embeddings import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
-from ..ops.gated import softmax_dim as _get_softmax_dim
-from ..ops.grids import affine_grid as affine_grid, grid_sample as grid_sample
-from ..ops.padding import pad as pad
-from ..ops.adaptive_pool import *  # noqa: F403
-from ..ops.attention import *  # noqa: F403
-from ..ops.batch_normalization import *  # noqa: F403
-from ..ops.class_loss import *  # noqa: F403
-from ..ops.conv_tbc import *  # noqa: F403
-from ..ops.ctc import *  # noqa: F403
-from ..ops.dropouts import *  # noqa: F403
-from ..ops.folding import *  # noqa: F403
-from ..ops.bilinear_forms import *  # noqa: F403
-from ..ops.gated import *  # noqa: F403
-from ..ops.loss import *  # noqa: F403
-from ..ops.margin_loss import *  # noqa: F403
-from ..ops.nonlinear import *  # noqa: F403
-from ..ops.normalization import *  # noqa: F403
-from ..ops.piecewise import *  # noqa: F403
-from ..ops.pool import *  # noqa: F403
-from ..ops.resample import *  # noqa: F403
-from ..ops.scaling import *  # noqa: F403
-from ..ops.shuffle import *  # noqa: F403
-from ..ops.unpool import *  # noqa: F403
+from .._common.docstrings import example as _example
+from ..ops.machinery import dispatch as _dispatch
+from ..ops.machinery.public_functions import public_functions as _public_functions
+from ..ops.machinery.declare import OPS as _OPS
+from ..ops.nn.activation import log_softmax as _log_softmax
+from ..ops.nn.activation import relu as _relu
+from ..ops.nn.activation import softmax as _softmax
+from ..ops.linalg.affine import linear as linear
+from ..ops.nn.attention import _canonical_mask as _canonical_mask
+from ..ops.nn.attention import _check_key_padding_mask as _check_key_padding_mask
+from ..ops.nn.attention import _in_projection as _in_projection
+from ..ops.nn.attention import _in_projection_packed as _in_projection_packed
+from ..ops.nn.attention import _mha_shape_check as _mha_shape_check
+from ..ops.nn.attention import _none_or_dtype as _none_or_dtype
+from ..ops.nn.conv import conv1d as conv1d, conv2d as conv2d, conv3d as conv3d
+from ..ops.nn.conv import conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d
+from ..ops.nn.conv import conv_transpose3d as conv_transpose3d
+from ..ops.nn.distance import pdist as pdist
+from ..ops.nn.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
+from ..ops.nn.gated_activation import softmax_dim as _get_softmax_dim
+from ..ops.nn.grid_sample import affine_grid as affine_grid, grid_sample as grid_sample
+from ..ops.nn.padding import pad as pad
+from ..ops.nn.adaptive_pool import *  # noqa: F403
+from ..ops.nn.attention import *  # noqa: F403
+from ..ops.nn.batch_normalization import *  # noqa: F403
+from ..ops.nn.class_loss import *  # noqa: F403
+from ..ops.nn.conv_tbc import *  # noqa: F403
+from ..ops.nn.ctc import *  # noqa: F403
+from ..ops.nn.dropout import *  # noqa: F403
+from ..ops.nn.fold import *  # noqa: F403
+from ..ops.nn.bilinear import *  # noqa: F403
+from ..ops.nn.gated_activation import *  # noqa: F403
+from ..ops.nn.loss import *  # noqa: F403
+from ..ops.nn.margin_loss import *  # noqa: F403
+from ..ops.nn.smooth_activation import *  # noqa: F403
+from ..ops.nn.normalization import *  # noqa: F403
+from ..ops.nn.piecewise_activation import *  # noqa: F403
+from ..ops.nn.pool import *  # noqa: F403
+from ..ops.nn.resample import *  # noqa: F403
+from ..ops.nn.scaling import *  # noqa: F403
+from ..ops.nn.shuffle import *  # noqa: F403
+from ..ops.nn.unpool import *  # noqa: F403
 from ..tensor import Tensor as Tensor
 from importlib import import_module
 
@@ -59,55 +61,35 @@ GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 
+@_example("torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, or 0 where it is negative.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    """Each element, or 0 where it is negative."""
     return _dispatch.inplace(_OPS["relu"], (input,)) if inplace else _relu(input)
 
 
+@_example("torch.nn.functional.sigmoid(torch.tensor([0.0]))", "tensor([0.5000])")
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x)).
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.sigmoid(torch.tensor([0.0]))
-    tensor([0.5000])
-    """
+    """1 / (1 + exp(-x))."""
     return input.sigmoid()
 
 
+@_example("torch.nn.functional.tanh(torch.tensor([0.0]))", "tensor([0.])")
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent of each element.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.tanh(torch.tensor([0.0]))
-    tensor([0.])
-    """
+    """The hyperbolic tangent of each element."""
     return input.tanh()
 
 
+@_example("torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([0.5000, 0.5000])")
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(x) scaled to sum to one along a dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
-    """
+    """exp(x) scaled to sum to one along a dimension."""
     if dim is None:
         dim = _get_softmax_dim("softmax", input.dim())
     return _softmax(input, dim, dtype)
 
 
+@_example("torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([-0.6931, -0.6931])")
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed in one go.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
+    """The logarithm of `softmax`, computed in one go."""
     if dim is None:
         dim = _get_softmax_dim("log_softmax", input.dim())
     return _log_softmax(input, dim, dtype)
@@ -124,19 +106,13 @@ globals().update({f"_{_name}": globals()[_name] for _name in _PRIVATE.split()})
 
 def _verify_batch_size(size: Any) -> None:
     """Refuse a batch that has a single value for each channel, which has no variance."""
-    count = size[0]
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    if math.prod((size[0], *size[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 def _verify_spatial_size(size: Any) -> None:
     """Refuse a single value for each channel of a sample."""
-    count = 1
-    for n in size[2:]:
-        count *= n
-    if count == 1:
+    if math.prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import documented
 from penlight.nn import functional as F
 
 
@@ -25,67 +26,31 @@ def _grad_of(operation: Any, wanted: str, known: Tensor, size: Sequence[int], gr
     return penlight.autograd.grad(output, unknown, grad_output, create_graph=graph)[0]
 
 
-def conv1d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+def _gradients_of(dims: int) -> tuple[Any, Any]:
+    """The gradients of a convolution in so many dimensions with respect to its input and its weight."""
+    convolution, name = getattr(F, f"conv{dims}d"), f"conv{dims}d"
+
+    def by_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv1d` with respect to its input.
+        return _grad_of(convolution, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
 
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv1d_input((1, 1, 3), torch.ones(1, 1, 2), torch.ones(1, 1, 2))
-    tensor([[[1., 2., 1.]]])
-    """
-    return _grad_of(F.conv1d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
-
-
-def conv1d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+    def by_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
                   dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv1d` with respect to its weight.
+        return _grad_of(convolution, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
 
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv1d_weight(torch.ones(1, 1, 3), (1, 1, 2), torch.ones(1, 1, 2))
-    tensor([[[2., 2.]]])
-    """
-    return _grad_of(F.conv1d, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
-
-
-def conv2d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv2d` with respect to its input.
-
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv2d_input((1, 1, 2, 2), torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2)).shape
-    torch.Size([1, 1, 2, 2])
-    """
-    return _grad_of(F.conv2d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
+    image, kernel, result = ((1, 1) + (side,) * dims for side in (3, 2, 2))
+    shown = {by_input: f"{image}, torch.ones{kernel}", by_weight: f"torch.ones{image}, {kernel}"}
+    for function, given in shown.items():
+        by = function.__name__.removeprefix("by_")
+        function.__name__ = function.__qualname__ = f"{name}_{by}"
+        function.__doc__ = documented(
+            f"The gradient of `{name}` with respect to its {by}.",
+            f">>> torch.nn.grad.{name}_{by}({given}, torch.ones{result}).shape",
+            f"torch.Size({list(image if by == 'input' else kernel)})",
+        )
+    return by_input, by_weight
 
 
-def conv2d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
-                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv2d` with respect to its weight.
-
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv2d_weight(torch.ones(1, 1, 2, 2), (1, 1, 1, 1), torch.ones(1, 1, 2, 2))
-    tensor([[[[4.]]]])
-    """
-    return _grad_of(F.conv2d, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
-
-
-def conv3d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv3d` with respect to its input.
-
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv3d_input((1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 1, 1, 2)).shape
-    torch.Size([1, 1, 1, 1, 2])
-    """
-    return _grad_of(F.conv3d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
-
-
-def conv3d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
-                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv3d` with respect to its weight.
-
-    >>> import penlight as torch
-    >>> torch.nn.grad.conv3d_weight(torch.ones(1, 1, 1, 1, 2), (1, 1, 1, 1, 1), torch.ones(1, 1, 1, 1, 2)).sum()
-    tensor(2.)
-    """
-    return _grad_of(F.conv3d, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
+conv1d_input, conv1d_weight = _gradients_of(1)
+conv2d_input, conv2d_weight = _gradients_of(2)
+conv3d_input, conv3d_weight = _gradients_of(3)

@@ -10,7 +10,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._docstrings import documented
+from penlight._common.docstrings import documented, example
 from penlight.autograd.modes import grad_mode
 
 __all__ = [
@@ -20,29 +20,16 @@ __all__ = [
     "xavier_uniform_", "zeros_",
 ]  # fmt: skip
 
-_GAINS: dict[str, float] = {
-    "linear": 1,
-    "conv1d": 1,
-    "conv2d": 1,
-    "conv3d": 1,
-    "conv_transpose1d": 1,
-    "conv_transpose2d": 1,
-    "conv_transpose3d": 1,
-    "sigmoid": 1,
-    "tanh": 5.0 / 3,
-    "relu": math.sqrt(2.0),
-    "selu": 3.0 / 4,
-}
+_LINEAR = "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid"
+_GAINS: dict[str, float] = dict.fromkeys(_LINEAR.split(), 1)
+_GAINS |= {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
+@example('torch.nn.init.calculate_gain("leaky_relu", 1)', "1.0")
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
     """The factor by which weights should be larger because of the nonlinearity that follows.
 
     `param` is the negative slope of "leaky_relu".
-
-    >>> from penlight.nn.init import calculate_gain
-    >>> calculate_gain("leaky_relu", 1)
-    1.0
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -65,34 +52,22 @@ def _fill(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
         grad_mode.set(before)
 
 
+@example("bool((torch.nn.init.uniform_(torch.empty(3, 5)) < 1).all())", "True")
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills with numbers drawn uniformly from [a, b).
-
-    >>> import penlight as torch
-    >>> bool((torch.nn.init.uniform_(torch.empty(3, 5)) < 1).all())
-    True
-    """
+    """Fills with numbers drawn uniformly from [a, b)."""
     return _fill(tensor.uniform_, a, b, generator=generator)
 
 
+@example("torch.nn.init.normal_(torch.empty(3, 5), std=0.1).shape", "torch.Size([3, 5])")
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills with numbers drawn from the normal distribution.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.normal_(torch.empty(3, 5), std=0.1).shape
-    torch.Size([3, 5])
-    """
+    """Fills with numbers drawn from the normal distribution."""
     return _fill(tensor.normal_, mean, std, generator=generator)
 
 
+@example("bool((torch.nn.init.trunc_normal_(torch.empty(3, 5)).abs() <= 2).all())", "True")
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:  # fmt: skip
-    """Fills with numbers drawn from the normal distribution cut off outside [a, b].
-
-    >>> import penlight as torch
-    >>> bool((torch.nn.init.trunc_normal_(torch.empty(3, 5)).abs() <= 2).all())
-    True
-    """
+    """Fills with numbers drawn from the normal distribution cut off outside [a, b]."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -140,33 +115,21 @@ def _accept_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float,
     return tensor
 
 
+@example("torch.nn.init.constant_(torch.empty(2), 0.3)", "tensor([0.3000, 0.3000])")
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fills with a value.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.constant_(torch.empty(2), 0.3)
-    tensor([0.3000, 0.3000])
-    """
+    """Fills with a value."""
     return _fill(tensor.fill_, val)
 
 
+@example("torch.nn.init.ones_(torch.empty(2))", "tensor([1., 1.])")
 def ones_(tensor: Tensor) -> Tensor:
-    """Fills with ones.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.ones_(torch.empty(2))
-    tensor([1., 1.])
-    """
+    """Fills with ones."""
     return constant_(tensor, 1.0)
 
 
+@example("torch.nn.init.zeros_(torch.empty(2))", "tensor([0., 0.])")
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fills with zeros.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.zeros_(torch.empty(2))
-    tensor([0., 0.])
-    """
+    """Fills with zeros."""
     return _fill(tensor.zero_)
 
 
@@ -183,13 +146,9 @@ def eye_(tensor: Tensor) -> Tensor:
     return _fill(tensor.copy_, penlight.eye(*tensor.shape, dtype=tensor.dtype))
 
 
+@example("torch.nn.init.dirac_(torch.empty(1, 1, 3))", "tensor([[[0., 1., 0.]]])")
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Makes a convolution weight one that passes the input through, in each group.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
-    tensor([[[0., 1., 0.]]])
-    """
+    """Makes a convolution weight one that passes the input through, in each group."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.size(0) % groups != 0:
@@ -206,13 +165,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
+@example("_calculate_fan_in_and_fan_out(torch.empty(8, 3, 5, 5))", "(75, 200)")
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """The numbers of inputs and outputs of one element of a weight.
-
-    >>> import penlight as torch
-    >>> _calculate_fan_in_and_fan_out(torch.empty(8, 3, 5, 5))
-    (75, 200)
-    """
+    """The numbers of inputs and outputs of one element of a weight."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *field = tensor.shape
@@ -228,24 +183,16 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode)]
 
 
+@example("torch.nn.init.xavier_uniform_(torch.empty(3, 5)).shape", "torch.Size([3, 5])")
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform, with the standard deviation gain √(2 / (fan_in + fan_out)).
-
-    >>> import penlight as torch
-    >>> torch.nn.init.xavier_uniform_(torch.empty(3, 5)).shape
-    torch.Size([3, 5])
-    """
+    """Uniform, with the standard deviation gain √(2 / (fan_in + fan_out))."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
+@example("torch.nn.init.xavier_normal_(torch.empty(3, 5)).shape", "torch.Size([3, 5])")
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal, with the standard deviation gain √(2 / (fan_in + fan_out)).
-
-    >>> import penlight as torch
-    >>> torch.nn.init.xavier_normal_(torch.empty(3, 5)).shape
-    torch.Size([3, 5])
-    """
+    """Normal, with the standard deviation gain √(2 / (fan_in + fan_out))."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -254,14 +201,10 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
     return gain * math.sqrt(2.0 / float(fan_in + fan_out))
 
 
+@example('torch.nn.init.kaiming_uniform_(torch.empty(3, 5), nonlinearity="relu").shape', "torch.Size([3, 5])")
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:  # fmt: skip
-    """Uniform, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.kaiming_uniform_(torch.empty(3, 5), nonlinearity="relu").shape
-    torch.Size([3, 5])
-    """
+    """Uniform, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -269,14 +212,10 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     return uniform_(tensor, -bound, bound, generator)
 
 
+@example('torch.nn.init.kaiming_normal_(torch.empty(3, 5), mode="fan_out").shape', "torch.Size([3, 5])")
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:  # fmt: skip
-    """Normal, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows.
-
-    >>> import penlight as torch
-    >>> torch.nn.init.kaiming_normal_(torch.empty(3, 5), mode="fan_out").shape
-    torch.Size([3, 5])
-    """
+    """Normal, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -311,13 +250,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         return tensor.mul_(gain)
 
 
+@example("int((torch.nn.init.sparse_(torch.empty(4, 2), sparsity=0.5) == 0).sum())", "4")
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal, with a share of each column set to zero.
-
-    >>> import penlight as torch
-    >>> int((torch.nn.init.sparse_(torch.empty(4, 2), sparsity=0.5) == 0).sum())
-    4
-    """
+    """Normal, with a share of each column set to zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -332,26 +267,9 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
-def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
-    return uniform_(tensor, a, b, generator)
-
-
-def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
-    return normal_(tensor, mean, std, generator)
-
-
-def _no_grad_trunc_normal_(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None
-) -> Tensor:
-    return trunc_normal_(tensor, mean, std, a, b, generator)
-
-
-def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
-    return constant_(tensor, val)
-
-
-def _no_grad_zero_(tensor: Tensor) -> Tensor:
-    return zeros_(tensor)
+# What PyTorch keeps private, and some programs use all the same.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 
 def _make_deprecate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import penlight
 from penlight import Tensor
-from penlight.printing import PARAMETER_TYPES
+from penlight._common.docstrings import example
 from penlight.tensor import DISABLED, wrap
+from penlight.tensor.printing import PARAMETER_TYPES
 
 from ..kernels.lazy import lazy_import
 
@@ -106,6 +107,16 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 _slot = Tensor.__dict__["_array"]
 
 
+def _of_data(name: str) -> Any:
+    """A method that is that of the tensor without elements."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.data, name)(*args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"UninitializedTensorMixin.{name}"
+    return method
+
+
 class UninitializedTensorMixin:
     """What parameters and buffers without a shape share."""
 
@@ -181,12 +192,6 @@ class UninitializedTensorMixin:
         finally:
             self.__class__ = kind
 
-    def is_complex(self) -> bool:
-        return self.data.is_complex()
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.data.size(dim)
-
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         if not is_lazy(src):
             self._array  # noqa: B018  (refuses)
@@ -198,29 +203,9 @@ class UninitializedTensorMixin:
             "before calling `module.share_memory()`."
         )
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.to(*args, **kwargs)
-
-    def type(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.type(*args, **kwargs)
-
-    def cpu(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.cpu(*args, **kwargs)
-
-    def cuda(self, *args: Any, **kwargs: Any) -> Any:
-        return self.data.cuda(*args, **kwargs)
-
-    def half(self) -> Any:
-        return self.data.half()
-
-    def bfloat16(self) -> Any:
-        return self.data.bfloat16()
-
-    def float(self) -> Any:
-        return self.data.float()
-
-    def double(self) -> Any:
-        return self.data.double()
+    is_complex, size, to, type, cpu, cuda, half, bfloat16, float, double = map(
+        _of_data, ("is_complex", "size", "to", "type", "cpu", "cuda", "half", "bfloat16", "float", "double")
+    )
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -235,13 +220,9 @@ class UninitializedTensorMixin:
         return self.__class__, (self.requires_grad,)
 
 
+@example("is_lazy(torch.nn.LazyLinear(2).weight)", "True")
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter or buffer still waits for its shape.
-
-    >>> import penlight as torch
-    >>> is_lazy(torch.nn.LazyLinear(2).weight)
-    True
-    """
+    """Whether a parameter or buffer still waits for its shape."""
     return isinstance(param, UninitializedTensorMixin)
 
 
@@ -252,13 +233,9 @@ def _without_shape(cls: type[Any], kind: type[Any], requires_grad: bool, device:
     return made
 
 
+@example("torch.nn.LazyLinear(2).weight", "<UninitializedParameter>")
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
-    """A parameter whose shape is not known yet; lazy modules have them until their first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyLinear(2).weight
-    <UninitializedParameter>
-    """
+    """A parameter whose shape is not known yet; lazy modules have them until their first input."""
 
     cls_to_become = Parameter
 
@@ -266,13 +243,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return _without_shape(cls, Parameter, requires_grad, device, dtype)
 
 
+@example("torch.nn.LazyBatchNorm1d().running_mean", "<UninitializedBuffer>")
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is not known yet.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm1d().running_mean
-    <UninitializedBuffer>
-    """
+    """A buffer whose shape is not known yet."""
 
     cls_to_become = Tensor
     persistent: bool

@@ -7,56 +7,56 @@ Importing this package declares them all and installs them as methods of Tensor.
 from __future__ import annotations
 from ..kernels.lazy import lazy_import as _lazy_import
 
-from ._declare import OPS as OPS
-from .arithmetic import *  # noqa: F403
-from .powers import *  # noqa: F403
-from .comparison import *  # noqa: F403
-from .pointwise import *  # noqa: F403
-from .rounding import *  # noqa: F403
-from .shape import *  # noqa: F403
-from .transposing import *  # noqa: F403
-from .slicing import *  # noqa: F403
-from .strided import *  # noqa: F403
-from .joining import *  # noqa: F403
+from .machinery.declare import OPS as OPS
+from .pointwise.arithmetic import *  # noqa: F403
+from .pointwise.powers import *  # noqa: F403
+from .pointwise.comparison import *  # noqa: F403
+from .pointwise.elementary import *  # noqa: F403
+from .pointwise.rounding import *  # noqa: F403
+from .shape.views import *  # noqa: F403
+from .shape.transpose import *  # noqa: F403
+from .shape.slicing import *  # noqa: F403
+from .shape.strided import *  # noqa: F403
+from .shape.joining import *  # noqa: F403
 from .conversion import *  # noqa: F403
-from .reduction import *  # noqa: F403
-from .variance import *  # noqa: F403
-from .extremes import *  # noqa: F403
-from .norms import norm as norm
-from .matmul import *  # noqa: F403
-from .affine import *  # noqa: F403
-from .einsum import *  # noqa: F403
-from .advanced_indexing import *  # noqa: F403
-from .selection import *  # noqa: F403
-from .masks import *  # noqa: F403
-from .activation import *  # noqa: F403
-from .numeric import *  # noqa: F403
-from .mixtures import *  # noqa: F403
-from .angles import *  # noqa: F403
-from .inquiry import *  # noqa: F403
-from .special_functions import *  # noqa: F403
-from .scans import *  # noqa: F403
-from .differences import *  # noqa: F403
-from .order import *  # noqa: F403
-from .counting import *  # noqa: F403
-from .stats import *  # noqa: F403
-from .distance import *  # noqa: F403
-from .arrange import *  # noqa: F403
-from .stacking import *  # noqa: F403
-from .products import *  # noqa: F403
-from .added_products import *  # noqa: F403
-from .scattering import *  # noqa: F403
-from .positions import *  # noqa: F403
-from .replaced import *  # noqa: F403
+from .reduce.sums import *  # noqa: F403
+from .reduce.variance import *  # noqa: F403
+from .reduce.extremes import *  # noqa: F403
+from .reduce.norms import norm as norm
+from .linalg.matmul import *  # noqa: F403
+from .linalg.affine import *  # noqa: F403
+from .linalg.einsum import *  # noqa: F403
+from .index.advanced import *  # noqa: F403
+from .index.gather import *  # noqa: F403
+from .index.masks import *  # noqa: F403
+from .nn.activation import *  # noqa: F403
+from .pointwise.numeric import *  # noqa: F403
+from .pointwise.mixtures import *  # noqa: F403
+from .pointwise.angles import *  # noqa: F403
+from .pointwise.inquiry import *  # noqa: F403
+from .special.functions import *  # noqa: F403
+from .reduce.scans import *  # noqa: F403
+from .reduce.differences import *  # noqa: F403
+from .reduce.order import *  # noqa: F403
+from .reduce.counting import *  # noqa: F403
+from .reduce.stats import *  # noqa: F403
+from .nn.distance import *  # noqa: F403
+from .shape.rearrange import *  # noqa: F403
+from .shape.stacking import *  # noqa: F403
+from .linalg.products import *  # noqa: F403
+from .linalg.added_products import *  # noqa: F403
+from .index.scatter import *  # noqa: F403
+from .index.positions import *  # noqa: F403
+from .shape.replaced import *  # noqa: F403
 from .sampling import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .absent import *  # noqa: F403
-from .names import *  # noqa: F403
+from .aliases import *  # noqa: F403
 from . import lazy_methods as _lazy_methods  # noqa: F401
 from types import SimpleNamespace as _SimpleNamespace
 
-_aten = _lazy_import(globals(), "_aten", "._aten")
-_custom_ops = _lazy_import(globals(), "_custom_ops", ".._custom_ops")
+_aten = _lazy_import(globals(), "_aten", ".machinery.aten")
+_custom_ops = _lazy_import(globals(), "_custom_ops", "..library.custom_ops")
 _refused = _lazy_import(globals(), "_refused", ".._refused")
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from .._docstrings import documented
-from .._user_warnings import warn_user
+from .._common.docstrings import documented
+from .._common.user_warnings import warn_user
 from ..device import require_cpu
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
-from ._declare import install_method, method
+from .machinery.declare import install_method, method
 
 __all__ = [
     "dequantize",
     "is_distributed",
 ]
 
-_sparse_coo = lazy_import(globals(), "_sparse_coo", ".._sparse_coo")
+_sparse_coo = lazy_import(globals(), "_sparse_coo", "..sparse.coo")
 _storage = lazy_import(globals(), "_storage", "..storage")
 
 

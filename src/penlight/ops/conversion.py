@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._docstrings import documented
-from .._function_code import explains_failures
+from .._common.docstrings import documented
+from .._common.function_code import explains_failures
 from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels.copies import convert
@@ -16,13 +16,13 @@ from ..kernels.copies.order import empty_like_expanded
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcasts_to
 from ..tensor import Tensor, wrap
-from . import _dispatch, _raw
-from ._args import broadcast_shape
-from ._declare import OPS, differentiable, install_method, linear, method, pointwise, warning_free
-from ._public_functions import failed
-from ._raw import both, cast, real_part, sum_to
-from .joining import _clone_array, in_format
-from .slicing import _select
+from .machinery import array_namespace, dispatch
+from .machinery.arguments import broadcast_shape
+from .machinery.array_namespace import both, cast, real_part, sum_to
+from .machinery.declare import OPS, differentiable, install_method, linear, method, pointwise, warning_free
+from .machinery.public_functions import failed
+from .shape.joining import _clone_array, in_format
+from .shape.slicing import _select
 
 __all__ = [
     "conj",
@@ -275,7 +275,7 @@ def _copy_into(input: Any, src: Any) -> None:
     if src.dtype is input.dtype:
         np.copyto(input, src)
     else:
-        _dispatch.store(input, _copy_kernel(input, src))
+        dispatch.store(input, _copy_kernel(input, src))
 
 
 def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
@@ -308,22 +308,22 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
     shape, other = input._array.shape, src._array.shape
     if input is not src and not modes.slow() and (other == shape or broadcasts_to(other, shape)):
-        return _dispatch.inplace(OPS["_copy"], (input, src))
-    _dispatch.precheck(input, src)
+        return dispatch.inplace(OPS["_copy"], (input, src))
+    dispatch.precheck(input, src)
     if input is src:
         return _copied_onto_itself(input)
     if input._level is None and src._level is None:
-        _dispatch.check_overlap(OPS["_copy"], {"src": src}, input._array)
+        dispatch.check_overlap(OPS["_copy"], {"src": src}, input._array)
     if other != shape and (common := broadcast_shape(shape, other)) != shape:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
-    return _dispatch.inplace(OPS["_copy"], (input, src))
+    return dispatch.inplace(OPS["_copy"], (input, src))
 
 
 def _copied_onto_itself(tensor: Tensor) -> Tensor:
     """Nothing to write, though PyTorch counts it as a write all the same."""
     env = {"input": tensor, "src": tensor}
-    edges = _dispatch.input_edges(OPS["_copy"], env)
-    _dispatch.write_back(OPS["_copy"], env, tensor, edges, edges is not None and _dispatch.is_grad_enabled(), None)
+    edges = dispatch.input_edges(OPS["_copy"], env)
+    dispatch.write_back(OPS["_copy"], env, tensor, edges, edges is not None and dispatch.is_grad_enabled(), None)
     return tensor
 
 
@@ -332,7 +332,7 @@ def fill_into(input: Any, value: Any) -> None:
     if isinstance(value, float) and input.dtype.kind == "f":
         input.fill(value)
     else:
-        input[...] = _dispatch.cast_number(value, dtypes.from_np(input.dtype))
+        input[...] = dispatch.cast_number(value, dtypes.from_np(input.dtype))
 
 
 def _fill_kernel(input: Any, value: Any) -> Any:
@@ -392,7 +392,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     >>> torch.zeros(2).fill_(7)
     tensor([7., 7.])
     """
-    return _filled(input, value, _dispatch.inplace)
+    return _filled(input, value, dispatch.inplace)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
@@ -402,7 +402,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     >>> torch.fill(torch.zeros(2), 5)
     tensor([5., 5.])
     """
-    return _filled(input, value, _dispatch.dispatch, "_new")
+    return _filled(input, value, dispatch.dispatch, "_new")
 
 
 @linear(
@@ -429,7 +429,7 @@ def zero_(input: Tensor) -> Tensor:
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
-    return _dispatch.inplace(OPS["_zero"], (input,))
+    return dispatch.inplace(OPS["_zero"], (input,))
 
 
 # ----- Complex numbers ----------------------------------------------------------------------------------------------
@@ -566,6 +566,6 @@ def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 both("zeros_like", np.zeros_like, lambda grad: grad.new_zeros(grad.shape))
 both("sum_to", sum_to, _sum_to_tensor)
 both("cast", cast, lambda tensor, np_dtype: _convert(tensor, dtypes.from_np(np_dtype)))
-both("conj", _raw.conj, conj)
+both("conj", array_namespace.conj, conj)
 both("real_part", real_part, real)
 both("is_complex", lambda x: x.dtype.kind == "c", lambda x: x.is_complex())

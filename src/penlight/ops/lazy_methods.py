@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .._docstrings import documented
-from ._declare import install_method
+from .._common.docstrings import documented
+from .machinery.declare import install_method
 
 
 def _later(name: str, table: str, summary: str, *example: str) -> None:
@@ -18,14 +18,14 @@ def _later(name: str, table: str, summary: str, *example: str) -> None:
     install_method(name, method)
 
 
-_later("hardshrink", "piecewise", "Zero where the absolute value is at most `lambd`.",
+_later("hardshrink", "nn.piecewise_activation", "Zero where the absolute value is at most `lambd`.",
        ">>> torch.tensor([0.3, 2.0]).hardshrink()", "tensor([0., 2.])")  # fmt: skip
-_later("prelu", "gated", "Leaky ReLU whose slope is a tensor.",
+_later("prelu", "nn.gated_activation", "Leaky ReLU whose slope is a tensor.",
        ">>> torch.tensor([-2.0, 2.0]).prelu(torch.tensor(0.25))", "tensor([-0.5000,  2.0000])")  # fmt: skip
-_later("istft", "spectrogram", "The inverse of `stft`.",
+_later("istft", "fourier.spectrogram", "The inverse of `stft`.",
        ">>> x = torch.arange(8.0)", ">>> spectrum = x.stft(4, window=torch.ones(4), return_complex=True)",
        ">>> torch.allclose(spectrum.istft(4, window=torch.ones(4)), x, atol=1e-5)", "True")  # fmt: skip
-_later("stft", "spectrogram", "Fourier transforms of overlapping windows.",
+_later("stft", "fourier.spectrogram", "Fourier transforms of overlapping windows.",
        ">>> torch.arange(8.0).stft(4, window=torch.ones(4), return_complex=True).shape", "torch.Size([3, 9])")  # fmt: skip
 
 _A = ">>> a = torch.tensor([[4.0, 2.0], [2.0, 3.0]])"
@@ -60,4 +60,4 @@ for _name, (_summary, *_example) in {
     "triangular_solve": ("Solves a triangular system.", ">>> torch.tensor([[6.0]]).triangular_solve(torch.tensor([[2.0]])).solution",
                          "tensor([[3.]])"),
 }.items():  # fmt: skip
-    _later(_name, "linalg_legacy", _summary, *_example)
+    _later(_name, "linalg.legacy", _summary, *_example)

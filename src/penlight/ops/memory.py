@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._tensor_memory import root_of
-from .._user_warnings import warn_user
+from .._common.user_warnings import warn_user
 from ..autograd import views
 from ..kernels.addresses import offset
 from ..tensor import Tensor, wrap
-from ._args import sizes
-from ._declare import install_method, method
-from ._guards import c_name
-from ._in_place_view import in_place_class
-from .arithmetic import scalar_like
+from ..tensor.memory import root_of
+from .machinery.arguments import sizes
+from .machinery.declare import install_method, method
+from .machinery.guards import c_name
+from .machinery.in_place_views import in_place_class
+from .pointwise.arithmetic import scalar_like
 
 __all__ = [
     "as_strided_",

@@ -14,9 +14,9 @@ from ..autograd.modes import slow
 from ..kernels.lazy import lazy_import
 from ..random import bernoulli
 from ..tensor import Tensor, wrap
-from . import _dispatch
-from ._declare import OPS, differentiable, install_method, method
-from ._guards import lazy, no_derivative
+from .machinery import dispatch
+from .machinery.declare import OPS, differentiable, install_method, method
+from .machinery.guards import lazy, no_derivative
 
 __all__ = [
     "binomial",
@@ -134,7 +134,7 @@ def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
     engine = _random.engine_of(generator)
     if slow() and _random.inside_vmap():
         _randomness.check_filled(input)
-    return _dispatch.inplace(_INTO[name], (input, engine, *parameters))
+    return dispatch.inplace(_INTO[name], (input, engine, *parameters))
 
 
 @method
@@ -322,7 +322,7 @@ def multinomial(
     if made is not None:
         return made
     drawn = wrap(_draw_multinomial(_random.engine_of(generator), input._array, index(num_samples), bool(replacement)))
-    return _dispatch.given("multinomial", drawn, out)
+    return dispatch.given("multinomial", drawn, out)
 
 
 def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:

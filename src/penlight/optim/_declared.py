@@ -1,22 +1,20 @@
 """What every optimiser of this package shares: the declaration of its options, their checks, and the shape of a step.
 
 An optimiser declares in `_options` the keys of a parameter group, in PyTorch's order; in `_checks` what is asked of the
-values, in the order in which PyTorch looks at them; and in `_added` the options that older files lack, with the values that
-they mean then. Its constructor has PyTorch's signature and gives all its arguments to `_declared`.
+values, in the order in which PyTorch looks at them; and in `_added` the options that older files lack. Its constructor has
+PyTorch's signature and gives all its arguments to `_declared`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
-from penlight._docstrings import complete
+from penlight import Tensor
+from penlight._common.docstrings import complete
 from penlight.autograd.modes import grad_mode
 from penlight.optim.optimizer import Optimizer, _get_scalar_dtype
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 Group = dict[str, Any]
 State = dict[str, Any]
@@ -46,6 +44,12 @@ def usual(*names: str) -> dict[str, Check]:
     """The checks that most optimisers make: betas are in [0, 1), other options are not negative."""
     checks = {name: not_negative(_WORDS.get(name, f"Invalid {name} value: {{}}")) for name in names}
     return {name: _beta_out_of_range if name == "betas" else check for name, check in checks.items()}
+
+
+def added(names: str) -> Group:
+    """Options that older files lack, with what they mean then: nothing was chosen, everything is off."""
+    off = {"foreach": None, "fused": None, "momentum": 0}
+    return {name: off.get(name, False) for name in names.split()}
 
 
 _STEP = """\

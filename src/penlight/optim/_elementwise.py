@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
+from penlight import Tensor
 from penlight.optim import _raw
-from penlight.optim._declared import Declared, Group, State
+from penlight.optim._declared import Declared, Group, State, added
 from penlight.optim.optimizer import _get_scalar_dtype, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 _is_sparse = attrgetter("is_sparse")
 
@@ -35,7 +33,7 @@ class Elementwise(Declared):
     _captured_on_xla: ClassVar[tuple[bool, bool]] = (True, False)
     _complex_as_real: ClassVar[bool] = True
     _differentiates_lr: ClassVar[bool] = False  # whether a differentiable step has a gradient for the learning rate
-    _added: ClassVar[Group] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _added = added("foreach maximize differentiable capturable")
 
     # ----- what an optimiser defines -----
 

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penlight
-from penlight._function_code import compile_function
+from penlight import Tensor
+from penlight._common.function_code import compile_function
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
 from penlight.kernels.addresses import address
@@ -38,7 +39,6 @@ from penlight.tensor import wrap
 from ..kernels.lazy import lazy_import
 
 if TYPE_CHECKING:
-    from penlight import Tensor
     from penlight.optim._elementwise import Elementwise
 
 _trace = lazy_import(globals(), "_trace", "penlight.kernels.compiler.trace")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import penlight
+from penlight import Tensor
 from penlight.optim.optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["swap_in_optimizer_params_and_state"]
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import penlight
-
-if TYPE_CHECKING:
-    from penlight import Tensor
+from penlight import Tensor
 
 
 class Point:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from penlight import Tensor
 from penlight.optim._declared import Check, Group, State, need, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["Adadelta"]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import penlight
-from penlight.optim._declared import Check, Declared, Group, State, need, not_negative
+from penlight import Tensor
+from penlight.optim._declared import Check, Declared, Group, State, added, need, not_negative
 from penlight.optim.optimizer import ParamsT, _get_scalar_dtype, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["Adafactor"]
 
@@ -43,7 +41,7 @@ class Adafactor(Declared):
         "d": need(lambda d: d >= 1.0, "Clipping threshold d should be >= 1 but is: {}"),
         "weight_decay": not_negative("weight_decay should be >= 0 but is: {}"),
     }
-    _added: ClassVar[Group] = {"foreach": None}
+    _added = added("foreach")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,

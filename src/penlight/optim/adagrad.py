@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from penlight.optim._declared import Group, State, usual
+from penlight import Tensor
+from penlight.optim._declared import Group, State, added, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["Adagrad"]
 
@@ -19,7 +17,7 @@ class Adagrad(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
 
     _options = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
     _checks = usual("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
-    _added: ClassVar[Group] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
+    _added = added("foreach maximize differentiable fused")
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,

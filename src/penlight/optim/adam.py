@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import penlight
-from penlight.optim._declared import Group, State, usual
+from penlight import Tensor
+from penlight.optim._declared import Group, State, added, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim._raw import Weight
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["Adam"]
 
@@ -27,10 +25,7 @@ class Adam(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
         "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
     )
     _checks = usual("lr", "eps", "betas", "weight_decay")
-    _added: ClassVar[Group] = {
-        "amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-        "decoupled_weight_decay": False, "fused": None,
-    }  # fmt: skip
+    _added = added("amsgrad maximize foreach capturable differentiable decoupled_weight_decay fused")
     _needs_dense = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,

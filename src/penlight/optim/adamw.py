@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from penlight import Tensor
 from penlight.optim.adam import Adam
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["AdamW"]
 

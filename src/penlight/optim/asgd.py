@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
+from penlight import Tensor
 from penlight.optim._declared import Group, State, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim._raw import number_of
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["ASGD"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import penlight
+from penlight import Tensor
 from penlight.optim._declared import Declared, usual
 from penlight.optim._wolfe import _cubic_interpolate as _cubic_interpolate
 from penlight.optim._wolfe import _strong_wolfe as _strong_wolfe
 from penlight.optim._wolfe import strong_wolfe
 from penlight.optim.optimizer import ParamsT, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["LBFGS"]
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
+from penlight import Tensor
 from penlight.optim._declared import Check, Declared, Group, State, need, not_negative
 from penlight.optim.optimizer import ParamsT, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["Muon"]
 

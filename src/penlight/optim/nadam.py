@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
-from penlight.optim._declared import Group, State, usual
+from penlight import Tensor
+from penlight.optim._declared import Group, State, added, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim._raw import Weight, number_of
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["NAdam"]
 
@@ -24,10 +22,7 @@ class NAdam(Elementwise, example=("lr=0.1", "[ 0.8944, -1.8944]")):
     )
     _slots: ClassVar[dict[str, float]] = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
     _checks = usual("lr", "eps", "betas", "weight_decay", "momentum_decay")
-    _added: ClassVar[Group] = {
-        "maximize": False, "foreach": None, "capturable": False, "differentiable": False, "decoupled_weight_decay":
-        False,
-    }  # fmt: skip
+    _added = added("maximize foreach capturable differentiable decoupled_weight_decay")
     _captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
     _differentiates_lr = True
 

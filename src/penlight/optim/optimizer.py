@@ -8,16 +8,14 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import penlight
+from penlight import Tensor
 from penlight.autograd.modes import grad_mode
+from penlight.autograd.node import RemovableHandle
 
 from ..kernels.lazy import lazy_import
-
-if TYPE_CHECKING:
-    from penlight import Tensor
-    from penlight.utils.hooks import RemovableHandle
 
 _foreach_utils = lazy_import(globals(), "_foreach_utils", "penlight.utils._foreach_utils")
 
@@ -44,8 +42,6 @@ required = _RequiredParameter()
 
 
 def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool = False) -> RemovableHandle:
-    from penlight.utils.hooks import RemovableHandle
-
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:

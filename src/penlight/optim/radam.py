@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from penlight.optim._declared import Group, State, usual
+from penlight import Tensor
+from penlight.optim._declared import Group, State, added, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim._raw import Weight
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["RAdam"]
 
@@ -21,10 +19,7 @@ class RAdam(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
     _options = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
     _slots: ClassVar[dict[str, float]] = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
     _checks = usual("lr", "eps", "betas", "weight_decay")
-    _added: ClassVar[Group] = {
-        "foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False, "capturable":
-        False,
-    }  # fmt: skip
+    _added = added("foreach maximize differentiable decoupled_weight_decay capturable")
     _differentiates_lr = True
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),

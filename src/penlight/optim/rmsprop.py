@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from penlight.optim._declared import Group, State, usual
+from penlight import Tensor
+from penlight.optim._declared import Group, State, added, usual
 from penlight.optim._elementwise import Elementwise
 from penlight.optim._raw import Weight
 from penlight.optim.optimizer import ParamsT
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["RMSprop"]
 
@@ -23,7 +21,7 @@ class RMSprop(Elementwise, example=("lr=0.01", "[ 0.9000, -1.9000]")):
 
     _options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
     _checks = usual("lr", "eps", "momentum", "weight_decay", "alpha")
-    _added: ClassVar[Group] = {"momentum": 0, "centered": False, **Elementwise._added}
+    _added = added("momentum centered foreach maximize differentiable capturable")
     _captured_on_xla = (True, True)
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
+from penlight import Tensor
 from penlight.optim import _raw
-from penlight.optim._declared import Check, Group, State, need
+from penlight.optim._declared import Check, Group, State, added, need
 from penlight.optim._elementwise import Elementwise, before_formula, decay_of
 from penlight.optim.optimizer import ParamsT, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["SGD"]
 
@@ -38,9 +36,7 @@ class SGD(Elementwise):
         "momentum": need(lambda momentum: not momentum < 0.0, "Invalid momentum value: {}"),
         "weight_decay": need(lambda decay: not decay < 0.0, "Invalid weight_decay value: {}"),
     }
-    _added: ClassVar[Group] = {
-        "nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False,
-    }  # fmt: skip
+    _added = added("nesterov maximize foreach differentiable") | {"fused": False}
     _complex_as_real = False  # it is linear, so complex numbers need no special care
     _differentiates_lr = True
 

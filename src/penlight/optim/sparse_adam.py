@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import penlight
+from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.optim._declared import Check, Declared, Group, State, need, usual
 from penlight.optim.optimizer import ParamsT, _to_scalar
-
-if TYPE_CHECKING:
-    from penlight import Tensor
 
 __all__ = ["SparseAdam"]
 
 
+@example('torch.optim.SparseAdam([torch.zeros(3, requires_grad=True)], lr=0.1).defaults["lr"]', "0.1")
 class SparseAdam(Declared):
     """Adam that touches only the rows which a sparse gradient mentions, as from ``nn.Embedding(sparse=True)``.
 
     Parameters and moments are dense. A dense gradient is refused: use :class:`Adam`.
-
-    >>> import penlight as torch
-    >>> optimizer = torch.optim.SparseAdam([torch.zeros(3, requires_grad=True)], lr=0.1)
-    >>> optimizer.defaults["lr"]
-    0.1
     """
 
     _options = "lr betas eps maximize"

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import penlight
+from penlight import Tensor
 from penlight.nn import Module
 from penlight.optim.lr_scheduler._base import Scheduled, _format_param
 from penlight.optim.lr_scheduler._cycles import check_strategy
-from penlight.optim.optimizer import _get_value
-
-if TYPE_CHECKING:
-    from penlight import Tensor
-    from penlight.optim.optimizer import Optimizer
+from penlight.optim.optimizer import Optimizer, _get_value
 
 __all__ = [
     "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

@@ -18,7 +18,7 @@ from penlight._refused import missing
 from .. import dtypes
 from ..device import require_cpu
 from ..layout import strided
-from ..ops.windows import kaiser as _kaiser
+from ..ops.fourier.windows import kaiser as _kaiser
 from ..tensor import Tensor, wrap
 
 __all__ = [

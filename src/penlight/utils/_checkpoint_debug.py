@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
-from ..autograd import modes
 from ..autograd.anomaly_mode import _stack
-from ..ops._aten import overload_of
-from ..ops._dispatch import op_watchers
+from ..ops.machinery.aten import overload_of
 from ..tensor import Tensor
-from ._checkpoint_frame import CheckpointError
+from ._checkpoint_frame import CheckpointError, Watching
 
 _REPORT = """ An error happened while unpacking tensors; dumping logs of latest computation
 because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.
@@ -69,36 +65,20 @@ def _traces(label: str, log: list[tuple[str, list[str]]]) -> str:
     )
 
 
-class _Logging:
+class _Logging(Watching):
     """A context that writes each op into a log. It can be entered again: a retained graph recomputes twice."""
 
     def __init__(self, log: list[tuple[str, list[str]]]) -> None:
         self.log = log
-        self.open: list[Any] = []
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         self.log.clear()
-        self.open.append(_logging(self.log))
-        self.open[-1].__enter__()
+        return super().__enter__()
 
-    def __exit__(self, *args: Any) -> None:
-        self.open.pop().__exit__(*args)
-
-
-@contextmanager
-def _logging(log: list[tuple[str, list[str]]]) -> Generator[None, None, None]:
-    def watch(op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
+    def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
         shown = ", ".join(_brief(a) for a in arguments)
-        log.append((f"torch.ops.{overload_of(op)}({shown})", _stack(all_frames=False)))
+        self.log.append((f"torch.ops.{overload_of(op)}({shown})", _stack(all_frames=False)))
         return go()
-
-    modes.open_slow_mode()
-    op_watchers.set((*op_watchers.get(), watch))
-    try:
-        yield
-    finally:
-        op_watchers.set(op_watchers.get()[:-1])
-        modes.close_slow_mode()
 
 
 def _brief(value: Any) -> str:

@@ -18,14 +18,16 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from penlight._common.docstrings import example
+
+from ..autograd import modes
 from ..autograd.engine import task
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
-from ..autograd.modes import is_grad_enabled
 from ..autograd.node import Node
 from ..autograd.packing import Kept
 from ..kernels.lazy import lazy_import
-from ..ops._dispatch import pack_hooks
+from ..ops.machinery.dispatch import op_watchers, pack_hooks
 from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
 
@@ -49,13 +51,9 @@ def debug_enabled() -> bool | None:
     return settings["debug"]
 
 
+@example("issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)", "True")
 class CheckpointError(RuntimeError):
-    """Recomputing a checkpoint gave something else than the forward pass did.
-
-    >>> import penlight as torch
-    >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
-    True
-    """
+    """Recomputing a checkpoint gave something else than the forward pass did."""
 
 
 class _Stop(Exception):
@@ -127,6 +125,23 @@ def _autocast_settings() -> dict[str, Any]:
         "dtype": _state.get_autocast_dtype("cpu"),
         "cache_enabled": _state.is_autocast_cache_enabled(),
     }
+
+
+class Watching:
+    """A context in which this object sees each op."""
+
+    def __enter__(self) -> Any:
+        modes.open_slow_mode()
+        op_watchers.set((*op_watchers.get(), self.watch))
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        op_watchers.set(op_watchers.get()[:-1])
+        modes.close_slow_mode()
+
+    def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
+        """Called in the place of an op: `go()` runs it."""
+        raise NotImplementedError
 
 
 class Holder:
@@ -272,7 +287,7 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         with surroundings, recompute_context:
             function(*given, **kwargs)
 
-    if not is_grad_enabled():
+    if not modes.is_grad_enabled():
         return function(*args, **kwargs)
     stop = settings["early_stop"]
     frame = Frame(again, args, _CHECKS[determinism_check], early_stop if stop is None else stop)

@@ -10,18 +10,15 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd import modes
-from ..ops._aten import OpOverload, overload_of
-from ..ops._dispatch import op_watchers
+from penlight._common.docstrings import example
+
+from ..ops.machinery.aten import OpOverload, overload_of
+from ._checkpoint_frame import Watching
 
 
+@example("torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name", "'MUST_SAVE'")
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)
-
-    >>> import penlight as torch
-    >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
-    'MUST_SAVE'
-    """
+    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)"""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -81,18 +78,12 @@ class _Kept:
         return arrays if self.several else arrays[0]
 
 
-class _Watching:
-    """A context in which this object sees each op."""
+class _Counting(Watching):
+    """A context in which this object sees each op and counts how often it ran."""
 
     def __enter__(self) -> Any:
         self.counts: dict[OpOverload, int] = {}
-        modes.open_slow_mode()
-        op_watchers.set((*op_watchers.get(), self.watch))
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        op_watchers.set(op_watchers.get()[:-1])
-        modes.close_slow_mode()
+        return super().__enter__()
 
     def place(self, op: Any) -> tuple[OpOverload, int]:
         """Which op this is, and how often it ran before."""
@@ -101,11 +92,8 @@ class _Watching:
         self.counts[key] = index + 1
         return key, index
 
-    def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
-        raise NotImplementedError
 
-
-class _Caching(_Watching):
+class _Caching(_Counting):
     """The forward: asks the policy about each op and keeps what it says."""
 
     def __init__(self, policy: Callable[..., Any], storage: dict[Any, dict[int, Any]]) -> None:
@@ -123,7 +111,7 @@ class _Caching(_Watching):
         return out
 
 
-class _Cached(_Watching):
+class _Cached(_Counting):
     """The recomputation: takes what was kept instead of computing it."""
 
     def __init__(self, storage: dict[Any, dict[int, Any]], allow_mutation: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penlight._common.docstrings import example
+
 
 class TorchDispatchMode:
     """Can be subclassed; entering one is refused.
@@ -28,10 +30,7 @@ class TorchDispatchMode:
         pass
 
 
+@example("is_traceable_wrapper_subclass(1)", "False")
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """False: there are no such classes here.
-
-    >>> is_traceable_wrapper_subclass(1)
-    False
-    """
+    """False: there are no such classes here."""
     return False

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from .._common.docstrings import example
 from ..autograd.engine import task
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
@@ -36,13 +37,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+@example("len(torch.utils.checkpoint.noop_context_fn())", "2")
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The default `context_fn` of `checkpoint`: two contexts that do nothing.
-
-    >>> import penlight as torch
-    >>> len(torch.utils.checkpoint.noop_context_fn())
-    2
-    """
+    """The default `context_fn` of `checkpoint`: two contexts that do nothing."""
     return nullcontext(), nullcontext()
 
 
@@ -204,44 +201,37 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 @contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Generator[None, None, None]:
+def _setting(name: str, value: bool | None) -> Generator[None, None, None]:
+    before = frames.settings[name]
+    frames.settings[name] = value
+    try:
+        yield
+    finally:
+        frames.settings[name] = before
+
+
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Whether recomputation stops as soon as all that backward needs is there; for checkpoints made inside.
 
     >>> from penlight.utils.checkpoint import set_checkpoint_early_stop
     >>> with set_checkpoint_early_stop(False):
     ...     pass
     """
-    before = frames.settings["early_stop"]
-    frames.settings["early_stop"] = enable
-    try:
-        yield
-    finally:
-        frames.settings["early_stop"] = before
+    return _setting("early_stop", enable)
 
 
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Generator[None, None, None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """Overrides the `debug` argument of checkpoints made inside; None leaves it.
 
     >>> import penlight as torch
     >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
     ...     pass
     """
-    before = frames.settings["debug"]
-    frames.settings["debug"] = enabled
-    try:
-        yield
-    finally:
-        frames.settings["debug"] = before
+    return _setting("debug", enabled)
 
 
 class DefaultDeviceType:
-    """Which kind of device has random states to preserve besides the CPU's; here there is no other.
-
-    >>> import penlight as torch
-    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
-    'cpu'
-    """
+    """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
 
     _default_device_type: str | None = None
 
@@ -254,13 +244,9 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
+@example("torch.utils.checkpoint.get_device_states(torch.ones(1))", "([], [])")
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The random states of the devices that tensors among the arguments are on, besides the CPU: none.
-
-    >>> import penlight as torch
-    >>> torch.utils.checkpoint.get_device_states(torch.ones(1))
-    ([], [])
-    """
+    """The random states of the devices that tensors among the arguments are on, besides the CPU: none."""
     return [], []
 
 

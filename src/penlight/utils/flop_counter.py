@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from penlight._common.docstrings import example
 from penlight._refused import refuse
 
 _WHY = "Penlight does not count operations this way."
@@ -12,13 +13,9 @@ _INSTEAD = "Use torch.profiler.profile(with_flops=True) and key_averages()."
 __getattr__ = refuse(__name__, _WHY, _INSTEAD)
 
 
+@example("torch.utils.flop_counter.FlopCounterMode(display=False).get_total_flops()", "0")
 class FlopCounterMode:
-    """A counter that has counted nothing; trainers make one before they know whether they will use it. Entering it is refused.
-
-    >>> from penlight.utils.flop_counter import FlopCounterMode
-    >>> FlopCounterMode(display=False).get_total_flops()
-    0
-    """
+    """A counter that has counted nothing; trainers make one before they know whether they will use it. Entering it is refused."""
 
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True,
                  custom_mapping: dict[Any, Any] | None = None) -> None:  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from penlight.kernels import distance, executable, scalars, special
 from penlight.kernels.attention import loops as attention
 from penlight.kernels.attention import rows as attention_rows
-from penlight.kernels.compiler import bounds, interpret, ir, python, trace, ufuncs, x86
+from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
@@ -22,10 +22,10 @@ from penlight.kernels.grid_sample import taps
 from penlight.kernels.loss import ctc_loops
 from penlight.kernels.loss import loops as loss
 from penlight.kernels.native import fma, small
+from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
 from penlight.kernels.norm import kernels as norm_rows
-from penlight.kernels.norm import loops as norm
-from penlight.kernels.pool import loops as pool
+from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
 from penlight.kernels.recurrent import kernels as recurrent_rows
 from penlight.kernels.reduce import columns as reduce_rows
@@ -37,6 +37,10 @@ from penlight.kernels.softmax import loops as softmax
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
     getattr(special, _name)
 
+# What machine code can be made for here.
+TARGETS: dict[str, Target | None] = {"x86": x86.TARGET} if executable.available() else {}
+if executable.llvm_obstacle() is None:
+    TARGETS["llvm"] = None
 LENGTHS = (0, 1, 2, 7, 8, 9, 33)
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan, 5e-324, 1.7e308]
 # Functions whose series need many terms outside of their domain: their arguments lie in these intervals.
@@ -59,7 +63,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (pool._mean, False, {}),
     (pool._mean_back, False, {"tiled": EITHER}),
     *[
-        (pool._largest_sliding, False, {"taps": ((0, 1), (0, 2, 4)), "stride": (stride,), "d_step": (1,), "h_step": (2,), "bordered": EITHER})
+        (pool._largest_sliding, False, {"taps": ((0, 1), (0, 2, 4)), "reach": (4,), "stride": (stride,), "d_step": (1,), "h_step": (2,), "bordered": EITHER, "pad": (1,)})
         for stride in (1, 2, 3)
     ],
     (pool._mean_sliding, False, {"taps": ((0, 1, 2),), "stride": (1, 2), "bordered": EITHER, "overridden": (False,)}),
@@ -71,6 +75,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (norm._group, True, {"scaled": (True,), "shifted": EITHER}),
     (norm._group_back, True, {"scaled": EITHER}),
     (norm._batch, True, {"scaled": EITHER, "shifted": (True,)}),
+    (norm._batch_eval, True, {"scaled": EITHER, "shifted": EITHER}),
     (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
     (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
     (features.features_back, True, {"scaled": (True,), "training": EITHER}),
@@ -327,13 +332,15 @@ def interpreted(kernel: Kernel, named: dict[str, Any]) -> dict[str, np.ndarray]:
     return written(kernel, named)
 
 
-def machine_code(kernel: Kernel, target: Target = x86.TARGET) -> Callable[[dict[str, Any]], None]:
-    """A kernel's machine code, as a function of its arguments. Nothing checks them."""
-    emitter = x86.Emitter(kernel, target)
+def machine_code(kernel: Kernel, target: Target | None = x86.TARGET) -> Callable[[dict[str, Any]], None]:
+    """A kernel's machine code, as a function of its arguments. Nothing checks them. None as the target is LLVM."""
     floats = [op.attribute for op in kernel.arguments if op.type.is_float]
     names = [p.name if isinstance(p, ir.Buffer) else p.attribute for p in kernel.parameters]
     names = [name for name in names if name not in floats]
-    run = executable.load_kernel(emitter.finish(), len(names), len(floats), double=True)
+    if target is None:
+        run = llvm_engine.load(kernel)
+    else:
+        run = executable.load_kernel(x86.Emitter(kernel, target).finish(), len(names), len(floats), double=True)
 
     def call(named: dict[str, Any]) -> None:
         values = [named[name] for name in names]

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from every_kernel import few_registers, interpreted, machine_code, same_bits
+from every_kernel import TARGETS, few_registers, interpreted, machine_code, same_bits
 
-from penlight.kernels import native
+from penlight.kernels import executable, native
 from penlight.kernels.call import Unfit
 from penlight.kernels.compiler import bounds, check_allocation, interpret, ir, load, python, text, verify, x86
 from penlight.kernels.compiler.ir import BOOL, F64, I64, NOTHING, Buffer, Builder, Kernel, Op
@@ -139,11 +139,10 @@ def test_a_kernel_does_what_python_does(
     plain = {k: v.tolist() if isinstance(v, np.ndarray) and k != "out" else v for k, v in arguments.items()}
     function(**{**plain, "out": wanted}, **known)
     assert np.allclose(interpreted(kernel, arguments)["out"], wanted, rtol=1e-15)
-    if native.available():
-        for target in (x86.TARGET, few_registers(3)):
-            made = {**arguments, "out": np.zeros(len(X))}
-            machine_code(kernel, target)(made)
-            assert same_bits(made["out"], interpreted(kernel, arguments)["out"])
+    for target in (*TARGETS.values(), *([few_registers(3)] if "x86" in TARGETS else [])):
+        made = {**arguments, "out": np.zeros(len(X))}
+        machine_code(kernel, target)(made)
+        assert same_bits(made["out"], interpreted(kernel, arguments)["out"])
 
 
 def not_understood(x: float) -> float:
@@ -316,13 +315,15 @@ def test_what_is_read_from_a_table_is_limited() -> None:
 # ----- Signatures -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["native", "interpreted"])
+@pytest.fixture(params=["x86", "llvm", "interpreted"])
 def entry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     kernel = python.loops(sums, F64, F64)
     if request.param == "interpreted":
         return load.interpreted(kernel)
-    if not native.available():
-        pytest.skip("no machine code on this machine")
+    if request.param not in TARGETS:
+        pytest.skip("no such machine code on this machine")
+    monkeypatch.setattr(executable, "available", lambda: request.param == "x86")
+    monkeypatch.setattr(executable, "llvm_available", lambda: request.param == "llvm")
     return load.machine_code(kernel)
 
 

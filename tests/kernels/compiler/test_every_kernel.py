@@ -10,6 +10,7 @@ import every_kernel
 import pytest
 from every_kernel import (
     LENGTHS,
+    TARGETS,
     arguments,
     copied,
     few_registers,
@@ -49,9 +50,9 @@ def test_it_is_well_formed_and_its_text_says_all(kernel: Kernel) -> None:
     assert {*bounds.requirements(kernel).sizes} == touched
 
 
-@needs_native
-def test_machine_code_is_what_the_ir_means(kernel: Kernel) -> None:
-    run = machine_code(kernel)
+@pytest.mark.parametrize("target", TARGETS)
+def test_machine_code_is_what_the_ir_means(kernel: Kernel, target: str) -> None:
+    run = machine_code(kernel, TARGETS[target])
     for length in LENGTHS:
         named = arguments(kernel, length, seed=length)
         made = copied(named)
@@ -78,7 +79,7 @@ PROGRAM = """
 import ctypes, mmap, sys
 sys.path.insert(0, {folder!r})
 import numpy as np
-from every_kernel import arguments, kernels, machine_code
+from every_kernel import TARGETS, arguments, kernels, machine_code
 
 PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None, use_errno=True)
@@ -97,7 +98,7 @@ def fenced(array, at_end):
 
 
 for name, kernel in kernels():
-    run = machine_code(kernel)
+    run = machine_code(kernel, TARGETS[{target!r}])
     for length in (0, 1, 8, 9):
         for at_end in (True, False):
             print(name, length, at_end, flush=True)
@@ -106,8 +107,8 @@ for name, kernel in kernels():
 """
 
 
-@needs_native
-def test_nothing_outside_of_the_arrays_is_touched() -> None:
-    folder = str(Path(every_kernel.__file__).parent)
-    ran = subprocess.run([sys.executable, "-c", PROGRAM.format(folder=folder)], capture_output=True, text=True)
+@pytest.mark.parametrize("target", TARGETS)
+def test_nothing_outside_of_the_arrays_is_touched(target: str) -> None:
+    program = PROGRAM.format(folder=str(Path(every_kernel.__file__).parent), target=target)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.returncode == 0, (ran.stdout.splitlines()[-1:], ran.stderr)

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from penlight.kernels import native
+from penlight.kernels import executable
 from penlight.kernels.compiler import ir, python
 from penlight.kernels.compiler.loops import Bytes, Doubles, Floats, Ints, checked, compile_loops, fma
 from penlight.kernels.waiting_threads import over
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
+pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 TYPES = [np.dtype(np.float64), np.dtype(np.float32)]
 
 

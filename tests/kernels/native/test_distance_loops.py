@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import distance, native
+from penlight.kernels import distance, executable
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
+pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

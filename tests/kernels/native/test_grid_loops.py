@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import grid_sample, native
+from penlight.kernels import executable, grid_sample
 from penlight.kernels.grid_sample import compiled, loops
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
+pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 CASES = [
     (dims, mode, padding, align)
     for dims in (2, 3)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import native
-from penlight.kernels.norm import channels, loops
+from penlight.kernels import executable
+from penlight.kernels.norm import channels, compiled
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
+pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -19,7 +19,7 @@ def test_batch_norm(shape, affine, dtype):
     x, grad = (rng.normal(3, 2, shape).astype(dtype) for _ in range(2))
     weight, bias = (rng.normal(size=shape[1]).astype(dtype) if given else None for given in affine)
     wide = [None if a is None else a.astype(np.float64) for a in (x, grad, weight, bias)]
-    found = loops.batch_norm(x, weight, bias, 1e-5)
+    found = compiled.batch_norm(x, weight, bias, 1e-5)
     expected = channels.batch_norm(wide[0], wide[2], wide[3], 1e-5)
     tolerance = {"rtol": 1e-9, "atol": 1e-11} if dtype is np.float64 else {"rtol": 2e-5, "atol": 2e-5}
     for one, other in zip(found, expected, strict=True):
@@ -28,7 +28,7 @@ def test_batch_norm(shape, affine, dtype):
     _, mean, rstd, _ = found
     given = mean.astype(np.float64), rstd.astype(np.float64)
     for training in (True, False):
-        grads = loops.batch_norm_backward(grad, x, mean, rstd, weight, training, (True, True, True))
+        grads = compiled.batch_norm_backward(grad, x, mean, rstd, weight, training, (True, True, True))
         exact = channels.batch_norm_backward(wide[1], wide[0], *given, wide[2], training)
         for one, other in zip(grads, exact, strict=True):
             assert one.dtype == dtype

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native, parallel, pool
-from penlight.kernels.pool import loops
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 CASES = [
@@ -27,35 +26,44 @@ def test_like_numpy(shape, kernel, stride, padding, dilation, ceil_mode, values,
     elif values == "special":
         x = rng.choice(np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1], dtype), shape)
     args = kernel, stride, padding, dilation, ceil_mode
-    assert loops.suits(x)
+    assert pool.compiles()
     best, where = pool.max_pool(x, *args)
     grad = rng.standard_normal(best.shape, dtype=dtype)
-    back = pool.max_pool_backward(grad, where, shape)
+    back = pool.max_pool_backward(grad, where, shape, len(kernel))
     means = kernel, stride, padding, ceil_mode, False
     mean = pool.avg_pool(x, *means)
     slopes = rng.standard_normal(mean.shape, dtype=dtype)
     mean_back = pool.avg_pool_backward(slopes, shape, *means)
-    monkeypatch.setattr(loops, "suits", lambda x: False)
+    monkeypatch.setattr(pool, "compiles", lambda: False)
+    pool._sliding.cache_clear()
     expected, places = pool.max_pool(x, *args)
     np.testing.assert_array_equal(best, expected)
     np.testing.assert_array_equal(where, places)
-    np.testing.assert_allclose(back, pool.max_pool_backward(grad, where, shape), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(back, pool.max_pool_backward(grad, where, shape, len(kernel)), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(mean, pool.avg_pool(x, *means), rtol=1e-5, atol=1e-6)
     wanted = pool.avg_pool_backward(slopes, shape, *means)
     np.testing.assert_allclose(mean_back, wanted, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("most_taps, most_exact", [(1, 1 << 24), (16, 8)])
-def test_windows_that_are_done_one_by_one(most_taps, most_exact, monkeypatch):
+@pytest.fixture(autouse=True)
+def _small_as_large(monkeypatch):
+    """Small arrays take the kernels of large ones."""
+    monkeypatch.setattr(pool, "_LEAST_VECTOR_ELEMENTS", 0)
+    pool._sliding.cache_clear()
+    yield
+    pool._sliding.cache_clear()
+
+
+@pytest.mark.parametrize("most_taps, most_positions", [(1, 1 << 24), (16, 8)])
+def test_windows_that_are_done_one_by_one(most_taps, most_positions, monkeypatch):
     """Long windows, and planes with more positions than floats have, take another kernel."""
     x = np.random.default_rng(2).standard_normal((2, 3, 9, 21), dtype=np.float32)
     args = (3, 3), (2, 2), (1, 1), (1, 1), False
     wanted = pool.max_pool(x, *args)
-    loops.sliding.cache_clear()
-    monkeypatch.setattr(loops, "_MOST_TAPS", most_taps)
-    monkeypatch.setattr(loops, "_MOST_EXACT", most_exact)
+    pool._sliding.cache_clear()
+    monkeypatch.setattr(pool, "_MOST_TAPS", most_taps)
+    monkeypatch.setattr(pool, "_MOST_POSITIONS", most_positions)
     made = pool.max_pool(x, *args)
-    loops.sliding.cache_clear()
     np.testing.assert_array_equal(made[0], wanted[0])
     np.testing.assert_array_equal(made[1], wanted[1])
 
@@ -64,15 +72,14 @@ def test_windows_that_are_done_one_by_one(most_taps, most_exact, monkeypatch):
 def test_places_outside_are_refused_and_not_written_to(place):
     grad, places = np.ones((1, 1, 2, 4), np.float32), np.arange(8).reshape(1, 1, 2, 4)
     places[0, 0, 1, 1] = place
-    assert loops.place(grad, places, (1, 1, 4, 4), 2) is None
-    if place > 0:
-        with pytest.raises(IndexError):
-            pool.max_pool_backward(grad, places, (1, 1, 4, 4), distinct=True)
+    assert pool.kernels.at_indices("add", grad, places, (1, 1, 4, 4), 2) is None
+    with pytest.raises(RuntimeError, match="invalid max index"):
+        pool.max_pool_backward(grad, places, (1, 1, 4, 4), 2)
 
 
 def test_gradients_add_up_at_one_place():
     grad, places = np.arange(24, dtype=np.float32).reshape(2, 3, 4), np.full((2, 3, 4), 3)
-    result = pool.max_pool_backward(grad, places, (2, 3, 9))
+    result = pool.max_pool_backward(grad, places, (2, 3, 9), 1)
     np.testing.assert_array_equal(result[..., 3], grad.sum(2))
     assert np.count_nonzero(result) == 6
 
@@ -86,7 +93,7 @@ def test_several_threads(stride):
     for threads in (1, 3):
         parallel.set_threads(threads)
         values, places = pool.max_pool(x, *args)
-        results.append((values, places, pool.max_pool_backward(values, places, x.shape)))
+        results.append((values, places, pool.max_pool_backward(values, places, x.shape, 2)))
     parallel.set_threads(before)
     for one, three in zip(*results):
         np.testing.assert_array_equal(three, one)

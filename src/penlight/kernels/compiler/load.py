@@ -51,14 +51,19 @@ def machine_code(kernel: Kernel, *conditions: str) -> Any:
     verify.verify(kernel)
     made = signature(kernel, *conditions)
     _dump(kernel, "built")
-    if not executable.available():
-        return None
-    emitter = x86.Emitter(kernel)
-    _dump(kernel, "allocated", emitter)
+    backend = executable.backend()
     try:
-        return call.load(emitter.finish(), made, double=True)
+        if backend == "x86":
+            emitter = x86.Emitter(kernel)
+            _dump(kernel, "allocated", emitter)
+            return call.load(emitter.finish(), made, double=True)
+        if backend == "llvm":
+            from . import llvm_engine
+
+            return call.callable_kernel(llvm_engine.load(kernel), made, double=True)
     except OSError:  # the system lets no more memory become executable, or there is no C library
-        return None
+        pass
+    return None
 
 
 def interpreted(kernel: Kernel) -> Any:

@@ -57,7 +57,9 @@ def reassociated(counted: range) -> range:
 @lru_cache(None)
 def can_compile(function: Callable[..., None]) -> bool:
     """Whether machine code runs here, and there is source to read."""
-    return executable.available() and bool(linecache.getlines(function.__code__.co_filename, function.__globals__))
+    return executable.backend() is not None and bool(
+        linecache.getlines(function.__code__.co_filename, function.__globals__)
+    )
 
 
 def compile_loops(function: Callable[..., None], dtype: np.dtype[Any], wide: bool = False, **known: Any) -> Any:
@@ -70,7 +72,7 @@ def compile_loops(function: Callable[..., None], dtype: np.dtype[Any], wide: boo
         return _kernels[key]
     except KeyError:
         made = None
-        if dtype in _FLOATS and executable.available():
+        if dtype in _FLOATS and executable.backend() is not None:
             from . import load
 
             made = load.loops(function, dtype, wide, **known)

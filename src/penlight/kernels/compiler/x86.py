@@ -17,6 +17,7 @@ bits of the lanes where it holds; its lanes are as wide as those of what was com
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import lru_cache
 
 from .. import executable
@@ -81,8 +82,8 @@ def _is_sign_test(mask: Op) -> bool:
     return mask.attribute == "lt" and not a.type.is_float and b.name == "const" and b.attribute == 0
 
 
-# glibc's name for the library of mathematical functions; musl has them in its only library, which is in every process.
-_LIBRARIES = ("libm.so.6", None)
+# Windows' and glibc's names for the library of mathematical functions; musl and macOS have them in every process.
+_LIBRARIES = ("ucrtbase",) if sys.platform == "win32" else ("libm.so.6", None)
 
 
 @lru_cache(None)

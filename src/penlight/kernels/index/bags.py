@@ -1,4 +1,4 @@
-"""Sums of bags of rows of a table: embedding_bag. The same in NumPy: `_bag_array` in ops/embeddings.py.
+"""Sums of bags of rows of a table: embedding_bag. The same in NumPy: `_bag_array` in ops/nn/embedding.py.
 
 Up to eight vectors of columns are summed up in registers, one row of the bag after the other; the last vector of columns overlaps with the one before.
 """

@@ -7,6 +7,10 @@ Where a matrix is singular, not positive definite or does not converge, NumPy's 
 the processor's flag for invalid operations, which `np.linalg` turns into LinAlgError. Here the flag is ignored; if a result begins
 with NaN, for that reason or because an argument has NaNs, `np.linalg` is asked once more, and it decides.
 
+Note [Matrices that are not finite]
+LAPACK's iteration for singular values may never end on a matrix with an infinity or a NaN. It gets zeros in the place of such a matrix,
+and all of that matrix's results are NaN.
+
 As in `np.linalg`, arithmetic is in double precision throughout. A trial at first use tells whether this NumPy's loops are those
 that are expected; if they are not, `np.linalg` serves.
 """
@@ -167,9 +171,34 @@ def _svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
 
 def svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """Singular vectors and values of each matrix."""
+    unfit = _not_finite(A)
+    if unfit is not None:
+        return tuple([_as_nan(part, unfit) for part in svd(_as_zero(A, unfit), full_matrices)])  # type: ignore[return-value]
     if _available() and _fine((result := _svd(A, full_matrices))[1], 1):
         return result
     return np.linalg.svd(A, full_matrices=full_matrices)  # type: ignore[return-value]
+
+
+def _not_finite(A: Array) -> Array | None:
+    """Which matrices of a batch are not finite; None if all are. See Note [Matrices that are not finite]."""
+    token = hush()
+    try:
+        total = A.sum()
+        if total - total == 0:
+            return None
+        unfit = ~np.isfinite(A).all((-1, -2))
+    finally:
+        unhush(token)
+    return unfit if unfit.any() else None
+
+
+def _as_zero(A: Array, unfit: Array) -> Array:
+    return np.where(unfit[..., None, None], A.dtype.type(0), A)
+
+
+def _as_nan(result: Array, unfit: Array) -> Array:
+    result[unfit] = np.nan
+    return result
 
 
 def _svdvals(A: Array) -> Array:
@@ -178,6 +207,9 @@ def _svdvals(A: Array) -> Array:
 
 def svdvals(A: Array) -> Array:
     """The singular values of each matrix."""
+    unfit = _not_finite(A)
+    if unfit is not None:
+        return _as_nan(svdvals(_as_zero(A, unfit)), unfit)
     if _available() and _fine(S := _svdvals(A), 1):
         return S
     return np.linalg.svd(A, compute_uv=False)

@@ -1,108 +1,77 @@
-"""Layer and RMS normalisation: forward with its statistics, and backward. Batch and group norm: kernels/norm/channels.py.
+"""Layer, RMS, group and batch normalisation: forward with its statistics, and backward. Which implementation runs when: see kernels/strategy.py.
 
-Every variance is the biased one. Backward kernels take `needs = (dx, dweight, dbias)` and give None for what is not
-needed. Statistics are float32 for 16-bit inputs. Blocks: see Note [Row blocks] in kernels/rows.py.
-
-Note [Centred or not]
-Sums of centred values, of (x - mean)**2 or g * (x - mean), can be had from sums of plain ones, x**2, g * x and g, without
-the pass that subtracts the mean. That loses as many digits as the mean is larger than the deviation. So it is done where the
-mean is at most OFF_CENTRE deviations away from zero, which costs less than a digit (a look at the statistics tells); elsewhere
-values are centred first, so that a large mean costs no accuracy.
+Every variance is the biased one. Backward functions take `needs = (dx, dweight, dbias)` and give None for what is not needed. Statistics are float32
+for 16-bit inputs.
 """
 
 from __future__ import annotations
 
-from math import prod
+from typing import Any
 
 import numpy as np
 
 from .. import native
-from ..parallel import blas_alone
-from ..rows import column_sum, each_block, narrow, quiet, row_sum, widen
-from . import kernels as definitions
+from ..strategy import Strategy, apply
+from . import channels, compiled, layer
+from .layer import Grads, Needs
 
-Needs = tuple[bool, bool, bool]
-Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
-
-OFF_CENTRE = 2.0
-NATIVE_FROM = 2048  # elements; below, NumPy's calls take no longer
-_BLOCK = 1 << 17  # elements of a block: passes with a number for each row wait for the cache less than others
+_MOST_LAYER = 1 << 11  # elements of float32: row kernels do more of them at a time, but their calls take longer
+_MOST_CHANNELS = 1 << 15  # the same for kernels of channels, which take several calls
 
 
-def _vector(weight: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
-    """A weight or bias as a flat array of the dtype that is computed in."""
-    return None if weight is None else np.ascontiguousarray(weight, dtype).reshape(-1)
+# Compiled loops compute in float64, so for arrays of float64 nothing is faster. They refuse parameters that are not contiguous or of another dtype.
+# fmt: off
+LAYER = (
+    Strategy(lambda x, *_: x.size <= _MOST_LAYER or x.itemsize == 8, compiled.layer_norm,
+             "up to 3 times row kernels, 2.5 to 5 times NumPy"),
+    Strategy(lambda x, dims, weight, bias, eps, centred: x.size and type(eps) is float and native.suits(x, weight, bias), layer.row_kernel,
+             "3 to 5 times NumPy, and 1.1 to 1.5 times the next, which takes any array"),
+    Strategy(lambda *_: True, layer.layer_norm, "every dtype and machine"),
+)
+LAYER_GRADIENTS = (
+    Strategy(lambda grad, x, *_: x.size <= _MOST_LAYER or x.itemsize == 8, compiled.layer_norm_backward,
+             "up to 3 times row kernels, 2 to 5 times NumPy"),
+    Strategy(lambda grad, x, dims, mean, rstd, weight, needs: x.size and native.suits(x, grad, mean, rstd, weight), layer.row_kernel_backward,
+             "3 to 5 times NumPy"),
+    Strategy(lambda *_: True, layer.layer_norm_backward, "every dtype and machine"),
+)
+GROUP = (
+    Strategy(lambda x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.group_norm,
+             "up to 4 times row kernels, 2.5 times NumPy"),
+    Strategy(lambda x, groups, weight, bias, eps: x.size and type(eps) is float and native.suits(x, weight, bias), channels.group_norm_by_row_kernels,
+             "4 times NumPy"),
+    Strategy(lambda *_: True, channels.group_norm, "every dtype and machine"),
+)
+GROUP_GRADIENTS = (
+    Strategy(lambda grad, x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.group_norm_backward,
+             "2 to 6 times the next, 3 times in float64"),
+    Strategy(lambda *_: True, channels.group_norm_backward, "vectors of float32, and NumPy for every dtype and machine"),
+)
+BATCH = (
+    Strategy(lambda x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.batch_norm,
+             "1.5 to 9 times the next, 2 to 3 times in float64"),
+    Strategy(lambda *_: True, channels.batch_norm, "vectors of float32, and NumPy for every dtype and machine"),
+)
+BATCH_EVAL = (
+    Strategy(lambda x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8,
+             compiled.batch_norm_eval, "2 to 3 times the next"),
+    Strategy(lambda *_: True, channels.batch_norm_eval, "vectors of float32, and NumPy for every dtype and machine"),
+)
+BATCH_GRADIENTS = (
+    Strategy(lambda grad, x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.batch_norm_backward,
+             "1.1 to 7 times the next, 2 to 3 times in float64"),
+    Strategy(lambda *_: True, channels.batch_norm_backward, "vectors of float32, and NumPy for every dtype and machine"),
+)
+# fmt: on
 
 
-def reciprocal_root(mean_square: np.ndarray, eps: float) -> np.ndarray:
-    """1 / sqrt(mean_square + eps), in place."""
-    mean_square += eps
-    np.sqrt(mean_square, mean_square)
-    return np.reciprocal(mean_square, mean_square)
-
-
-def _as_rows(x: np.ndarray, dims: int) -> tuple[np.ndarray, tuple[int, ...]]:
-    """x as (rows, elements of the last `dims` dimensions), and the shape of its statistics."""
-    lead = x.shape[: x.ndim - dims]
-    rows = np.ascontiguousarray(x).reshape(prod(lead), prod(x.shape[x.ndim - dims :]))
-    return rows, lead + (1,) * dims
-
-
-@quiet
 def layer_norm(
-    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd) of normalising over the last `dims` dimensions."""
-    rows, stats_shape = _as_rows(widen(x), dims)
-    weight, bias = _vector(weight, rows.dtype), _vector(bias, rows.dtype)
-    count, columns = rows.shape
-    result = np.empty(x.shape, rows.dtype)
-    out, mean, rstd = result.reshape(rows.shape), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
-    if rows.size >= NATIVE_FROM and native.suits(rows, weight, bias):
-        native_norm(rows.shape, rows, out, rstd, mean, weight, bias, eps)
-        return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
-    ones = np.ones(columns, rows.dtype)
-
-    def normalise(part: slice) -> None:
-        block = out[part]
-        total = rows[part] @ ones if columns <= 4096 else row_sum(rows[part])
-        np.divide(total, columns, mean[part])
-        np.subtract(rows[part], mean[part, None], block)
-        np.divide(np.vecdot(block, block), columns, rstd[part])
-        np.multiply(block, reciprocal_root(rstd[part], eps)[:, None], block)
-        if weight is not None:
-            np.multiply(block, weight, block)
-        if bias is not None:
-            np.add(block, bias, block)
-
-    with blas_alone():
-        each_block(normalise, count, columns, block=_BLOCK)
-    return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
+    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool = True
+) -> tuple[np.ndarray, Any, np.ndarray]:
+    """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred`, of RMS normalisation, and the mean is None."""
+    return apply(LAYER, x, dims, weight, bias, eps, centred)  # type: ignore[no-any-return]
 
 
-def native_norm(
-    shape: tuple[int, int],
-    x: np.ndarray,
-    out: np.ndarray,
-    rstd: np.ndarray,
-    mean: np.ndarray | None,
-    weight: np.ndarray | None,
-    bias: np.ndarray | None,
-    eps: float,
-) -> None:
-    """Layer norm of x, taken as (rows, columns); RMS norm without `mean`. See Note [Native kernels]."""
-    native.over_rows(
-        definitions.layer_norm,
-        shape,
-        *[a for a in (x, out, rstd, mean, weight, bias) if a is not None],
-        numbers=(shape[1], eps),
-        centred=mean is not None,
-        weighted=weight is not None,
-        biased=bias is not None,
-    )
-
-
-@quiet
 def layer_norm_backward(
     grad: np.ndarray,
     x: np.ndarray,
@@ -112,198 +81,52 @@ def layer_norm_backward(
     weight: np.ndarray | None,
     needs: Needs = (True, True, True),
 ) -> Grads:
-    """Gradients (dx, dweight, dbias) of `layer_norm`; without `mean`, those of `rms_norm`."""
-    rows, _ = _as_rows(widen(x), dims)
-    grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
-    scale = _vector(weight, rows.dtype)
-    result = np.empty(x.shape, rows.dtype) if needs[0] else None
-    dx = None if result is None else result.reshape(rows.shape)
-    if rows.size >= NATIVE_FROM and native.suits(rows, grads, rstd, mean, scale):
-        dweight, dbias = native_backward(rows.shape, grads, rows, mean, rstd, scale, dx, needs)
-    else:
-        dweight, dbias = _backward_in_blocks(grads, rows, mean, rstd.reshape(-1), scale, dx, needs)
-    shape = x.shape[x.ndim - dims :]
-    return (
-        None if result is None else narrow(result, x.dtype),
-        None if dweight is None else narrow(dweight.reshape(shape), x.dtype if weight is None else weight.dtype),
-        None if dbias is None else narrow(dbias.reshape(shape), x.dtype if weight is None else weight.dtype),
-    )
+    """Gradients (dx, dweight, dbias) of `layer_norm`."""
+    return apply(LAYER_GRADIENTS, grad, x, dims, mean, rstd, weight, needs)  # type: ignore[no-any-return]
 
 
-def native_backward(
-    shape: tuple[int, int],
+def group_norm(
+    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
+    return apply(GROUP, x, groups, weight, bias, eps)  # type: ignore[no-any-return]
+
+
+def group_norm_backward(
     grad: np.ndarray,
     x: np.ndarray,
-    mean: np.ndarray | None,
-    rstd: np.ndarray,
-    scale: np.ndarray | None,
-    dx: np.ndarray | None,
-    needs: Needs,
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Write the gradient of x, taken as (rows, columns), to `dx`, and return those of weight and bias."""
-    scale = None if dx is None else scale
-    dweight = native.sums(shape) if needs[1] else None
-    dbias = native.sums(shape) if needs[2] else None
-    native.over_rows(
-        definitions.layer_norm_backward,
-        shape,
-        *[a for a in (grad, x, rstd, mean, scale, dx, dweight, dbias) if a is not None],
-        numbers=() if dx is None else (shape[1],),
-        centred=mean is not None,
-        weighted=scale is not None,
-        dx=dx is not None,
-        dweight=dweight is not None,
-        dbias=dbias is not None,
-    )
-    return None if dweight is None else native.summed(dweight), None if dbias is None else native.summed(dbias)
-
-
-def _backward_in_blocks(
-    grads: np.ndarray,
-    rows: np.ndarray,
-    mean: np.ndarray | None,
-    rstd: np.ndarray,
-    scale: np.ndarray | None,
-    dx: np.ndarray | None,
-    needs: Needs,
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The same as `native_backward`."""
-    columns = rows.shape[1]
-    offset = None if mean is None else mean.reshape(-1) * rstd
-    weight_parts: dict[int, np.ndarray] = {}
-    bias_parts: dict[int, np.ndarray] = {}
-    plain = offset is None or not offset.size or float(np.maximum.reduce(np.abs(offset))) <= OFF_CENTRE
-    differentiate = _plain_backward if plain else _centred_backward
-    ones = np.ones(len(rows) if needs[2] else 0, rows.dtype)
-
-    def run(part: slice) -> None:
-        g = grads[part]
-        if needs[2]:
-            bias_parts[part.start] = ones[: len(g)] @ g
-        if needs[0] or needs[1]:
-            off = None if offset is None else offset[part]
-            out = None if dx is None else dx[part]
-            dweight = differentiate(g, rows[part], off, rstd[part], scale, out, needs[1])
-            if dweight is not None:
-                weight_parts[part.start] = dweight
-
-    with blas_alone():
-        each_block(run, len(rows), columns, block=_BLOCK)
-    dweight = sum_parts(weight_parts, columns, rows.dtype) if needs[1] else None
-    dbias = sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
-    return dweight, dbias
-
-
-def _plain_backward(
-    g: np.ndarray,
-    x: np.ndarray,
-    offset: np.ndarray | None,
-    rstd: np.ndarray,
-    scale: np.ndarray | None,
-    out: np.ndarray | None,
-    weighs: bool,
-) -> np.ndarray | None:
-    """Write the gradient of x to `out`, and return that of the weight, without centring. See Note [Centred or not].
-
-    With gw = g * scale, xhat = x * rstd - offset and n columns, the gradient of x is
-    rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) = rstd * (gw + slope * x - shift) for two numbers in each row.
-    """
-    products = np.multiply(g, x)
-    dweight = None
-    if weighs:
-        dweight = rstd @ products
-        if offset is not None:
-            dweight -= offset @ g
-    if out is None:
-        return dweight
-    along = row_sum(products) if scale is None else products @ scale  # sum of gw * x
-    along *= rstd
-    if offset is not None:
-        total = row_sum(g) if scale is None else g @ scale  # sum of gw
-        along -= total * offset
-    along /= -x.shape[1]  # now minus the mean of gw * xhat
-    np.multiply(x, (along * rstd)[:, None], out)
-    if scale is None:
-        np.add(out, g, out)
-    else:
-        np.multiply(g, scale, products)
-        np.add(out, products, out)
-    if offset is not None:
-        total /= x.shape[1]
-        along *= offset
-        along += total
-        np.subtract(out, along[:, None], out)
-    np.multiply(out, rstd[:, None], out)
-    return dweight
-
-
-def _centred_backward(
-    g: np.ndarray,
-    x: np.ndarray,
-    offset: np.ndarray | None,
-    rstd: np.ndarray,
-    scale: np.ndarray | None,
-    out: np.ndarray | None,
-    weighs: bool,
-) -> np.ndarray | None:
-    """The same as `_plain_backward`, from centred values."""
-    assert offset is not None
-    across = rstd[:, None]
-    xhat = np.subtract(x, (offset / rstd)[:, None])
-    np.multiply(xhat, across, xhat)
-    dweight = column_sum(g, xhat) if weighs else None
-    if out is None:
-        return dweight
-    columns = x.shape[1]
-    if scale is not None:
-        g = np.multiply(g, scale, out)
-    projection = np.vecdot(g, xhat)
-    projection /= columns
-    np.multiply(xhat, projection[:, None], xhat)
-    np.subtract(g, (row_sum(g) / columns)[:, None], out)
-    np.subtract(out, xhat, out)
-    np.multiply(out, across, out)
-    return dweight
-
-
-def sum_parts(parts: dict[int, np.ndarray], columns: int, dtype: np.dtype) -> np.ndarray:
-    """The sum of what the blocks gave, in the order of the blocks whatever thread was first."""
-    total = np.zeros(columns, dtype)
-    for start in sorted(parts):
-        total += parts[start]
-    return total
-
-
-@quiet
-def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    """(out, rstd) of dividing by the root of the mean square over the last `dims` dimensions."""
-    rows, stats_shape = _as_rows(widen(x), dims)
-    weight = _vector(weight, rows.dtype)
-    count, columns = rows.shape
-    result = np.empty(x.shape, rows.dtype)
-    out, rstd = result.reshape(rows.shape), np.full(count, np.nan, rows.dtype)
-    if rows.size >= NATIVE_FROM and native.suits(rows, weight):
-        native_norm(rows.shape, rows, out, rstd, None, weight, None, eps)
-        return narrow(result, x.dtype), rstd.reshape(stats_shape)
-
-    def normalise(part: slice) -> None:
-        block = out[part]
-        np.divide(np.vecdot(rows[part], rows[part]), columns, rstd[part])
-        np.multiply(rows[part], reciprocal_root(rstd[part], eps)[:, None], block)
-        if weight is not None:
-            np.multiply(block, weight, block)
-
-    each_block(normalise, count, columns)
-    return narrow(result, x.dtype), rstd.reshape(stats_shape)
-
-
-def rms_norm_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    dims: int,
+    groups: int,
+    mean: np.ndarray,
     rstd: np.ndarray,
     weight: np.ndarray | None,
-    needs: tuple[bool, bool] = (True, True),
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Gradients (dx, dweight) of `rms_norm`."""
-    return layer_norm_backward(grad, x, dims, None, rstd, weight, (*needs, False))[:2]
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients (dx, dweight, dbias) of `group_norm`."""
+    return apply(GROUP_GRADIENTS, grad, x, groups, mean, rstd, weight, needs)  # type: ignore[no-any-return]
+
+
+def batch_norm(
+    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(out, mean, rstd, biased variance) of a batch, as in training; the running statistics are the caller's."""
+    return apply(BATCH, x, weight, bias, eps)  # type: ignore[no-any-return]
+
+
+def batch_norm_eval(
+    x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> np.ndarray:
+    """The batch normalised by given statistics of its channels."""
+    return apply(BATCH_EVAL, x, mean, var, weight, bias, eps)  # type: ignore[no-any-return]
+
+
+def batch_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    training: bool = True,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients (dx, dweight, dbias). With `training` the statistics are those of x and depend on it."""
+    return apply(BATCH_GRADIENTS, grad, x, mean, rstd, weight, training, needs)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Batch and group normalisation: forward with its statistics, and backward. Layer norm, and what all share: norm.py.
+"""Batch and group normalisation: forward with its statistics, and backward. Layer norm, and what both use: layer.py.
 
 Note [Channels of a batch]
 A batch (N, C, S) is handled in one of two ways. Long channels (S >= _LONG) are N * C rows, each with its scalars.
@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import native
 from ..rows import column_sum, each_block, even_pieces, narrow, quiet, row_sum, widen
-from . import NATIVE_FROM, OFF_CENTRE, Grads, Needs, reciprocal_root, sum_parts
 from . import kernels as definitions
+from .layer import OFF_CENTRE, Grads, Needs, reciprocal_root, sum_parts
 
 # A channel's values are handled as a row of their own from this length on; shorter ones side by side.
 _LONG = 64
@@ -46,7 +46,7 @@ def _channel_sums(
     """For each channel the sums, in float64, of rows and of rows * (others - center); if `others` is the same array, of
     rows - center and its square. Without a center that is 0."""
     n, channels, size = sizes
-    if rows.size >= NATIVE_FROM and native.suits(rows, others, center):
+    if rows.size and native.suits(rows, others, center):
         sums, products = _native_sums(rows, others, center, size >= _LONG)
         return _of_channels(sums, sizes), _of_channels(products, sizes)
     sums, products = np.empty((2, n * channels), rows.dtype)
@@ -108,7 +108,7 @@ def _native_sums(
 def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """rows * scale + shift, block by block, as an array of `shape`."""
     result = np.empty(shape, rows.dtype)
-    if rows.size >= NATIVE_FROM and native.suits(rows, scale, shift):
+    if rows.size and native.suits(rows, scale, shift):
         by_row = scale.shape == (len(rows), 1)
         native.over_rows(definitions.affine, rows.shape, rows, scale, shift, result, by_row=by_row)
         return result
@@ -173,10 +173,10 @@ def batch_norm_eval(
     weight: np.ndarray | None,
     bias: np.ndarray | None,
     eps: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """(out, rstd) of normalising by given statistics."""
+) -> np.ndarray:
+    """The batch normalised by given statistics."""
     rstd = reciprocal_root(widen(running_var).copy(), eps)
-    return batch_norm_apply(x, widen(running_mean), rstd, weight, bias), rstd
+    return batch_norm_apply(x, widen(running_mean), rstd, weight, bias)
 
 
 @quiet
@@ -242,7 +242,7 @@ def _affine_pair(
 ) -> np.ndarray:
     """grads * scale - rows * slope + shift, block by block, as an array of `shape`."""
     result = np.empty(shape, rows.dtype)
-    if rows.size >= NATIVE_FROM and native.suits(grads, scale, rows, slope, shift):
+    if rows.size and native.suits(grads, scale, rows, slope, shift):
         by_row = scale.shape == (len(rows), 1)
         native.over_rows(definitions.affine_pair, rows.shape, grads, scale, rows, slope, shift, result, by_row=by_row)
         return result
@@ -264,8 +264,6 @@ def group_norm(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
     n, channels = x.shape[:2]
-    if x.size >= NATIVE_FROM and native.suits(x, weight, bias):
-        return _group_norm_by_machine(x, groups, weight, bias, eps)
     wide = np.ascontiguousarray(widen(x)).reshape(n * groups, -1) if x.size else widen(x).reshape(n * groups, 0)
     mean, rstd = _group_statistics(wide, eps)
     scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
@@ -274,7 +272,7 @@ def group_norm(
     return narrow(out, x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
-def _group_norm_by_machine(
+def group_norm_by_row_kernels(
     x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same of a contiguous array of float32: the kernels' arrays are as large as they must be, and need no check."""
@@ -293,7 +291,7 @@ def _group_norm_by_machine(
 def _group_statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean and 1 / sqrt(variance + eps) of each row."""
     count, columns = rows.shape
-    if rows.size >= NATIVE_FROM and native.suits(rows):
+    if rows.size and type(eps) is float and native.suits(rows):
         mean, rstd = np.empty(count, rows.dtype), np.empty(count, rows.dtype)
         native.over_rows(definitions.statistics, rows.shape, rows, mean, rstd, numbers=(columns, eps))
         return mean, rstd
@@ -362,7 +360,7 @@ def group_norm_backward(
 
 def _group_sums(grads: np.ndarray, rows: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sums over each row of grads and of grads * (rows - center)."""
-    if rows.size >= NATIVE_FROM and native.suits(grads, rows, center):
+    if rows.size and native.suits(grads, rows, center):
         return _native_sums(grads, rows, center, by_row=True)
     total, moment = np.zeros(len(rows), rows.dtype), np.zeros(len(rows), rows.dtype)
 

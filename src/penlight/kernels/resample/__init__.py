@@ -241,7 +241,7 @@ def interpolate_backward(
         single = grad.astype(np.float32)
         return interpolate_backward(single, input_shape, mode, align_corners, scales, antialias).astype(grad.dtype)
     if mode == "area":
-        return adaptive_avg_pool_backward(grad, input_shape)
+        return adaptive_avg_pool_backward(grad, input_shape, len(input_shape) - 2)
     maps = _maps(input_shape[2:], grad.shape[2:], mode, align_corners, scales, antialias, grad.dtype)
     return _apply_all(grad, [m.transposed for m in maps])
 

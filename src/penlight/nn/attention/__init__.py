@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from penlight._common.docstrings import example
+
 __all__ = [
     "WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "activate_flash_attention_impl", "current_flash_attention_impl",
     "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel",
@@ -15,12 +17,9 @@ __all__ = [
 WARN_FOR_UNFUSED_KERNELS = False
 
 
+@example("int(SDPBackend.FLASH_ATTENTION)", "1")
 class SDPBackend(Enum):
-    """The backends of scaled dot product attention by their PyTorch names.
-
-    >>> int(SDPBackend.FLASH_ATTENTION)
-    1
-    """
+    """The backends of scaled dot product attention by their PyTorch names."""
 
     ERROR = -1
     MATH = 0

@@ -2,61 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from penlight._refused import refused_class, refused_function
 
 __all__ = ["BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention", "noop_mask", "or_masks"]
 
-
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
+_WHY = (
+    "it is a compiler's feature. Use torch.nn.functional.scaled_dot_product_attention with an attn_mask: a boolean one "
+    "for a mask_mod, a float one for a score_mod that adds a bias."
+)
 
 
-class AuxRequest:
-    """Not available; see `flex_attention`."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse("AuxRequest")
+def _refused(make: Any, *names: str) -> Any:
+    return (make(f"nn.attention.flex_attention.{name}", _WHY) for name in names)
 
 
-def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f"torch.nn.attention.flex_attention.{name} is not part of Penlight. "
-        "Use torch.nn.functional.scaled_dot_product_attention with an attn_mask: a boolean one for a mask_mod, "
-        "a float one for a score_mod that adds a bias."
-    )
-
-
-class BlockMask:
-    """Not available; see `flex_attention`."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse("BlockMask")
-
-
-def flex_attention(*args: Any, **kwargs: Any) -> Any:
-    """Not available: `scaled_dot_product_attention` with an `attn_mask` does what can be said as a mask."""
-    _refuse("flex_attention")
-
-
-def create_block_mask(*args: Any, **kwargs: Any) -> Any:
-    """Not available; see `flex_attention`."""
-    _refuse("create_block_mask")
-
-
-def create_mask(*args: Any, **kwargs: Any) -> Any:
-    """Not available; see `flex_attention`."""
-    _refuse("create_mask")
-
-
-def and_masks(*args: Any) -> Any:
-    """Not available; see `flex_attention`."""
-    _refuse("and_masks")
-
-
-def or_masks(*args: Any) -> Any:
-    """Not available; see `flex_attention`."""
-    _refuse("or_masks")
-
-
-def noop_mask(*args: Any) -> Any:
-    """Not available; see `flex_attention`."""
-    _refuse("noop_mask")
+AuxRequest, BlockMask = _refused(refused_class, "AuxRequest", "BlockMask")
+flex_attention, create_block_mask, create_mask = _refused(
+    refused_function, "flex_attention", "create_block_mask", "create_mask"
+)
+and_masks, or_masks, noop_mask = _refused(refused_function, "and_masks", "or_masks", "noop_mask")

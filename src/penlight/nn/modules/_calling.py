@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penlight import Tensor
+from penlight.autograd.node import RemovableHandle
 
 from . import _global_hooks as everywhere
 from ._backward_hook import BackwardHook
@@ -20,9 +20,7 @@ from ._global_hooks import (
     _global_forward_pre_hooks,
     add_hook,
 )
-
-if TYPE_CHECKING:
-    from penlight.utils.hooks import RemovableHandle
+from ._registry import Tables
 
 
 class _WrappedHook:
@@ -60,18 +58,10 @@ class _WrappedHook:
             self.module = weakref.ref(module)
 
 
-class Calling:
+class Calling(Tables):
     """The part of `Module` that is about being called."""
 
     forward: Callable[..., Any]
-    _forward_hooks: OrderedDict[int, Callable[..., Any]]
-    _forward_hooks_with_kwargs: OrderedDict[int, bool]
-    _forward_hooks_always_called: OrderedDict[int, bool]
-    _forward_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
-    _backward_hooks: OrderedDict[int, Callable[..., Any]]
-    _backward_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _is_full_backward_hook: bool | None
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         fields = self.__dict__

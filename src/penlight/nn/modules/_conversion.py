@@ -9,9 +9,10 @@ from typing import Any, Self, TypeVar
 
 import penlight
 from penlight import Tensor, dtypes
-from penlight._docstrings import documented
+from penlight._common.docstrings import documented, example
 from penlight.nn.parameter import Parameter
 
+from ._registry import Tables
 from ._state_dict import swaps_tensors
 
 _TO_SIGNATURES = (
@@ -56,11 +57,9 @@ def _move(kind: str, error: str = "RuntimeError") -> Callable[..., Any]:
     return move
 
 
-class Conversion:
+class Conversion(Tables):
     """The part of `Module` that converts parameters and buffers."""
 
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
     children: Callable[..., Any]
     _get_name: Callable[..., str]
 
@@ -126,14 +125,11 @@ class Conversion:
         fn(self)
         return self
 
+    @example("torch.nn.Linear(1, 1).to(torch.float64).weight.dtype", "torch.float64")
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(tensor)`.
 
         A dtype has to be a floating point or complex one, and only tensors of these kinds are cast.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).to(torch.float64).weight.dtype
-        torch.float64
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
@@ -154,45 +150,29 @@ class Conversion:
 
         return self._apply(convert)
 
+    @example('torch.nn.Linear(2, 2).to_empty(device="cpu").weight.shape', "torch.Size([2, 2])")
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Puts all tensors on a device without copying their values.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).to_empty(device="cpu").weight.shape
-        torch.Size([2, 2])
-        """
+        """Puts all tensors on a device without copying their values."""
         return self._apply(lambda t: penlight.empty_like(t, device=device), recurse=recurse)
 
+    @example("torch.nn.Linear(1, 1).type(torch.float64).bias.dtype", "torch.float64")
     def type(self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers to a type.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).type(torch.float64).bias.dtype
-        torch.float64
-        """
+        """Casts all parameters and buffers to a type."""
         return self._apply(lambda t: t.type(dst_type))
 
     float, double = _cast("float32"), _cast("float64")
     half, bfloat16 = _cast("float16"), _cast("bfloat16")
 
+    @example("torch.nn.Linear(2, 2).cpu().weight.device", "device(type='cpu')")
     def cpu(self) -> Self:
-        """Moves everything to the CPU, where it is.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).cpu().weight.device
-        device(type='cpu')
-        """
+        """Moves everything to the CPU, where it is."""
         return self._apply(lambda t: t.cpu())
 
     cuda, xpu, ipu, mtia = _move("cuda", "AssertionError"), _move("xpu"), _move("ipu"), _move("mtia")
 
+    @example("torch.nn.Linear(2, 2).share_memory().weight.is_shared()", "True")
     def share_memory(self) -> Self:
-        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 2).share_memory().weight.is_shared()
-        True
-        """
+        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`."""
         return self._apply(lambda t: t.share_memory_())
 
 
@@ -217,46 +197,34 @@ def _can_set_data(old: Tensor, new: Tensor) -> bool:
     return old.device.type == new.device.type
 
 
+def _by_device(device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False, *,
+               memory_format: Any = None) -> tuple[Any, ...]:  # fmt: skip
+    return device, dtype, non_blocking, copy, memory_format
+
+
+def _by_dtype(dtype: Any, non_blocking: Any = False, copy: Any = False, **others: Any) -> tuple[Any, ...]:
+    return _by_device(dtype=dtype, non_blocking=non_blocking, copy=copy, **others)
+
+
+def _by_tensor(tensor: Any, non_blocking: Any = False, copy: Any = False, *,
+               memory_format: Any = None) -> tuple[Any, ...]:  # fmt: skip
+    return tensor.device, tensor.dtype, non_blocking, copy, memory_format
+
+
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to` in its three forms, as (device, dtype, non_blocking, memory_format)."""
-    device = dtype = None
-    named = {name: _dtype_given(value) for name, value in kwargs.items()}
-    rest = [_dtype_given(value) for value in args]
-    first = rest[0] if rest else None
-    tensor = named.pop("tensor", None)
-    if isinstance(first, Tensor):
-        tensor = rest.pop(0)
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-        names = ["non_blocking", "copy"]
-    elif isinstance(first, penlight.dtype):
-        dtype = rest.pop(0)
-        names = ["non_blocking", "copy"]
-    else:
-        names = ["device", "dtype", "non_blocking", "copy"]
-    memory_format = named.pop("memory_format", None)
-    for name, value in zip(names, rest, strict=False):
-        if name in named:
-            raise _bad_to(args, kwargs)
-        named[name] = value
-    if len(rest) > len(names):
-        raise _bad_to(args, kwargs)
-    if tensor is None and dtype is None:
-        device = named.pop("device", None)
-        dtype = named.pop("dtype", None)
-    elif tensor is None and "device" in named:
-        device = named.pop("device")
-    non_blocking, copy = named.pop("non_blocking", False), named.pop("copy", False)
+    given = [_dtype_given(value) for value in args]
+    first = given[0] if given else kwargs.get("tensor")
+    form = _by_tensor if isinstance(first, Tensor) else _by_dtype if isinstance(first, penlight.dtype) else _by_device
+    try:
+        parsed = form(*given, **{name: _dtype_given(value) for name, value in kwargs.items()})
+    except TypeError:
+        raise _bad_to(args, kwargs) from None
+    device, dtype, non_blocking, copy, memory_format = parsed
     if isinstance(device, (str, int)) and not isinstance(device, bool):
         device = penlight.device(device)
-    right = (
-        not named
-        and (device is None or isinstance(device, penlight.device))
-        and (dtype is None or isinstance(dtype, penlight.dtype))
-        and isinstance(non_blocking, bool)
-        and (memory_format is None or isinstance(memory_format, penlight.memory_format))
-    )
-    if not right:
+    kinds = ((device, penlight.device), (dtype, penlight.dtype), (memory_format, penlight.memory_format))
+    if not isinstance(non_blocking, bool) or any(v is not None and not isinstance(v, kind) for v, kind in kinds):
         raise _bad_to(args, kwargs)
     if copy:
         raise RuntimeError(".to() does not accept copy argument")

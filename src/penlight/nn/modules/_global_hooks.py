@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from penlight.utils.hooks import RemovableHandle
+from penlight._common.docstrings import documented
+from penlight.autograd.node import RemovableHandle
 
 __all__ = [
     "_global_backward_hooks", "_global_backward_pre_hooks", "_global_buffer_registration_hooks",
@@ -46,8 +46,6 @@ def add_hook(
     table: OrderedDict[int, Any], hook: Callable[..., Any], *, prepend: bool = False, flags: tuple[Any, ...] = ()
 ) -> RemovableHandle:
     """Puts a hook into a table, in front if asked; `flags` are (table, wanted) pairs marked under the same id."""
-    from penlight.utils.hooks import RemovableHandle
-
     handle = RemovableHandle(table, extra_dict=[flag_table for flag_table, _ in flags])
     table[handle.id] = hook
     for flag_table, wanted in flags:
@@ -67,53 +65,45 @@ def run_registration_hooks(table: OrderedDict[int, Any], module: Any, name: str,
     return value
 
 
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, name, buffer)` whenever a buffer is registered; what it returns is registered instead.
+def _registers(name: str, table: HookTable, hook: str, when: str, *example: str) -> Callable[[Any], RemovableHandle]:
+    """A function that adds a hook for all modules; its example adds one for the length of a with block."""
 
-    >>> import penlight as torch
-    >>> from penlight.nn.modules.module import register_module_buffer_registration_hook
-    >>> with register_module_buffer_registration_hook(lambda module, name, buffer: print(name)):
-    ...     torch.nn.Module().register_buffer("scale", torch.ones(1))
-    scale
-    """
-    return add_hook(_global_buffer_registration_hooks, hook)
+    def register(hook: Callable[..., Any]) -> RemovableHandle:
+        return add_hook(table, hook)
 
-
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, name, submodule)` whenever a submodule is registered; what it returns is taken instead.
-
-    >>> import penlight as torch
-    >>> from penlight.nn.modules.module import register_module_module_registration_hook
-    >>> with register_module_module_registration_hook(lambda module, name, child: print(name, child)):
-    ...     _ = torch.nn.Sequential(torch.nn.ReLU())
-    0 ReLU()
-    """
-    return add_hook(_global_module_registration_hooks, hook)
+    register.__name__ = register.__qualname__ = f"register_module_{name}_hook"
+    *action, shown = example
+    register.__doc__ = documented(
+        f"Calls `hook({hook})` {when}.",
+        f">>> from penlight.nn.modules.module import {register.__name__}",
+        f">>> with {register.__name__}(lambda {hook}: {action[0]}):", f"...     {action[1]}", shown,
+    )  # fmt: skip
+    return register
 
 
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, name, parameter)` whenever a parameter is registered; what it returns is taken instead.
-
-    >>> import penlight as torch
-    >>> from penlight.nn.modules.module import register_module_parameter_registration_hook
-    >>> with register_module_parameter_registration_hook(lambda module, name, parameter: print(name)):
-    ...     _ = torch.nn.Linear(2, 2)
-    weight
-    bias
-    """
-    return add_hook(_global_parameter_registration_hooks, hook)
-
-
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, args)` before the forward of every module.
-
-    >>> import penlight as torch
-    >>> from penlight.nn.modules.module import register_module_forward_pre_hook
-    >>> with register_module_forward_pre_hook(lambda module, args: print(module)):
-    ...     _ = torch.nn.Tanh()(torch.zeros(1))
-    Tanh()
-    """
-    return add_hook(_global_forward_pre_hooks, hook)
+register_module_buffer_registration_hook = _registers(
+    "buffer_registration", _global_buffer_registration_hooks, "module, name, buffer",
+    "whenever a buffer is registered; what it returns is registered instead",
+    "print(name)", 'torch.nn.Module().register_buffer("scale", torch.ones(1))', "scale",
+)  # fmt: skip
+register_module_module_registration_hook = _registers(
+    "module_registration", _global_module_registration_hooks, "module, name, submodule",
+    "whenever a submodule is registered; what it returns is taken instead",
+    "print(name, submodule)", "_ = torch.nn.Sequential(torch.nn.ReLU())", "0 ReLU()",
+)  # fmt: skip
+register_module_parameter_registration_hook = _registers(
+    "parameter_registration", _global_parameter_registration_hooks, "module, name, parameter",
+    "whenever a parameter is registered; what it returns is taken instead",
+    "print(name)", "_ = torch.nn.Linear(2, 2, bias=False)", "weight",
+)  # fmt: skip
+register_module_forward_pre_hook = _registers(
+    "forward_pre", _global_forward_pre_hooks, "module, args", "before the forward of every module",
+    "print(module)", "_ = torch.nn.Tanh()(torch.zeros(1))", "Tanh()",
+)  # fmt: skip
+register_module_full_backward_pre_hook = _registers(
+    "full_backward_pre", _global_backward_pre_hooks, "module, grad_output", "before the backward of every module",
+    "print(grad_output)", "torch.nn.Tanh()(torch.zeros(1, requires_grad=True)).backward()", "(tensor([1.]),)",
+)  # fmt: skip
 
 
 def register_module_forward_hook(
@@ -141,11 +131,6 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
         raise RuntimeError(_MIXED_BACKWARD_HOOKS)
     _global_is_full_backward_hook = False
     return add_hook(_global_backward_hooks, hook)
-
-
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, grad_output)` before the backward of every module."""
-    return add_hook(_global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight.nn import functional as F
 
 
 def canonical_mask(mask: Tensor | None, name: str, target_type: Any, other: Tensor | None, other_name: str) -> Any:
@@ -14,19 +14,7 @@ def canonical_mask(mask: Tensor | None, name: str, target_type: Any, other: Tens
 
     `other` is the mask that will be used together with this one; two different types are deprecated.
     """
-    if mask is None:
-        return None
-    is_float = penlight.is_floating_point(mask)
-    if mask.dtype != penlight.bool and not is_float:
-        raise AssertionError(f"only bool and floating types of {name} are supported")
-    if other is not None and mask.dtype != other.dtype:
-        warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
-        )
-    if is_float:
-        return mask
-    return penlight.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+    return F._canonical_mask(mask, name, F._none_or_dtype(other), other_name, target_type)
 
 
 def square_subsequent_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:

@@ -7,7 +7,8 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._function_code import copy_of
+from penlight._common.docstrings import example
+from penlight._common.function_code import copy_of
 from penlight.nn import init
 from penlight.nn.parameter import Parameter
 
@@ -45,19 +46,16 @@ def reset_affine(weight: Tensor | None, bias: Tensor | None) -> None:
             init.constant_(tensor, value)
 
 
-def own_init(cls: type) -> None:
-    """Gives a class a copy of the `__init__` that it inherits, so that errors name the class, as in PyTorch."""
-    cls.__init__ = copy_of(cls.__init__)  # type: ignore[misc]
-    cls.__init__.__qualname__ = f"{cls.__name__}.__init__"  # type: ignore[misc]
+def named_after(cls: str, init: Any) -> Any:
+    """A copy of an `__init__` for a class of that name, so that errors name the class, as in PyTorch."""
+    init = copy_of(init)
+    init.__qualname__ = f"{cls}.__init__"
+    return init
 
 
+@example("unless_default(torch.nn.Dropout(0.1), p=0.5, inplace=False)", "', p=0.1'")
 def unless_default(module: Module, **defaults: Any) -> str:
-    """The part of `extra_repr` that shows settings only where they differ from their defaults.
-
-    >>> import penlight as torch
-    >>> unless_default(torch.nn.Dropout(0.1), p=0.5, inplace=False)
-    ', p=0.1'
-    """
+    """The part of `extra_repr` that shows settings only where they differ from their defaults."""
     shown = ""
     for name, default in defaults.items():
         value = getattr(module, name)

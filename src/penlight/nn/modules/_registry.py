@@ -9,51 +9,65 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Buffer, Parameter
 
 from . import _global_hooks as hooks
 from ._members import make_quick, member_names
 
+Hook = Callable[..., Any]
 
-class Registry:
-    """The three tables of a module and the rules of attribute access that keep them right.
+
+class Tables:
+    """What every module holds: its members, and the hooks around what it does. The parts of `Module` work on these."""
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _non_persistent_buffers_set: set[str]
+    _modules: dict[str, Any]
+    _is_full_backward_hook: bool | None
+    _backward_pre_hooks: OrderedDict[int, Hook]
+    _backward_hooks: OrderedDict[int, Hook]
+    _forward_hooks: OrderedDict[int, Hook]
+    _forward_hooks_with_kwargs: OrderedDict[int, bool]
+    _forward_hooks_always_called: OrderedDict[int, bool]
+    _forward_pre_hooks: OrderedDict[int, Hook]
+    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
+    _state_dict_hooks: OrderedDict[int, Hook]
+    _state_dict_pre_hooks: OrderedDict[int, Hook]
+    _load_state_dict_pre_hooks: OrderedDict[int, Hook]
+    _load_state_dict_post_hooks: OrderedDict[int, Hook]
+
+
+HOOK_TABLES = tuple(name for name in Tables.__annotations__ if "_hooks" in name)
+
+
+class Registry(Tables):
+    """The tables of a module and the rules of attribute access that keep them right.
 
     `Module` is built on this class; it is of no use alone.
     """
 
     call_super_init: bool = False
     _quick_members: bool = True  # see Note [Members as descriptors]
-    training: bool
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _non_persistent_buffers_set: set[str]
-    _modules: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
-            name = type(self).__name__
+            own = type(self).__name__
             if kwargs:
-                raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(f"{own}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
             if args:
-                raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(f"{own}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         # Straight into the instance: the tables that `__setattr__` consults do not exist yet.
         fields = self.__dict__
         fields["training"] = True
         fields["_parameters"] = {}
         fields["_buffers"] = {}
         fields["_non_persistent_buffers_set"] = set()
-        fields["_backward_pre_hooks"] = OrderedDict()
-        fields["_backward_hooks"] = OrderedDict()
         fields["_is_full_backward_hook"] = None
-        fields["_forward_hooks"] = OrderedDict()
-        fields["_forward_hooks_with_kwargs"] = OrderedDict()
-        fields["_forward_hooks_always_called"] = OrderedDict()
-        fields["_forward_pre_hooks"] = OrderedDict()
-        fields["_forward_pre_hooks_with_kwargs"] = OrderedDict()
-        fields["_state_dict_hooks"] = OrderedDict()
-        fields["_state_dict_pre_hooks"] = OrderedDict()
-        fields["_load_state_dict_pre_hooks"] = OrderedDict()
-        fields["_load_state_dict_post_hooks"] = OrderedDict()
+        for name in HOOK_TABLES:
+            fields[name] = OrderedDict()
         fields["_modules"] = {}
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -246,13 +260,9 @@ class Registry:
 
     # Finding by dotted path
 
+    @example('torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh())).get_submodule("0.0")', "Tanh()")
     def get_submodule(self, target: str) -> Any:
-        """The submodule at a dotted path; "" is the module itself.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh())).get_submodule("0.0")
-        Tanh()
-        """
+        """The submodule at a dotted path; "" is the module itself."""
         found: Any = self
         for step in target.split(".") if target else ():
             if not hasattr(found, step):
@@ -291,25 +301,17 @@ class Registry:
             raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
         return owner, name, getattr(owner, name)
 
+    @example('torch.nn.Sequential(torch.nn.Linear(2, 3)).get_parameter("0.bias").shape', "torch.Size([3])")
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.Linear(2, 3)).get_parameter("0.bias").shape
-        torch.Size([3])
-        """
+        """The parameter at a dotted path."""
         _, name, value = self._get_member(target)
         if not isinstance(value, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return value
 
+    @example('torch.nn.Sequential(torch.nn.BatchNorm1d(2)).get_buffer("0.running_var")', "tensor([1., 1.])")
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.BatchNorm1d(2)).get_buffer("0.running_var")
-        tensor([1., 1.])
-        """
+        """The buffer at a dotted path."""
         owner, name, value = self._get_member(target)
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -329,15 +331,10 @@ class Registry:
                     seen.add(value)
                 yield (f"{path}.{name}" if path else name), value
 
+    @example("[tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]", "[(3, 2), (3,)]")
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the module and, if `recurse`, of all below it, each once.
-
-        >>> import penlight as torch
-        >>> [tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]
-        [(3, 2), (3,)]
-        """
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        """The parameters of the module and, if `recurse`, of all below it, each once."""
+        return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -357,8 +354,7 @@ class Registry:
         >>> [buffer.shape for buffer in torch.nn.BatchNorm1d(3).buffers()]
         [torch.Size([3]), torch.Size([3]), torch.Size([])]
         """
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -371,23 +367,14 @@ class Registry:
         """
         return self._named_members(lambda owner: owner._buffers.items(), prefix, recurse, remove_duplicate)
 
+    @example("list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())", "[ReLU(), Tanh()]")
     def children(self) -> Iterator[Any]:
-        """The submodules one level down, each once.
+        """The submodules one level down, each once."""
+        return (child for _, child in self.named_children())
 
-        >>> import penlight as torch
-        >>> list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())
-        [ReLU(), Tanh()]
-        """
-        for _, child in self.named_children():
-            yield child
-
+    @example("list(torch.nn.Sequential(torch.nn.ReLU()).named_children())", "[('0', ReLU())]")
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The submodules one level down with their names.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.Sequential(torch.nn.ReLU()).named_children())
-        [('0', ReLU())]
-        """
+        """The submodules one level down with their names."""
         seen = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -401,8 +388,7 @@ class Registry:
         >>> [type(m).__name__ for m in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).modules()]
         ['Sequential', 'ReLU', 'Tanh']
         """
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True

@@ -7,6 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 
 from . import _rnn_loop
 from ._parameters import make_parameters, reset_uniformly, unless_default
@@ -15,13 +16,9 @@ from .module import Module
 _HOME = "penlight.nn.modules.rnn"  # where PyTorch has these classes, and so what pickles name
 
 
+@example("isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)", "True")
 class RNNCellBase(Module):
-    """What the three cells share.
-
-    >>> import penlight as torch
-    >>> isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)
-    True
-    """
+    """What the three cells share."""
 
     __module__ = _HOME
 

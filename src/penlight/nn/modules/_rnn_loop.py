@@ -13,7 +13,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
-from penlight.ops.recurrent import fused, stacked
+from penlight.ops.nn.recurrent import fused, stacked
 
 State = tuple[Tensor, ...]
 """What goes from step to step: (h,), and for an LSTM (h, c)."""

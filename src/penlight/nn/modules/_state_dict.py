@@ -6,17 +6,17 @@ import sys
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
+from penlight.autograd.node import RemovableHandle
 from penlight.nn.parameter import Parameter, is_lazy
 
 from ._calling import _WrappedHook
 from ._global_hooks import add_hook
-
-if TYPE_CHECKING:
-    from penlight.utils.hooks import RemovableHandle
+from ._registry import Tables
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -38,32 +38,20 @@ def swaps_tensors() -> bool:
     return future is not None and future.get_swap_module_params_on_conversion()
 
 
-class StateDict:
+class StateDict(Tables):
     """The part of `Module` that is about `state_dict` and `load_state_dict`."""
 
     _version: int = 1
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _non_persistent_buffers_set: set[str]
-    _modules: dict[str, Any]
-    _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
-    _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
-    _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
-
     # Out
 
+    @example("list(torch.nn.Sequential(torch.nn.Linear(2, 1)).state_dict())", "['0.weight', '0.bias']")
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by dotted name, sharing memory with the module.
 
         The tensors are detached unless `keep_vars`. The dict has an attribute `_metadata` with a version for each
         module, by which a later `load_state_dict` can recognise old layouts.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.Sequential(torch.nn.Linear(2, 1)).state_dict())
-        ['0.weight', '0.bias']
         """
         if args:
             warnings.warn(

@@ -14,7 +14,7 @@ from penlight.nn import functional as F
 from penlight.nn.parameter import UninitializedBuffer
 
 from ...kernels.lazy import lazy_import
-from ._parameters import make_parameters, reset_affine
+from ._parameters import make_parameters, named_after, reset_affine
 from .lazy import LazySized
 from .module import Module
 
@@ -117,10 +117,7 @@ def _expect_dims(input: Tensor, *allowed: int) -> None:
 
 
 class _BatchNorm(_NormBase):
-    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    __init__ = named_after("_BatchNorm", _NormBase.__init__)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised over the batch, or with the running statistics when evaluating."""

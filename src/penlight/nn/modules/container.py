@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Parameter
 
 from .module import Module
@@ -76,30 +77,30 @@ class Keyed(Module):
         for key in list(self):
             del self[key]
 
+    @example('torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")', "ReLU()")
     def pop(self, key: str) -> Any:
-        """Takes an entry out and returns it.
-
-        >>> import penlight as torch
-        >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")
-        ReLU()
-        """
+        """Takes an entry out and returns it."""
         taken = self[key]
         del self[key]
         return taken
 
+    @example('list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())', "['act']")
     def keys(self) -> Any:
-        """The names.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())
-        ['act']
-        """
+        """The names."""
         return self.__dict__[self._table].keys()
 
 
-def checked_pairs(owner: str, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """The key and value of each pair, or an error that says which one is no pair."""
-    for i, pair in enumerate(pairs):
+def entries_of(given: Any, owner: str) -> Iterator[tuple[Any, Any]]:
+    """The keys and values of a mapping or of pairs, or an error that says what is neither."""
+    if not isinstance(given, Iterable):
+        name = owner.replace("Parameter", "Parameters")  # PyTorch's spelling
+        raise TypeError(
+            f"{name}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+        )
+    if isinstance(given, (Mapping, Keyed)):
+        yield from given.items()
+        return
+    for i, pair in enumerate(given):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{owner} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
         items: Any = pair
@@ -111,13 +112,9 @@ def checked_pairs(owner: str, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any]]
 # ----- Of modules -------------------------------------------------------------------------------------------------
 
 
+@example("issubclass(torch.nn.Container, torch.nn.Module)", "True")
 class Container(Module):
-    """Deprecated: a module with the given children; subclass `Module` instead.
-
-    >>> import penlight as torch
-    >>> issubclass(torch.nn.Container, torch.nn.Module)
-    True
-    """
+    """Deprecated: a module with the given children; subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
@@ -172,10 +169,24 @@ class _Positional(Numbered):
         del self[key]
         return taken
 
-    def __getitem__(self, idx: Any) -> Any:
-        raise NotImplementedError
+    def _key(self, index: Any) -> str:
+        return list(self._modules)[self._position(index)]
 
-    def __delitem__(self, idx: Any) -> None:
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self._of_entries(list(self._modules.items())[idx])
+        return self._modules[self._key(idx)]
+
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
+
+    def __delitem__(self, idx: int | slice) -> None:
+        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
+            delattr(self, key)
+        self._renumber()
+
+    def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
+        """Such a container of some of its entries."""
         raise NotImplementedError
 
 
@@ -213,22 +224,8 @@ class Sequential(_Positional):
             input = module(input)
         return input
 
-    def _key(self, index: Any) -> str:
-        position = self._position(index)
-        return list(self._modules)[position]
-
-    def __getitem__(self, idx: Any) -> Any:
-        if isinstance(idx, slice):
-            return type(self)(OrderedDict(list(self._modules.items())[idx]))
-        return self._modules[self._key(idx)]
-
-    def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, self._key(idx), module)
-
-    def __delitem__(self, idx: int | slice) -> None:
-        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
-            delattr(self, key)
-        self._renumber()
+    def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
+        return type(self)(OrderedDict(entries))
 
     def __add__(self, other: Any) -> Sequential:
         self._check_sequential(other)
@@ -259,13 +256,9 @@ class Sequential(_Positional):
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
+    @example("torch.nn.Sequential(torch.nn.ReLU()).insert(0, torch.nn.Tanh())[0]", "Tanh()")
     def insert(self, index: int, module: Module) -> Self:
-        """Puts a module before a position.
-
-        >>> import penlight as torch
-        >>> torch.nn.Sequential(torch.nn.ReLU()).insert(0, torch.nn.Tanh())[0]
-        Tanh()
-        """
+        """Puts a module before a position."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         size = len(self)
@@ -274,13 +267,9 @@ class Sequential(_Positional):
         self._open_slot(index + size if index < 0 else index, module)
         return self
 
+    @example("len(torch.nn.Sequential(torch.nn.ReLU()).extend([torch.nn.Tanh(), torch.nn.Tanh()]))", "3")
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Adds modules at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.Sequential(torch.nn.ReLU()).extend([torch.nn.Tanh(), torch.nn.Tanh()]))
-        3
-        """
+        """Adds modules at the end."""
         for module in sequential:
             self.append(module)
         return self
@@ -301,18 +290,11 @@ class ModuleList(_Positional):
         if modules is not None:
             self += modules
 
-    def __getitem__(self, idx: Any) -> Any:
-        if isinstance(idx, slice):
-            return type(self)(list(self._modules.values())[idx])
-        return self._modules[str(self._position(idx))]
+    def _key(self, index: Any) -> str:
+        return str(self._position(index))
 
-    def __setitem__(self, idx: int, module: Module) -> None:
-        setattr(self, str(self._position(idx)), module)
-
-    def __delitem__(self, idx: int | slice) -> None:
-        for i in range(len(self))[idx] if isinstance(idx, slice) else [self._position(idx)]:
-            delattr(self, str(i))
-        self._renumber()
+    def _of_entries(self, entries: list[tuple[str, Any]]) -> Any:
+        return type(self)([module for _, module in entries])
 
     def __iadd__(self, modules: Iterable[Any]) -> Self:
         return self.extend(modules)
@@ -331,13 +313,9 @@ class ModuleList(_Positional):
         """
         self._open_slot(index, module)
 
+    @example("len(torch.nn.ModuleList([torch.nn.ReLU()]).extend([torch.nn.Tanh()]))", "2")
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Adds modules at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.ModuleList([torch.nn.ReLU()]).extend([torch.nn.Tanh()]))
-        2
-        """
+        """Adds modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
@@ -363,14 +341,9 @@ class ModuleList(_Positional):
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
 
+@example('torch.nn.ModuleDict({"a": torch.nn.ReLU(), "b": torch.nn.Tanh()})["b"]', "Tanh()")
 class ModuleDict(Keyed):
-    """A dict of modules whose parameters are found; it has no forward of its own.
-
-    >>> import penlight as torch
-    >>> heads = torch.nn.ModuleDict({"a": torch.nn.ReLU(), "b": torch.nn.Tanh()})
-    >>> heads["b"]
-    Tanh()
-    """
+    """A dict of modules whose parameters are found; it has no forward of its own."""
 
     _table = "_modules"
 
@@ -387,22 +360,14 @@ class ModuleDict(Keyed):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
+    @example('list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())', "[('act', ReLU())]")
     def items(self) -> ItemsView[str, Any]:
-        """The names with the modules.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())
-        [('act', ReLU())]
-        """
+        """The names with the modules."""
         return self._modules.items()
 
+    @example('list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())', "[ReLU()]")
     def values(self) -> ValuesView[Any]:
-        """The modules.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())
-        [ReLU()]
-        """
+        """The modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
@@ -414,16 +379,7 @@ class ModuleDict(Keyed):
         >>> layers["act"]
         ReLU()
         """
-        if not isinstance(modules, Iterable):
-            raise TypeError(
-                "ModuleDict.update should be called with an iterable of key/value pairs, "
-                f"but got {type(modules).__name__}"
-            )
-        if isinstance(modules, (ModuleDict, Mapping)):
-            pairs: Iterable[Any] = modules.items()
-        else:
-            pairs = checked_pairs("ModuleDict", modules)
-        for key, module in pairs:
+        for key, module in entries_of(modules, "ModuleDict"):
             self[key] = module
 
 
@@ -476,13 +432,9 @@ class ParameterList(Numbered):
     def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
 
+    @example("len(torch.nn.ParameterList([torch.zeros(2)]).append(torch.ones(2)))", "2")
     def append(self, value: Any) -> Self:
-        """Adds a value at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.ParameterList([torch.zeros(2)]).append(torch.ones(2)))
-        2
-        """
+        """Adds a value at the end."""
         self._size += 1
         try:
             self[self._size - 1] = value
@@ -491,13 +443,9 @@ class ParameterList(Numbered):
             raise
         return self
 
+    @example("len(torch.nn.ParameterList([torch.zeros(2)]).extend([torch.ones(2), torch.ones(1)]))", "3")
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds values at the end.
-
-        >>> import penlight as torch
-        >>> len(torch.nn.ParameterList([torch.zeros(2)]).extend([torch.ones(2), torch.ones(1)]))
-        3
-        """
+        """Adds values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -517,14 +465,9 @@ class ParameterList(Numbered):
         raise RuntimeError("ParameterList should not be called.")
 
 
+@example('[name for name, _ in torch.nn.ParameterDict({"left": torch.ones(2)}).named_parameters()]', "['left']")
 class ParameterDict(Keyed):
-    """A dict of parameters; tensors put in become parameters, other values are kept as they are.
-
-    >>> import penlight as torch
-    >>> scales = torch.nn.ParameterDict({"left": torch.ones(2)})
-    >>> [name for name, _ in scales.named_parameters()]
-    ['left']
-    """
+    """A dict of parameters; tensors put in become parameters, other values are kept as they are."""
 
     _table = "_keys"
 
@@ -555,56 +498,36 @@ class ParameterDict(Keyed):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
+    @example('list(torch.nn.ParameterDict({"w": torch.zeros(2)}).copy())', "['w']")
     def copy(self) -> ParameterDict:
-        """A dict with the same parameters.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ParameterDict({"w": torch.zeros(2)}).copy())
-        ['w']
-        """
+        """A dict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
+    @example('torch.nn.ParameterDict().setdefault("w", torch.zeros(2)).requires_grad', "True")
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to the default first if it is absent.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict().setdefault("w", torch.zeros(2)).requires_grad
-        True
-        """
+        """The value of a key, which is set to the default first if it is absent."""
         if key not in self:
             self[key] = default
         return self[key]
 
+    @example('torch.nn.ParameterDict({"w": torch.zeros(2)}).popitem()[0]', "'w'")
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last entry out and returns it.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).popitem()[0]
-        'w'
-        """
+        """Takes the last entry out and returns it."""
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
+    @example('torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None', "True")
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or the default.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None
-        True
-        """
+        """The value of a key, or the default."""
         if key not in self:
             return default
         return self[key]
 
+    @example('list(torch.nn.ParameterDict().fromkeys(["a", "b"], torch.zeros(1)))', "['a', 'b']")
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with the default for every key.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ParameterDict().fromkeys(["a", "b"], torch.zeros(1)))
-        ['a', 'b']
-        """
+        """A new dict with the default for every key."""
         return ParameterDict((key, default) for key in keys)
 
     def items(self) -> Iterable[tuple[str, Any]]:
@@ -616,13 +539,9 @@ class ParameterDict(Keyed):
         """
         return ((key, self[key]) for key in self._keys)
 
+    @example('[p.shape for p in torch.nn.ParameterDict({"w": torch.zeros(2)}).values()]', "[torch.Size([2])]")
     def values(self) -> Iterable[Any]:
-        """The values.
-
-        >>> import penlight as torch
-        >>> [p.shape for p in torch.nn.ParameterDict({"w": torch.zeros(2)}).values()]
-        [torch.Size([2])]
-        """
+        """The values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
@@ -634,18 +553,10 @@ class ParameterDict(Keyed):
         >>> list(params)
         ['w']
         """
-        if not isinstance(parameters, Iterable):
-            raise TypeError(
-                "ParametersDict.update should be called with an iterable of key/value pairs, "
-                f"but got {type(parameters).__name__}"
-            )
-        if isinstance(parameters, (OrderedDict, ParameterDict)):
-            pairs: Iterable[Any] = parameters.items()
-        elif isinstance(parameters, Mapping):
-            pairs = sorted(parameters.items())
-        else:
-            pairs = checked_pairs("ParameterDict", parameters)
-        for key, value in pairs:
+        entries: Iterable[Any] = entries_of(parameters, "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            entries = sorted(entries)
+        for key, value in entries:
             self[key] = value
 
     def extra_repr(self) -> str:

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
-from ._parameters import make_parameters, own_init, reset_by_fan_in, unless_default
+from ._parameters import make_parameters, named_after, reset_by_fan_in, unless_default
 from .lazy import LazySized
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
@@ -38,7 +39,7 @@ class _ConvNd(Module):
         if becomes is not None:
             cls.cls_to_become = becomes  # type: ignore[attr-defined]
         if function is not None or becomes is not None:
-            own_init(cls)
+            cls.__init__ = named_after(cls.__name__, cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
                  padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
@@ -147,15 +148,12 @@ class Conv1d(_ConvNd, function=F.conv1d, expand=_single,
     __init__ = _init_conv
 
 
+@example("torch.nn.Conv2d(3, 8, (3, 5), padding=(1, 2))(torch.randn(2, 3, 10, 10)).shape", "torch.Size([2, 8, 10, 10])")
 class Conv2d(_ConvNd, function=F.conv2d, expand=_pair):
     """A 2-d convolution of (N, C, H, W) or (C, H, W).
 
     Sizes are one number for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is
     what the margin is filled with: "zeros", "reflect", "replicate" or "circular".
-
-    >>> import penlight as torch
-    >>> torch.nn.Conv2d(3, 8, (3, 5), padding=(1, 2))(torch.randn(2, 3, 10, 10)).shape
-    torch.Size([2, 8, 10, 10])
     """
 
     __init__ = _init_conv
@@ -171,14 +169,10 @@ class Conv3d(_ConvNd, function=F.conv3d, expand=_triple,
 class _ConvTransposeNd(_ConvNd):
     """A transposed convolution: the gradient of a convolution with respect to its input, as a layer."""
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
-                 padding: tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
-                 output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
-        if padding_mode != "zeros":
+    def _check_settings(self) -> None:
+        if self.padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        sizes = (kernel_size, stride, padding, dilation, transposed, output_padding)
-        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
+        super()._check_settings()
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Sequence[int],
                         padding: Sequence[int], kernel_size: Sequence[int], num_spatial_dims: int,

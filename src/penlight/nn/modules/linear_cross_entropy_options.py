@@ -6,19 +6,17 @@ import dataclasses
 from typing import Any
 
 import penlight
+from penlight._common.docstrings import example
 
 __all__ = ["LinearCrossEntropyOptions"]
 
 
 @dataclasses.dataclass(slots=True, frozen=True)
+@example("torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size", "64")
 class LinearCrossEntropyOptions:
     """How `linear_cross_entropy` may trade memory for time; checked as PyTorch does.
 
     They choose how the work is cut up, not what is computed.
-
-    >>> import penlight as torch
-    >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
-    64
     """
 
     allow_retain_graph: bool = False

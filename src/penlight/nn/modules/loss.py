@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn import _reduction
 from penlight.nn import functional as F
 
@@ -84,13 +85,9 @@ class NLLLoss(_WeightedLoss, function=F.nll_loss,
                  reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
 
 
+@example("issubclass(torch.nn.NLLLoss2d, torch.nn.NLLLoss)", "True")
 class NLLLoss2d(NLLLoss):
-    """Deprecated: `NLLLoss` does the same.
-
-    >>> import penlight as torch
-    >>> issubclass(torch.nn.NLLLoss2d, torch.nn.NLLLoss)
-    True
-    """
+    """Deprecated: `NLLLoss` does the same."""
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
                  reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
-from penlight._docstrings import complete
+from penlight._common.docstrings import complete, example
 
 from . import _global_hooks
 from ._calling import Calling
@@ -15,7 +15,7 @@ from ._calling import _WrappedHook as _WrappedHook
 from ._conversion import Conversion
 from ._global_hooks import *  # noqa: F403
 from ._members import make_quick
-from ._registry import Registry
+from ._registry import HOOK_TABLES, Registry
 from ._state_dict import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state_dict import StateDict
 from ._state_dict import _IncompatibleKeys as _IncompatibleKeys
@@ -66,13 +66,9 @@ class Module(Registry, Calling, StateDict, Conversion):
         super().__init_subclass__(**kwargs)
         complete(cls, ">>> torch.nn.{}{}\n{}", example)
 
+    @example("torch.nn.Dropout().train(False).training", "False")
     def train(self, mode: bool = True) -> Self:
-        """Switches the module and all below it to training mode, or with False to evaluation.
-
-        >>> import penlight as torch
-        >>> torch.nn.Dropout().train(False).training
-        False
-        """
+        """Switches the module and all below it to training mode, or with False to evaluation."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -80,22 +76,14 @@ class Module(Registry, Calling, StateDict, Conversion):
             child.train(mode)
         return self
 
+    @example("torch.nn.Dropout().eval()(torch.ones(2))", "tensor([1., 1.])")
     def eval(self) -> Self:
-        """Switches the module and all below it to evaluation mode.
-
-        >>> import penlight as torch
-        >>> torch.nn.Dropout().eval()(torch.ones(2))
-        tensor([1., 1.])
-        """
+        """Switches the module and all below it to evaluation mode."""
         return self.train(False)
 
+    @example("torch.nn.Linear(1, 1).requires_grad_(False).weight.requires_grad", "False")
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Sets whether the parameters require grad, in place.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(1, 1).requires_grad_(False).weight.requires_grad
-        False
-        """
+        """Sets whether the parameters require grad, in place."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
@@ -139,13 +127,9 @@ class Module(Registry, Calling, StateDict, Conversion):
 
         penlight.compile(self._call_impl, *args, **kwargs)
 
+    @example("torch.nn.Linear(2, 3).extra_repr()", "'in_features=2, out_features=3, bias=True'")
     def extra_repr(self) -> str:
-        """What stands between the brackets when the module is printed; override it to show settings.
-
-        >>> import penlight as torch
-        >>> torch.nn.Linear(2, 3).extra_repr()
-        'in_features=2, out_features=3, bias=True'
-        """
+        """What stands between the brackets when the module is printed; override it to show settings."""
         return ""
 
     def _get_name(self) -> str:
@@ -171,9 +155,8 @@ class Module(Registry, Calling, StateDict, Conversion):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Tables that modules pickled by older versions did not have.
-        for name in _LATER_HOOK_TABLES:
-            if name not in self.__dict__:
-                self.__dict__[name] = OrderedDict()
+        for name in HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
         for table in ("_parameters", "_buffers", "_modules"):
@@ -190,15 +173,3 @@ def _name_as_one_class() -> None:
 
 
 _name_as_one_class()
-
-_LATER_HOOK_TABLES = (
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-    "_backward_pre_hooks",
-)

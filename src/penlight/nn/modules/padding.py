@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from penlight import Tensor
-from penlight._function_code import copy_of
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
 from ._options import Unary
+from ._parameters import named_after
 from .batchnorm import _expect_dims
 from .utils import _ntuple
 
@@ -29,8 +29,7 @@ class _PadNd(Unary, shown="{self.padding}"):
     def __init_subclass__(cls, dims: int | None = None, **declared: Any) -> None:
         if dims is not None:  # a class of its own for users, so errors name its own `__init__`
             cls._dims, declared["shown"] = dims, cls._shown
-            cls.__init__ = copy_of(cls.__init__.__wrapped__)  # type: ignore[attr-defined, method-assign]
-            cls.__init__.__qualname__ = f"{cls.__name__}.__init__"
+            cls.__init__ = named_after(cls.__name__, cls.__init__.__wrapped__)  # type: ignore[attr-defined, method-assign]
         super().__init_subclass__(**declared)
 
     def __init__(self, padding: _size_any_t) -> None: ...

@@ -9,6 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Parameter
 from penlight.nn.utils.rnn import PackedSequence
 
@@ -36,13 +37,9 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
     return _apply_permutation(tensor, permutation, dim)
 
 
+@example("isinstance(torch.nn.LSTM(2, 3), torch.nn.RNNBase)", "True")
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the run over a sequence.
-
-    >>> import penlight as torch
-    >>> isinstance(torch.nn.LSTM(2, 3), torch.nn.RNNBase)
-    True
-    """
+    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the run over a sequence."""
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,

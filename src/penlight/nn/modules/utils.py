@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from penlight._common.docstrings import example
+
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
@@ -19,21 +21,15 @@ def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
 _single, _pair, _triple, _quadruple = map(_ntuple, (1, 2, 3, 4), ("_single", "_pair", "_triple", "_quadruple"))
 
 
+@example("_reverse_repeat_tuple((1, 2), 2)", "(2, 2, 1, 1)")
 def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """(a, b) with n=2 gives (b, b, a, a): padding per dimension as `F.pad` wants it, last dimension first.
-
-    >>> _reverse_repeat_tuple((1, 2), 2)
-    (2, 2, 1, 1)
-    """
+    """(a, b) with n=2 gives (b, b, a, a): padding per dimension as `F.pad` wants it, last dimension first."""
     return tuple(item for item in reversed(tuple(t)) for _ in range(n))
 
 
+@example("_list_with_default([None, 7], [3, 8, 9])", "[8, 7]")
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """The sizes asked for, with each None replaced by the input's own size.
-
-    >>> _list_with_default([None, 7], [3, 8, 9])
-    [8, 7]
-    """
+    """The sizes asked for, with each None replaced by the input's own size."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penlight._common.docstrings import example
 from penlight.nn.modules.module import Module
 
 from .parallel_apply import parallel_apply
@@ -14,13 +15,9 @@ from .scatter_gather import gather, scatter_kwargs
 __all__ = ["DataParallel", "data_parallel"]
 
 
+@example("torch.nn.DataParallel(torch.nn.ReLU())(torch.tensor([-1.0, 1.0]))", "tensor([0., 1.])")
 class DataParallel(Module):
-    """Runs its module, as PyTorch does where there are no GPUs; `device_ids` and the rest are accepted.
-
-    >>> import penlight as torch
-    >>> torch.nn.DataParallel(torch.nn.ReLU())(torch.tensor([-1.0, 1.0]))
-    tensor([0., 1.])
-    """
+    """Runs its module, as PyTorch does where there are no GPUs; `device_ids` and the rest are accepted."""
 
     def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
                  dim: int = 0) -> None:  # fmt: skip

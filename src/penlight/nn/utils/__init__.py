@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernels.lazy import lazy_import
 from . import rnn as rnn
-from .clip_grad import (
-    clip_grad_norm,
-    clip_grad_norm_,
-    clip_grad_value_,
-    clip_grads_with_norm_,
-    get_total_norm,
-)
+from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
@@ -39,15 +33,12 @@ __all__ = [
 ]  # fmt: skip
 
 # The rest is built on modules, which are built on `rnn`: it comes when it is asked for.
-_FUNCTIONS = {
-    "fuse_conv_bn_eval": "fusion",
-    "fuse_conv_bn_weights": "fusion",
-    "fuse_linear_bn_eval": "fusion",
-    "fuse_linear_bn_weights": "fusion",
-    "skip_init": "init",
-    "convert_conv2d_weight_memory_format": "memory_format",
-    "convert_conv3d_weight_memory_format": "memory_format",
+_FILES = {
+    "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+    "init": "skip_init",
+    "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
 }
+_FUNCTIONS = {name: file for file, names in _FILES.items() for name in names.split()}
 _SUBMODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")
 
 

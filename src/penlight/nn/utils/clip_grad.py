@@ -9,6 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
 
@@ -17,14 +18,10 @@ def _as_list(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
+@example("torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])", "tensor(5.)")
 def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
-    """The norm of all tensors as if they were one vector. `foreach` is accepted and changes nothing.
-
-    >>> import penlight as torch
-    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
-    tensor(5.)
-    """
+    """The norm of all tensors as if they were one vector. `foreach` is accepted and changes nothing."""
     given = _as_list(tensors)
     norm_type = float(norm_type)
     if not given:

@@ -6,15 +6,12 @@ from collections.abc import Iterable
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 
 
+@example("torch.nn.utils.parameters_to_vector(torch.nn.Linear(2, 3).parameters()).shape", "torch.Size([9])")
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters flattened into one vector.
-
-    >>> import penlight as torch
-    >>> torch.nn.utils.parameters_to_vector(torch.nn.Linear(2, 3).parameters()).shape
-    torch.Size([9])
-    """
+    """All parameters flattened into one vector."""
     given = list(parameters)
     _check_param_devices(given)
     return penlight.cat([param.view(-1) for param in given])

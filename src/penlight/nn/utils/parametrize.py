@@ -13,6 +13,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn.modules.container import ModuleDict, ModuleList
 from penlight.nn.modules.module import Module
 from penlight.nn.parameter import Parameter
@@ -323,14 +324,9 @@ def _check_further(module: Any, tensor_name: str, parametrization: Any) -> None:
             )
 
 
+@example("torch.nn.utils.parametrize.is_parametrized(torch.nn.Linear(2, 2))", "False")
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether a module has any parametrised tensor, or one of that name.
-
-    >>> import penlight as torch
-    >>> from penlight.nn.utils.parametrize import is_parametrized
-    >>> is_parametrized(torch.nn.Linear(2, 2))
-    False
-    """
+    """Whether a module has any parametrised tensor, or one of that name."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False

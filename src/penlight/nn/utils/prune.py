@@ -9,6 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 
 from . import _computed
 from .convert_parameters import parameters_to_vector
@@ -197,14 +198,9 @@ def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
     return tuple(everything)
 
 
+@example('torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight").weight_mask', "tensor([[1., 1.]])")
 class Identity(BasePruningMethod):
-    """Prunes nothing, but puts the mask and the hook in place.
-
-    >>> import penlight as torch
-    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
-    >>> layer.weight_mask
-    tensor([[1., 1.]])
-    """
+    """Prunes nothing, but puts the mask and the hook in place."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -409,13 +405,9 @@ def _pruned(method: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
     return module
 
 
+@example('torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask', "tensor([1.])")
 def identity(module: Any, name: str) -> Any:
-    """Puts a mask of ones on a parameter.
-
-    >>> import penlight as torch
-    >>> torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask
-    tensor([1.])
-    """
+    """Puts a mask of ones on a parameter."""
     return _pruned(Identity, module, name)
 
 
@@ -529,13 +521,9 @@ def remove(module: Any, name: str) -> Any:
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
+@example("torch.nn.utils.prune.is_pruned(torch.nn.Linear(5, 7))", "False")
 def is_pruned(module: Any) -> bool:
-    """Whether any parameter in a module is pruned.
-
-    >>> import penlight as torch
-    >>> torch.nn.utils.prune.is_pruned(torch.nn.Linear(5, 7))
-    False
-    """
+    """Whether any parameter in a module is pruned."""
     return any(
         isinstance(hook, BasePruningMethod) for part in module.modules() for hook in part._forward_pre_hooks.values()
     )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -65,13 +66,9 @@ class PackedSequence(PackedSequence_):
         """The same in pinned memory."""
         return self._with(self.data.pin_memory(), lambda t: t.pin_memory())
 
+    @example("torch.nn.utils.rnn.pack_sequence([torch.tensor([1.0])]).to(torch.float64).data.dtype", "torch.float64")
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The sequence with its data moved or cast; itself if there is nothing to do.
-
-        >>> import penlight as torch
-        >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1.0])]).to(torch.float64).data.dtype
-        torch.float64
-        """
+        """The sequence with its data moved or cast; itself if there is nothing to do."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -98,14 +95,9 @@ class PackedSequence(PackedSequence_):
         return self.data.is_pinned()
 
 
+@example("torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))", "tensor([1, 2, 0])")
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes this one.
-
-    >>> import penlight as torch
-    >>> from penlight.nn.utils.rnn import invert_permutation
-    >>> invert_permutation(torch.tensor([2, 0, 1]))
-    tensor([1, 2, 0])
-    """
+    """The permutation that undoes this one."""
     if permutation is None:
         return None
     positions = penlight.arange(permutation.numel(), device=permutation.device)

@@ -6,6 +6,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import example
 from penlight.nn.parameter import Parameter
 
 from ...kernels.lazy import lazy_import
@@ -138,16 +139,11 @@ class SpectralNormStateDictHook:
         versions[key] = self.fn._version
 
 
+@example("torch.nn.utils.spectral_norm(torch.nn.Linear(20, 40)).weight_u.size()", "torch.Size([40])")
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Divides a weight by its largest singular value, which power iteration estimates while training.
-
-    >>> import penlight as torch
-    >>> m = torch.nn.utils.spectral_norm(torch.nn.Linear(20, 40))
-    >>> m.weight_u.size()
-    torch.Size([40])
-    """
+    """Divides a weight by its largest singular value, which power iteration estimates while training."""
     if dim is None:
         dim = default_dim(module)
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)

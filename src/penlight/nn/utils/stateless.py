@@ -45,17 +45,10 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], arg
         return module(*arguments, **(kwargs or {}))
 
 
-def _named_tensors(module: Any) -> dict[str, Tensor]:
-    return {
-        **dict(module.named_parameters(remove_duplicate=False)),
-        **dict(module.named_buffers(remove_duplicate=False)),
-    }
-
-
 def _untie_named_tensors_map(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
     """The given tensors, also under the other names of those that the module has under several."""
     names_of: dict[int, list[str]] = {}
-    for name, tensor in _named_tensors(module).items():
+    for name, tensor in NamedMemberAccessor(module).named_tensors(remove_duplicate=False):
         names_of.setdefault(id(tensor), []).append(name)
     result = dict(given)
     for names in names_of.values():
@@ -77,9 +70,13 @@ def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor]
                           strict: bool = False, stack_weights: bool = False) -> Iterator[None]:  # fmt: skip
     """The module with other tensors while the block runs; what the block assigned goes back into the given dict."""
     tensors = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
-    if strict:
-        _check_all_names(module, tensors)
     members = NamedMemberAccessor(module)
+    if strict:
+        kinds = zip(("Unexpected", "Missing"), reversed(members.check_keys(tensors)), strict=True)
+        problems = [f"{kind} key(s): {', '.join(map(repr, names))}." for kind, names in kinds if names]
+        if problems:
+            shown = "\n\t".join(problems)
+            raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t{shown}")
     originals: dict[str, Any] = {}
     try:
         for name, tensor in tensors.items():
@@ -91,15 +88,3 @@ def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor]
         for name in parameters_and_buffers:
             if name in assigned:
                 parameters_and_buffers[name] = assigned[name]
-
-
-def _check_all_names(module: Any, tensors: dict[str, Tensor]) -> None:
-    own = _named_tensors(module).keys()
-    problems = []
-    for kind, names in (("Unexpected", tensors.keys() - own), ("Missing", own - tensors.keys())):
-        if names:
-            problems.append(f"{kind} key(s): {', '.join(map(repr, sorted(names)))}.")
-    if problems:
-        raise RuntimeError(
-            "Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(problems))
-        )

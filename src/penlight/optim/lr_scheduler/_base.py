@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 from weakref import ref
 
 import penlight
-from penlight._docstrings import complete
+from penlight._common.docstrings import complete
 from penlight.optim.optimizer import Optimizer, _to_scalar
 
 EPOCH_DEPRECATION_WARNING = (
@@ -74,9 +74,24 @@ def _checked(optimizer: Any) -> Optimizer:
     raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
-def _saved_function(fn: Any) -> dict[str, Any] | None:
-    """What is saved of a user's function: the attributes of a callable object, nothing of a function."""
-    return None if fn is None or isinstance(fn, FunctionType) else dict(vars(fn))
+def _saved(member: Any) -> Any:
+    """What is saved of a member: of a scheduler its state, of a callable object its attributes, of a function nothing."""
+    if isinstance(member, (list, tuple)):
+        return [_saved(item) for item in member]
+    if isinstance(member, LRScheduler):
+        return member.state_dict()
+    return None if member is None or isinstance(member, FunctionType) else dict(vars(member))
+
+
+def _restore(member: Any, saved: Any) -> None:
+    """Gives a member, which stays the same object, what was saved of it."""
+    if isinstance(member, (list, tuple)):
+        for item, state in zip(member, saved, strict=False):
+            _restore(item, state)
+    elif isinstance(member, LRScheduler):
+        member.load_state_dict(saved)
+    elif saved is not None:
+        vars(member).update(saved)
 
 
 def _note_steps(optimizer: Any) -> None:
@@ -114,6 +129,7 @@ class LRScheduler:
     [0.5]
     """
 
+    _members: ClassVar[tuple[str, ...]] = ()  # functions and schedulers, which stay when a state is loaded
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
     _last_lr: list[Any]
@@ -199,26 +215,29 @@ class LRScheduler:
         return self._last_lr
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned.
+        """Take over a state that :meth:`state_dict` returned. Functions stay, with their saved attributes.
 
         >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
         >>> scheduler.load_state_dict(scheduler.state_dict())
         """
-        vars(self).update(state_dict)
+        kept = {name: getattr(self, name) for name in self._members}
+        vars(self).update({**state_dict, **kept})
+        for name, member in kept.items():
+            _restore(member, state_dict[name])
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything the scheduler knows, except for the optimiser.
+        """Everything the scheduler knows, except for the optimiser; of functions the attributes, if they have any.
 
         >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).state_dict()["last_epoch"]
         0
         """
-        state = dict(vars(self))
-        del state["optimizer"]
-        return state
+        hidden = ("optimizer", *self._members)
+        state = {name: value for name, value in vars(self).items() if name not in hidden}
+        return {**state, **{name: _saved(vars(self)[name]) for name in self._members}}
 
 
 class _LRScheduler(LRScheduler):

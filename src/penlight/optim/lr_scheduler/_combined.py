@@ -12,8 +12,9 @@ from penlight.optim.optimizer import Optimizer
 
 
 class _Combined(LRScheduler):
-    """Saving and checking, the same for both kinds."""
+    """A scheduler that holds others, of one optimiser."""
 
+    _members = ("_schedulers",)
     _schedulers: Sequence[LRScheduler]
 
     def _check(self, optimizer: Optimizer, schedulers: Sequence[Any]) -> None:
@@ -32,19 +33,6 @@ class _Combined(LRScheduler):
                     f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
                     f"{type(optimizer).__name__}."
                 )
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimiser, with the states of the schedulers."""
-        state = super().state_dict()
-        return {key: value for key, value in state.items() if key != "_schedulers"} | {
-            "_schedulers": [scheduler.state_dict() for scheduler in state["_schedulers"]]
-        }
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned, also in the schedulers."""
-        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
-        for index, state in enumerate(state_dict["_schedulers"]):
-            self._schedulers[index].load_state_dict(state)
 
 
 class SequentialLR(_Combined):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-from penlight.optim.lr_scheduler._base import Scheduled, _checked, _format_param, _saved_function, _set
+from penlight.optim.lr_scheduler._base import Scheduled, _checked, _format_param, _set
 from penlight.optim.lr_scheduler._decays import cosine
 from penlight.optim.optimizer import Optimizer
 
@@ -54,6 +54,8 @@ class CyclicLR(_MomentumCycle):
     [1.0]
     [1.5]
     """
+
+    _members = ("_scale_fn_custom",)
 
     def __init__(self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
                  step_size_up: int = 2000, step_size_down: int | None = None,
@@ -109,18 +111,6 @@ class CyclicLR(_MomentumCycle):
             for group, high, fall in zip(groups, self.max_momentums, falls, strict=True):
                 self._set_momentum(group, high - fall)
         return [low + rise for low, rise in zip(self.base_lrs, heights(self.base_lrs, self.max_lrs), strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimiser; of ``scale_fn`` only the attributes, if it is a callable object."""
-        state = super().state_dict()
-        attributes = _saved_function(state.pop("_scale_fn_custom"))
-        return {**state, "_scale_fn_custom": attributes}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned; ``scale_fn`` stays, with its saved attributes."""
-        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
-        if state_dict["_scale_fn_custom"] is not None:
-            vars(self._scale_fn_custom).update(state_dict["_scale_fn_custom"])
 
 
 class CosineAnnealingWarmRestarts(Scheduled):

@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penlight.optim.lr_scheduler._base import Factored, Scheduled, _saved_function, _values
+from penlight.optim.lr_scheduler._base import Factored, Scheduled, _values
 from penlight.optim.optimizer import Optimizer
 
 
 class _Lambdas(Scheduled):
     """A function of the epoch, or one for each parameter group."""
+
+    _members = ("lr_lambdas",)
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
                  last_epoch: int = -1) -> None:  # fmt: skip
@@ -31,22 +33,6 @@ class _Lambdas(Scheduled):
 
     def _factors(self) -> list[float]:
         return [fn(self.last_epoch) for fn in self.lr_lambdas]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimiser and the functions; of callable objects their attributes."""
-        state = super().state_dict()
-        return {
-            **{k: v for k, v in state.items() if k != "lr_lambdas"},
-            "lr_lambdas": [*map(_saved_function, self.lr_lambdas)],
-        }
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned; the functions stay, with their saved attributes."""
-        functions = self.lr_lambdas
-        super().load_state_dict({**state_dict, "lr_lambdas": functions})
-        for fn, attributes in zip(functions, state_dict["lr_lambdas"], strict=False):
-            if attributes is not None:
-                vars(fn).update(attributes)
 
 
 class LambdaLR(_Lambdas, example=("lr_lambda=lambda epoch: 1 / (1 + epoch)", "[0.5]")):

@@ -23,17 +23,12 @@ from .timer import Language as Language
 from .timer import Timer as Timer
 from .timer import timer as timer
 
+_COUNTS = "Penlight does not count instructions. Use Timer.blocked_autorange()."
+_DRAWS = "Penlight does not draw inputs for benchmarks. Make them with torch.rand."
 _REFUSED = {
-    "CallgrindStats": "Penlight does not count instructions. Use Timer.blocked_autorange().",
-    "CopyIfCallgrind": "Penlight does not count instructions. Use Timer.blocked_autorange().",
-    "FunctionCount": "Penlight does not count instructions. Use Timer.blocked_autorange().",
-    "FunctionCounts": "Penlight does not count instructions. Use Timer.blocked_autorange().",
-    "op_fuzzers": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
-    "Fuzzer": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
-    "FuzzedParameter": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
-    "FuzzedTensor": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
+    **dict.fromkeys(("CallgrindStats", "CopyIfCallgrind", "FunctionCount", "FunctionCounts"), _COUNTS),
+    **dict.fromkeys(("FuzzedParameter", "FuzzedTensor", "Fuzzer", "ParameterAlias", "op_fuzzers"), _DRAWS),
     "FuzzedSparseTensor": "Penlight's tensors are dense.",
-    "ParameterAlias": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
 }
 
 

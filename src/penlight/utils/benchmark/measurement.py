@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from penlight._common.docstrings import example
+
 _UNITS = (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0))
 _ENGLISH = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}
 
@@ -16,12 +18,9 @@ _MOST_FIGURES = 4
 _FINEST = 25e-9  # seconds: what a clock can tell at best
 
 
+@example("select_unit(0.002)", "('ms', 0.001)")
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit for a time in seconds that makes its number neither tiny nor huge, and how many seconds it is.
-
-    >>> select_unit(0.002)
-    ('ms', 0.001)
-    """
+    """The unit for a time in seconds that makes its number neither tiny nor huge, and how many seconds it is."""
     place = 0 if t <= 0 else math.floor(math.log10(t) / 3)
     return _UNITS[min(max(place + 3, 0), 3)]
 
@@ -31,12 +30,9 @@ def unit_to_english(u: str) -> str:
     return _ENGLISH[u]
 
 
+@example("trim_sigfig(1234.5, 2)", "1200.0")
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to `n` significant figures.
-
-    >>> trim_sigfig(1234.5, 2)
-    1200.0
-    """
+    """A number rounded to `n` significant figures."""
     if n != int(n):
         raise AssertionError(f"Number of significant figures must be an integer, got {n}")
     magnitude = math.ceil(math.log10(abs(x))) if x else 0

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Iterable, TypeVar  # noqa: UP035 (a base class next to Generic)
 
 import penlight
+from penlight._common.docstrings import example
 
 if TYPE_CHECKING:
     from penlight import Generator, Tensor
@@ -65,14 +66,9 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
         return ChainDataset([self, other])
 
 
+@example("torch.utils.data.TensorDataset(torch.arange(3), torch.arange(3) * 10)[1]", "(tensor(1), tensor(10))")
 class TensorDataset(Dataset["tuple[Tensor, ...]"]):
-    """Samples are the rows of the given tensors, side by side.
-
-    >>> import penlight as torch
-    >>> from penlight.utils.data import TensorDataset
-    >>> TensorDataset(torch.arange(3), torch.arange(3) * 10)[1]
-    (tensor(1), tensor(10))
-    """
+    """Samples are the rows of the given tensors, side by side."""
 
     tensors: tuple[Tensor, ...]
 
@@ -217,14 +213,11 @@ class ChainDataset(IterableDataset[Any]):
         return sum(len(stream) for stream in self._streams())
 
 
+@example('torch.utils.data.Subset("abcdef", [5, 0])[0]', "'f'")
 class Subset(Dataset[_T_co]):
     """The samples of a dataset at the given indices.
 
     A subclass that redefines `__getitem__` must redefine `__getitems__` too, since that is what `DataLoader` calls.
-
-    >>> from penlight.utils.data import Subset
-    >>> Subset("abcdef", [5, 0])[0]
-    'f'
     """
 
     dataset: Dataset[_T_co]

@@ -7,6 +7,7 @@ from itertools import cycle, islice
 from typing import Any, TypeVar
 
 import penlight
+from penlight._common.docstrings import example
 from penlight.utils.data.dataset import Dataset
 from penlight.utils.data.sampler import Sampler
 
@@ -20,16 +21,13 @@ __all__ = ["DistributedSampler"]
 _T_co = TypeVar("_T_co", covariant=True)
 
 
+@example("list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))", "[1, 3, 0]")
 class DistributedSampler(Sampler[_T_co]):
     """Every `num_replicas`-th index from `rank` on, of the order shuffled by `seed` and epoch.
 
     Short of a whole number of rounds, the first indices are repeated; with `drop_last` the last are left out.
     Call `set_epoch` before every epoch, for another order each time. `num_replicas` and `rank` are those of the default
     process group, if they are not given.
-
-    >>> from penlight.utils.data import DistributedSampler
-    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
-    [1, 3, 0]
     """
 
     def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,

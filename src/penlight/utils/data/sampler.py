@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import penlight
+from penlight._common.docstrings import example
 
 if TYPE_CHECKING:
     from penlight import Generator, Tensor
@@ -59,13 +60,9 @@ class Sampler(Generic[_T_co]):
         raise NotImplementedError
 
 
+@example('list(torch.utils.data.SequentialSampler("abc"))', "[0, 1, 2]")
 class SequentialSampler(Sampler[int]):
-    """The indices in their order.
-
-    >>> from penlight.utils.data import SequentialSampler
-    >>> list(SequentialSampler("abc"))
-    [0, 1, 2]
-    """
+    """The indices in their order."""
 
     data_source: Sized
 
@@ -79,16 +76,11 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
+@example("sorted(torch.utils.data.RandomSampler(range(4), generator=torch.Generator().manual_seed(0)))", "[0, 1, 2, 3]")
 class RandomSampler(Sampler[int]):
     """The indices shuffled, or drawn with replacement.
 
     Without a `generator`, each iteration draws a seed from the global one and shuffles with a generator of its own.
-
-    >>> import penlight as torch
-    >>> from penlight.utils.data import RandomSampler
-    >>> sampler = RandomSampler(range(4), generator=torch.Generator().manual_seed(0))
-    >>> sorted(sampler)
-    [0, 1, 2, 3]
     """
 
     data_source: Sized
@@ -134,13 +126,9 @@ class RandomSampler(Sampler[int]):
         return self.num_samples
 
 
+@example("sorted(torch.utils.data.SubsetRandomSampler([2, 5, 7]))", "[2, 5, 7]")
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices, shuffled.
-
-    >>> from penlight.utils.data import SubsetRandomSampler
-    >>> sorted(SubsetRandomSampler([2, 5, 7]))
-    [2, 5, 7]
-    """
+    """The given indices, shuffled."""
 
     indices: Sequence[int]
 
@@ -156,13 +144,9 @@ class SubsetRandomSampler(Sampler[int]):
         return len(self.indices)
 
 
+@example("list(torch.utils.data.WeightedRandomSampler([0.0, 1.0, 0.0], 3))", "[1, 1, 1]")
 class WeightedRandomSampler(Sampler[int]):
-    """Indices into `weights`, each drawn with a probability in proportion to its weight.
-
-    >>> from penlight.utils.data import WeightedRandomSampler
-    >>> list(WeightedRandomSampler([0.0, 1.0, 0.0], 3))
-    [1, 1, 1]
-    """
+    """Indices into `weights`, each drawn with a probability in proportion to its weight."""
 
     weights: Tensor
     num_samples: int

@@ -11,7 +11,7 @@ from tensorboard.compat.proto import event_pb2
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from penlight.compiler import warn_once
+from penlight._common.user_warnings import warn_once
 
 from . import summary
 

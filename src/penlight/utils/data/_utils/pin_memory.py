@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import penlight
+from penlight._common.docstrings import example
 from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
 
+@example('torch.utils.data._utils.pin_memory.pin_memory({"name": "a", "n": [1, 2]})', "{'name': 'a', 'n': [1, 2]}")
 def pin_memory(data: Any, device: Any = None) -> Any:
-    """`data` with `pin_memory()` called on every tensor, and on every object that has such a method.
-
-    >>> from penlight.utils.data._utils.pin_memory import pin_memory
-    >>> pin_memory({"name": "a", "n": [1, 2]})
-    {'name': 'a', 'n': [1, 2]}
-    """
+    """`data` with `pin_memory()` called on every tensor, and on every object that has such a method."""
     if isinstance(data, penlight.Tensor) or hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, (str, bytes)):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 import penlight
+from penlight._common.docstrings import example
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
 
 STATUS_CHECK_INTERVAL = 5.0
@@ -32,13 +33,9 @@ class WorkerInfo(NamedTuple):
 _worker_info: WorkerInfo | None = None
 
 
+@example("torch.utils.data.get_worker_info() is None", "True")
 def get_worker_info() -> WorkerInfo | None:
-    """The `WorkerInfo` of the worker process this is called in; None in the main process.
-
-    >>> from penlight.utils.data import get_worker_info
-    >>> get_worker_info() is None
-    True
-    """
+    """The `WorkerInfo` of the worker process this is called in; None in the main process."""
     return _worker_info
 
 

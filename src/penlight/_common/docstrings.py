@@ -1,0 +1,64 @@
+"""Docstrings of functions that are made by a program, in the form of those that are written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_WHOLE_NUMBERS = ("bitwise_", "gcd", "lcm")
+
+
+def documented(summary: str, *example: str) -> str:
+    """A docstring with an example: lines that start with `>>>`, and what they print.
+
+    >>> from penlight._common.docstrings import documented
+    >>> documented("One.", ">>> 1", "1").splitlines()[2:]
+    ['    >>> import penlight as torch', '    >>> 1', '    1', '    ']
+    """
+    more = [line for line in summary.splitlines()[1:] if line.strip()]
+    margin = min((line[: len(line) - len(line.lstrip())] for line in more), key=len, default="    ")
+    return "\n".join((summary, "", *(margin + line for line in (">>> import penlight as torch", *example)), margin))
+
+
+def example(expression: str, result: str) -> Callable[[F], F]:
+    """Ends the docstring of a function or class with an example: an expression, and what it prints.
+
+    >>> from penlight._common.docstrings import example
+    >>> @example("torch.ones(1)", "tensor([1.])")
+    ... def f():
+    ...     "One."
+    >>> f.__doc__.splitlines()[3:5]
+    ['    >>> torch.ones(1)', '    tensor([1.])']
+    """
+
+    def documents(function: F) -> F:
+        if function.__doc__ is not None:
+            function.__doc__ = documented(function.__doc__.rstrip(), f">>> {expression}", result)
+        return function
+
+    return documents
+
+
+def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:
+    """Ends a class's docstring with an example whose form many classes have in common, if it has values for it.
+
+    The first gap of the template is the name of the class, the others are the values.
+    """
+    if values is not None and cls.__doc__ is not None:
+        cls.__doc__ = documented(cls.__doc__.rstrip(), *template.format(cls.__name__, *values).splitlines())
+
+
+def in_place(op: Any) -> str:
+    """The docstring of the in-place form of an op: `exp_` of `exp`."""
+    name, values = op.name, "[0.25, 0.5]"
+    if name.startswith(_WHOLE_NUMBERS):
+        values = "[6, 4]"
+    elif "diagonal" in op.parameters:
+        values = "[[1, 2], [3, 4]]"
+    given = ", ".join("1" if p in ("n", "p") else "x" for p in op.parameters[1:] if p not in op.defaults)
+    return documented(
+        f"In-place version of `{name}`: writes the result into this tensor and returns it.",
+        f">>> x = torch.tensor({values})", f">>> x.{name}_({given}) is x", "True",
+    )  # fmt: skip

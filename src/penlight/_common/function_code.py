@@ -1,0 +1,135 @@
+"""Functions whose code is compiled from generated source, and functions that run other code for a while.
+
+# Note [Compiled at first use]
+Compiling the generated source of one function takes half a millisecond, too much to do for hundreds at import. Such a function
+starts with a short body that generates the source, compiles it, and then makes the function run the result. Whoever holds the
+function has the compiled one from then on. Python documents that `function.__code__` can be assigned; this file is the only one
+that does so, and it assigns whole code objects as `compile` made them. No code object is edited.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Compiled(NamedTuple):
+    """What a function runs: its code, and the values of the arguments that are not given."""
+
+    code: CodeType
+    defaults: tuple[Any, ...] | None = None
+    kwdefaults: dict[str, Any] | None = None
+
+
+def compile_function(source: str, filename: str, *enclosing: None) -> CodeType:
+    """The code of the function that this source defines; debuggers and tracebacks show the source under the file name.
+
+    `enclosing` is None for each argument of a function around it, which returns it: it has these arguments as free variables.
+    """
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    space: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), space)
+    del space["__builtins__"]
+    (function,) = space.values()
+    return (function(*enclosing) if enclosing else function).__code__
+
+
+def run_instead(function: FunctionType, new: Compiled) -> None:
+    """Make a function run other code from now on, also while other threads call it."""
+    if new.defaults:
+        function.__defaults__ = new.defaults
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **(new.kwdefaults or {})}
+    function.__code__ = new.code
+    function.__defaults__, function.__kwdefaults__ = new.defaults, new.kwdefaults
+
+
+def own_code_of(function: FunctionType) -> Compiled:
+    """What a function runs, or would run if no handler were in its place."""
+    while handler := (function.__kwdefaults__ or {}).get("_handler"):
+        function = handler.original
+    return Compiled(function.__code__, function.__defaults__, function.__kwdefaults__)
+
+
+def explains_failures(function: F) -> F:
+    """Marks a public function that calls `failed` itself, because a generated function around it would cost too much of its time.
+
+    See Note [Failed calls] in ops/machinery/public_functions.py."""
+    function.explains_failures = True  # type: ignore[attr-defined]
+    return function
+
+
+def copy_of(function: FunctionType) -> Any:
+    """Another function that runs what this one runs now."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    copy.__qualname__, copy.__annotations__ = function.__qualname__, function.__annotations__
+    copy.__dict__.update(function.__dict__)
+    return copy
+
+
+# ----- Compiled when first called ----------------------------------------------------------------------------------------
+
+
+class Pending:
+    """The source of a function that is not generated yet."""
+
+    __slots__ = ("function", "generate")
+
+    def __init__(self, generate: Callable[[], Compiled]) -> None:
+        self.generate = generate
+        self.function: Any = None  # the function that is to run the result
+
+    def compile(self) -> Any:
+        run_instead(self.function, self.generate())
+        return self.function
+
+
+def _first_call(*args: Any, _pending: Pending, **kwargs: Any) -> Any:
+    return _pending.compile()(*args, **kwargs)
+
+
+def compiled_when_called(name: str, namespace: dict[str, Any], generate: Callable[[], Compiled]) -> Any:
+    """A function with these globals, whose code is generated at its first call. See Note [Compiled at first use]."""
+    pending = Pending(generate)
+    pending.function = function = FunctionType(_first_call.__code__, namespace, name)
+    function.__kwdefaults__ = {"_pending": pending}
+    return function
+
+
+def pending_of(function: FunctionType) -> Pending | None:
+    """What a function that was not called yet waits for."""
+    return (function.__kwdefaults__ or {}).get("_pending")
+
+
+# ----- A handler in a function's place -----------------------------------------------------------------------------------
+
+
+class Handler(Protocol):
+    """What is called in the place of a function; `original` is a copy of the function that runs what it ran before."""
+
+    original: Any
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+
+def handing_over(function: FunctionType, handler: Handler, filename: str) -> Compiled:
+    """What makes a function return `handler(args, kwargs)`."""
+    return Compiled(_handing_over(function.__code__.co_freevars, filename), None, {"_handler": handler})
+
+
+@cache
+def _handing_over(free: tuple[str, ...], filename: str) -> CodeType:
+    """Its code. A function can only run code with as many free variables as it has itself, so the code mentions them."""
+    lines = ["def hand_over(*args, _handler, **kwargs):", "    return _handler(args, kwargs)"]
+    if free:
+        mentioned = [lines[0], f"    if False: ({', '.join(free)},)", lines[1], "return hand_over"]
+        lines = [f"def enclosing({', '.join(free)}):", *("    " + line for line in mentioned)]
+        filename = f"{filename[:-1]} {' '.join(free)}>"
+    return compile_function("\n".join(lines) + "\n", filename, *(None for _ in free))

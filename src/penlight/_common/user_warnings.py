@@ -1,0 +1,40 @@
+"""Warnings that point at the line of the user's program, however deep in the package they are given."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def is_ours(filename: str) -> bool:
+    """Whether code is Penlight's, by the name of its file: of the package, or generated."""
+    return filename.startswith((_PACKAGE, "<penlight "))
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line that is not in this package.
+
+    >>> from penlight._common.user_warnings import warn_user
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_user("mind the gap")
+    >>> str(caught[0].message)
+    'mind the gap'
+    """
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and is_ours(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+_warned: set[str] = set()
+
+
+def warn_once(what: str, words: str) -> None:
+    """Warn the first time that a program asks for something that is accepted without effect."""
+    if what not in _warned:
+        _warned.add(what)
+        warn_user(f"{what}: {words}")

@@ -1,4 +1,0 @@
-"""torch._functorch.functional_call: modules as functions of their parameters."""
-
-from ..func import functional_call as functional_call
-from ..func import stack_module_state as stack_module_state

@@ -1,0 +1,311 @@
+"""Programs written for PyTorch, run without it: `import torch` gives Penlight, for one process.
+
+# Note [The name torch]
+A finder at the head of `sys.meta_path` answers for `torch` and every name below it with the module of Penlight that has
+the same name, the same object: `torch.nn is penlight.nn`. Nothing outside of the process changes. A process that is
+started from it gets the finder too: a forked one has it; with the other start methods `multiprocessing` sends
+preparation data, and one of its items installs the finder by being unpickled.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .._takeover import wake
+from . import class_names
+from .distribution import TorchDistribution
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, DistributionFinder
+
+# Modules that have another name here.
+_ELSEWHERE = {
+    "_tensor": "tensor",
+    "_jit_internal": "jit",
+    "_tensor_str": "tensor.printing",
+    "_C._functorch": "_c_functorch",
+    "_functorch.vmap": "func.mapping",
+    "jit.annotations": "_jit_annotations",
+}
+
+# Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.
+_OURS = {"kernels", "_run", "_cli", "as_torch", "dtypes", "creation", "_common", "compat", "inspect", "safetensors"}
+
+# Packages that PyTorch installs beside itself.
+_BESIDE = {"functorch": "penlight._functorch_package"}
+
+# Packages that are built on PyTorch's C++ and cannot work with Penlight. Of the first two much is in Python: where they are installed
+# they are loaded, and what they have in C++ raises an error of theirs.
+_PARTLY = {
+    "torchvision": "Read images with Pillow or NumPy, and write transforms as functions on tensors",
+    "torchaudio": "Read sound with scipy.io.wavfile or soundfile",
+}
+_NATIVE = {
+    **_PARTLY,
+    "torchtext": "Read texts with plain Python",
+    "torchcodec": "Read videos with imageio",
+    "torchao": "Use float32, or float16 by module.half()",
+    "triton": "Write the kernel with NumPy",
+}
+
+
+def _ours(name: str) -> str:
+    """Penlight's name for a module of PyTorch's."""
+    below = name.removeprefix("torch").removeprefix(".")
+    return f"penlight.{_ELSEWHERE.get(below, below)}".removesuffix(".")
+
+
+class _Alias(Loader):
+    """Loads a module that is there already, under another name."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has put the alias's there
+
+
+class TorchFinder(MetaPathFinder):
+    """Answers for `torch` with Penlight. See Note [The name torch]."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        top, _, below = name.partition(".")
+        if name in _BESIDE:
+            module = import_module(_BESIDE[name])
+            return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
+        if top in _NATIVE and not below:
+            if top in _PARTLY and PathFinder.find_spec(name, path) is not None:
+                return None
+            hint = f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
+            return _missing(name, hint)
+        if top != "torch":
+            return None
+        if below.partition(".")[0] in _OURS:
+            return _missing(name)
+        real = _ours(name)
+        try:
+            module = import_module(real)
+        except ModuleNotFoundError as error:
+            if error.name is None or not real.startswith(error.name):
+                raise
+            return _missing(name)
+        if sys.modules.get(name) is module:  # put there by its renaming: the import system would load it a second time
+            del sys.modules[name]
+        return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
+
+    def find_distributions(self, context: DistributionFinder.Context) -> list[Distribution]:
+        """What `importlib.metadata.version("torch")` and its like find: packages ask there whether PyTorch is installed."""
+        if context.name is not None and context.name.lower() != "torch":
+            return []
+        return [TorchDistribution()]
+
+
+def _missing(name: str, hint: str = "Penlight, which stands in for torch, has no such module") -> ModuleSpec | None:
+    """Fail an import with a hint; a mere question (`importlib.util.find_spec`) is answered with None."""
+    if sys._getframe(3).f_code.co_name == "_find_and_load_unlocked":
+        raise ModuleNotFoundError(f"No module named '{name}'. {hint}", name=name)
+    return None
+
+
+_finder = TorchFinder()
+
+
+class _Install:
+    """Installs the finder in the process that unpickles it."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return install, ()
+
+
+def install() -> None:
+    """From now on `import torch` gives Penlight in this process, and in processes that it starts with `multiprocessing`.
+
+    `penlight run` does this before a program starts; `import penlight.as_torch` does it anywhere.
+    """
+    there = sys.modules.get("torch")
+    if there is not None and there is not sys.modules["penlight"]:
+        raise ImportError("PyTorch itself is imported in this process already: Penlight cannot take its name")
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+        class_names.rename(_OURS)
+        _prepare_children()
+
+
+def uninstall() -> None:
+    """Take the finder away, and the names that it gave."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+        class_names.restore()
+    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
+        if sys.modules[name].__name__.partition(".")[0] == "penlight":
+            del sys.modules[name]
+
+
+def _prepare_children() -> None:
+    """Let processes that `multiprocessing` starts anew install the finder before they import the program."""
+    from multiprocessing import get_all_start_methods, spawn
+
+    original = spawn.get_preparation_data
+    if getattr(original, "penlight", False):
+        return
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        data = original(name)
+        if _finder in sys.meta_path:
+            data = {"penlight": _Install(), **data}
+        return data
+
+    get_preparation_data.penlight = True  # type: ignore[attr-defined]
+    spawn.get_preparation_data = get_preparation_data
+    # The fork server imports the program itself, before it has seen any such data: it may import only this instead.
+    if "forkserver" in get_all_start_methods():
+        from multiprocessing import forkserver
+
+        forkserver.set_forkserver_preload(["penlight.as_torch"])
+
+
+# ----- Running a program ------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """What is to run as `__main__`: its code, and what the module of it must say."""
+
+    def __init__(self, code: CodeType, attributes: dict[str, Any], argv0: str, path0: str | None) -> None:
+        self.code, self.attributes, self.argv0, self.path0 = code, attributes, argv0, path0
+
+
+class Unstartable(Exception):
+    """A program that cannot be started: Python's words for it, and its exit code."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def script(path: str) -> Program:
+    """A file, or a directory or zip file with a `__main__.py`, as Python takes them."""
+    from zipfile import is_zipfile
+
+    full = os.path.abspath(path)
+    if os.path.isdir(path) or (os.path.isfile(path) and is_zipfile(path)):
+        return module("__main__", full)
+    loader = SourceFileLoader("__main__", full)
+    try:
+        source = loader.get_data(full)
+    except OSError as error:
+        words = f"can't open file {full!r}: [Errno {error.errno}] {error.strerror}"
+        raise Unstartable(words, 2) from None
+    code = loader.source_to_code(source, full)
+    attributes = {"__file__": full, "__cached__": None, "__loader__": loader, "__spec__": None, "__package__": None}
+    return Program(code, attributes, path, os.path.dirname(os.path.realpath(full)))
+
+
+def module(name: str, where: str | None = None) -> Program:
+    """A module by its name, as `python -m` takes it; from a directory or zip file, if one is given."""
+    from importlib.util import find_spec
+
+    if where is None:
+        _path_first(os.getcwd())
+    else:
+        sys.path.insert(0, where)
+        sys.modules.pop("__main__", None)
+    try:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = find_spec(name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise Unstartable(
+            f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1
+        ) from None
+    if spec is None or spec.loader is None:
+        words = f"No module named {name}" if where is None else f"can't find '__main__' module in {where!r}"
+        raise Unstartable(words, 1)
+    code = spec.loader.get_code(name)  # type: ignore[attr-defined]
+    if code is None:
+        raise Unstartable(f"No code object available for {name}", 1)
+    attributes = {
+        "__file__": spec.origin, "__cached__": spec.cached, "__loader__": spec.loader, "__spec__": spec,
+        "__package__": spec.parent,
+    }  # fmt: skip
+    return Program(code, attributes, spec.origin or name if where is None else where, None)
+
+
+def command(text: str) -> Program:
+    """A program given as text, as `python -c` takes it."""
+    code = compile(text, "<string>", "exec", dont_inherit=True)
+    return Program(code, {"__spec__": None, "__package__": None}, "-c", "")
+
+
+def _path_first(directory: str) -> None:
+    """Make a directory the first that modules are looked for in, in place of the one that Penlight was started from."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [directory]
+
+
+def _mentions(code: CodeType, name: str) -> bool:
+    """Whether a name is used anywhere in a program's text."""
+    return name in code.co_names or any(_mentions(c, name) for c in code.co_consts if isinstance(c, CodeType))
+
+
+def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
+    """Run a program as `__main__` with these arguments; its exit code. An error is shown from the program's own code on."""
+    install()
+    main = ModuleType("__main__")
+    before = sys.modules["__main__"]
+    try:
+        try:
+            program = load()
+        except Unstartable as error:
+            print(f"penlight: {error}", file=sys.stderr)
+            return error.code
+        if program.path0 is not None:
+            _path_first(program.path0)
+        if _mentions(program.code, "__torch_function__"):
+            wake()
+        sys.argv[:] = [program.argv0, *arguments]
+        main.__dict__.update(program.attributes, __builtins__=builtins)
+        sys.modules["__main__"] = main
+        exec(program.code, main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _show(error, main.__dict__)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    finally:
+        _keep.append(before)
+    return 0
+
+
+_keep: list[ModuleType] = []  # the module that started us must not be taken apart while it still runs
+
+
+def _show(error: BaseException, globals_: dict[str, Any]) -> None:
+    """Show an error that the program did not catch as Python does, without the frames above and in this file."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals is not globals_:
+        trace = trace.tb_next
+    _drop_own(trace)
+    error.__traceback__ = trace
+    sys.excepthook(type(error), error, trace)
+    sys.stderr.flush()
+
+
+def _drop_own(trace: TracebackType | None) -> None:
+    while trace is not None:
+        following = trace.tb_next
+        while following is not None and following.tb_frame.f_globals is globals():
+            following = following.tb_next
+        trace.tb_next = following
+        trace = following

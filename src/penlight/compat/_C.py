@@ -1,0 +1,146 @@
+"""torch._C: a few names of PyTorch's C++ library that programs touch; the library itself is not here."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from penlight import _takeover
+from penlight._refused import NotAvailable, message, refused_class
+from penlight.autograd import modes
+from penlight.device import device as device
+from penlight.dtypes import dtype as dtype
+from penlight.kernels.lazy import lazy_import
+from penlight.layout import layout as layout
+from penlight.layout import memory_format as memory_format
+from penlight.overrides import DisableTorchFunction as DisableTorchFunction
+from penlight.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from penlight.random import Generator as Generator
+from penlight.size import Size as Size
+from penlight.tensor import DISABLED
+from penlight.tensor import Tensor as TensorBase
+
+_c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
+_conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
+_dispatch_keys = lazy_import(globals(), "_dispatch_keys", "._dispatch_keys")
+_cudnn = lazy_import(globals(), "_cudnn", ".backends.cudnn")
+_linalg = lazy_import(globals(), "_linalg", "penlight.linalg")
+_storage = lazy_import(globals(), "_storage", "penlight.storage")
+_typeinfo = lazy_import(globals(), "_typeinfo", "penlight.typeinfo")
+
+
+_TensorBase = TensorBase
+_TensorMeta = type(TensorBase)
+_has_cuda = _has_mps = _has_mkldnn = _has_xpu = False
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Without effect."""
+
+
+def _get_tracing_state() -> None:
+    """None: nothing is traced."""
+    return None
+
+
+def _jit_set_profiling_executor(enabled: bool) -> bool:
+    """Accepted and without effect."""
+    return True
+
+
+_jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_set_profiling_executor
+_jit_override_can_fuse_on_gpu = _jit_set_nvfuser_enabled = _jit_set_nvfuser_guard_mode = _jit_set_profiling_executor
+_set_math_sdp_allow_fp16_bf16_reduction = _jit_set_profiling_executor
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+_jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
+
+
+def _get_cudnn_enabled() -> bool:
+    """What `torch.backends.cudnn.enabled` was set to."""
+    return bool(_cudnn.enabled)
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of the device that nobody has registered."""
+    return "privateuseone"
+
+
+def _get_default_device() -> str:
+    """Where new tensors go."""
+    return str(_typeinfo.get_default_device())
+
+
+def _get_accelerator(check: bool | None = None) -> device:
+    """The CPU: there is no accelerator."""
+    return device("cpu")
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    return bool(_takeover.modes.get()) and not _takeover.all_off.get()
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether this runs inside a function that `vmap`, `grad` or their like transforms."""
+    return bool(modes.transforms.get())
+
+
+def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
+    """Whether two tensors share a storage."""
+    return _storage.owner_of(first._array) is _storage.owner_of(second._array)
+
+
+_DisableTorchDispatch = DisableTorchFunctionSubclass
+_disabled_torch_function_impl = _disabled_torch_dispatch_impl = DISABLED
+
+
+def _is_torch_function_enabled() -> bool:
+    return not (_takeover.subclasses_off.get() or _takeover.all_off.get())
+
+
+def _is_torch_function_all_disabled() -> bool:
+    return _takeover.all_off.get()
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The arguments of `to`, as (device, dtype, non_blocking, memory_format)."""
+    return _conversion._parse_to(*args, **kwargs)
+
+
+# The functions of `torch._C._nn` that are not operators.
+_nn = sys.modules[f"{__name__}._nn"] = ModuleType(f"{__name__}._nn")
+_nn._parse_to = _parse_to  # type: ignore[attr-defined]
+__path__: list[str] = []
+
+
+# Classes that packages name in annotations and in isinstance. Those of TorchScript's types are at the top of `torch` too.
+_CLASSES = {
+    "AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType", "FutureType", "IntType",
+    "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType", "PyObjectType", "RRefType", "StreamObjType", "StringType",
+    "SymBoolType", "SymIntType", "TensorType", "TupleType", "Type", "UnionType",
+    "Argument", "Block", "CompilationUnit", "FunctionSchema", "Graph", "Node", "ScriptFunction",
+    "ScriptMethod", "ScriptModule", "ScriptObject", "StorageBase", "Value",
+    "PyTorchFileReader", "PyTorchFileWriter",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_LinAlgError":
+        return _linalg.LinAlgError
+    if name == "_functorch":
+        return _c_functorch
+    if name in ("DispatchKey", "DispatchKeySet"):
+        return getattr(_dispatch_keys, name)
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+    why = "it is part of PyTorch's C++ library, and Penlight is pure Python."
+    if name in _CLASSES:
+        globals()[name] = refused_class(f"_C.{name}", why)
+        return globals()[name]
+    raise NotAvailable(message(f"_C.{name}", why))

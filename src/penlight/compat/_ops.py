@@ -1,0 +1,13 @@
+"""torch._ops: the classes of what is under `torch.ops`, for programs that ask what kind of function they were given."""
+
+from __future__ import annotations
+
+from penlight._refused import refused_class
+from penlight.ops.machinery.aten import OpOverload as OpOverload
+from penlight.ops.machinery.aten import OpOverloadPacket as OpOverloadPacket
+from penlight.ops.machinery.aten import _Aten as _OpNamespace
+
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "_OpNamespace"]
+
+_WHY = "Penlight does not turn programs into graphs ahead of time. Write Python's own `if`, `for` and `while`."
+HigherOrderOperator = refused_class("_ops.HigherOrderOperator", _WHY)

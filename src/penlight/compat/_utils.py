@@ -1,0 +1,80 @@
+"""torch._utils: a few inner helpers that programs use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penlight._checks import get_device_module
+from penlight._refused import NotAvailable, message
+from penlight._serialization import rebuild
+from penlight.device import device as Device
+from penlight.ops import cat
+from penlight.tensor import Tensor
+from penlight.utils.data._utils.exceptions import ExceptionWrapper as ExceptionWrapper
+from penlight.utils.data._utils.exceptions import KeyErrorMessage as KeyErrorMessage
+
+
+def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
+    """All tensors as one vector.
+
+    >>> import penlight as torch
+    >>> torch._utils._flatten_dense_tensors([torch.zeros(2), torch.ones(1, 1)])
+    tensor([0., 0., 1.])
+    """
+    return cat([tensor.contiguous().view(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """A vector as views with the shapes of `tensors`, one after the other."""
+    outputs, offset = [], 0
+    for tensor in tensors:
+        outputs.append(flat.narrow(0, offset, tensor.numel()).view_as(tensor))
+        offset += tensor.numel()
+    return tuple(outputs)
+
+
+def _get_available_device_type() -> None:
+    """None: there is only the CPU."""
+    return None
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The number of a device; -1 for the CPU if that is allowed."""
+    found = Device(device) if isinstance(device, str) else device
+    if isinstance(found, Device):
+        if found.type == "cpu" and allow_cpu:
+            return -1
+        if found.index is not None:
+            return found.index
+    if isinstance(found, int):
+        return found
+    raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+
+
+class classproperty:
+    """A property of the class itself."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self.func(owner)
+
+
+def _element_size(dtype: Any) -> int:
+    """The bytes of an element."""
+    return int(dtype.itemsize)
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device, such as `torch.cuda`."""
+    return get_device_module(device_type)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch._utils' has no attribute '{name}'")
+    if name.startswith("_rebuild"):
+        return getattr(rebuild, name)
+    raise NotAvailable(message(f"_utils.{name}", "it is an inner helper of PyTorch's that Penlight does not have."))

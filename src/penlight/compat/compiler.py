@@ -1,0 +1,156 @@
+"""torch.compile and torch.compiler: nothing is compiled, and the program runs as it is written.
+
+>>> import penlight as torch
+>>> torch.compiler.is_compiling()
+False
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from penlight._common.user_warnings import warn_once
+from penlight.creation import from_numpy
+from penlight.tensor import Tensor
+
+from ._settable import Settings
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    **more: Any,
+) -> Any:
+    """The function or module itself: Penlight does not compile. As a decorator, with and without arguments.
+
+    >>> import penlight as torch
+    >>> @torch.compile(disable=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(1))
+    tensor([2.])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if not disable:
+        warn_once("torch.compile", "Penlight does not compile, and runs the function as it is written")
+    if model is None:
+        return lambda function: _callable(function)
+    return _callable(model)
+
+
+def _callable(model: Any) -> Any:
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    return model
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    """One of two functions on the operands, by a condition: `true_fn(*operands) if pred else false_fn(*operands)`.
+
+    >>> import penlight as torch
+    >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.ones(1),))
+    tensor([2.])
+    """
+    return (true_fn if pred else false_fn)(*operands)
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported."""
+    return False
+
+
+def reset() -> None:
+    """Without effect: nothing was compiled."""
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The compilers that there are: none."""
+    return []
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """The function itself: nothing is compiled anyway. As a decorator, with and without arguments."""
+    return (lambda function: function) if fn is None else fn
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """The function itself."""
+    return fn
+
+
+def assume_constant_result(fn: Any) -> Any:
+    """The function itself."""
+    return fn
+
+
+def substitute_in_graph(original_fn: Any, **options: Any) -> Any:
+    """A decorator that gives back its function."""
+    return lambda function: function
+
+
+def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+    """The function itself."""
+    return (lambda function: function) if fn is None else fn
+
+
+def wrap_numpy(fn: Any) -> Any:
+    """A function on ndarrays as one on tensors, outside of the graph."""
+
+    @wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        arrays = [a.numpy(force=True) if isinstance(a, Tensor) else a for a in args]
+        result = fn(*arrays, **kwargs)
+        return from_numpy(result) if isinstance(result, np.ndarray) else result
+
+    return wrapped
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Without effect."""
+
+
+class set_stance:
+    """How compiled functions should behave, as a call, a region or a decorator: without effect."""
+
+    def __init__(
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+    ) -> None:
+        self.stance = stance
+
+    def __enter__(self) -> set_stance:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def __call__(self, fn: Any) -> Any:
+        return fn
+
+
+def __getattr__(name: str) -> Any:
+    if name != "config":
+        raise AttributeError(f"module 'torch.compiler' has no attribute '{name}'")
+    found = globals()["config"] = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
+    return found

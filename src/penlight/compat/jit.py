@@ -1,0 +1,199 @@
+"""torch.jit: there is no TorchScript. Scripting and tracing give back what they were given.
+
+>>> import penlight as torch
+>>> torch.jit.is_scripting()
+False
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Union, get_args, get_origin
+from typing import Final as Final
+
+from penlight._common.user_warnings import warn_once
+from penlight._refused import missing, refused_class, refused_function
+from penlight.futures import Future
+from penlight.nn import Module
+
+from . import _jit_annotations
+
+_AS_IT_IS = "Penlight has no TorchScript, and runs the {} as it is written"
+
+
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
+    """The function, module or class itself, with one warning. Also as a decorator."""
+    warn_once("torch.jit.script", _AS_IT_IS.format("function"))
+    return obj
+
+
+def trace(func: Any, example_inputs: Any = None, *args: Any, example_kwarg_inputs: Any = None, **options: Any) -> Any:
+    """The function or module itself, with one warning."""
+    warn_once("torch.jit.trace", _AS_IT_IS.format("function"))
+    return func
+
+
+def trace_module(mod: Any, inputs: Any, *args: Any, **options: Any) -> Any:
+    """The module itself, with one warning."""
+    warn_once("torch.jit.trace", _AS_IT_IS.format("module"))
+    return mod
+
+
+_SAVING = "Penlight has no TorchScript. Use torch.save(module.state_dict(), path) and module.load_state_dict(torch.load(path))."
+save = refused_function("jit.save", _SAVING)
+load = refused_function("jit.load", _SAVING)
+
+
+class ScriptModule(Module):
+    """A module: its methods run as they are written."""
+
+    save = save
+    graph = code = property(refused_function("jit.ScriptModule.graph", _SAVING))
+
+
+RecursiveScriptModule = TracedModule = TopLevelTracedModule = ScriptModule
+
+
+class Error(RuntimeError):
+    """An error of TorchScript's."""
+
+
+class TracerWarning(Warning):
+    """A warning of tracing's; it is never given."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Without effect."""
+
+
+class ScriptWarning(Warning):
+    """A warning of scripting's; it is never given."""
+
+
+class Attribute:
+    """A value with its TorchScript type."""
+
+    def __init__(self, value: Any, type: Any) -> None:
+        self.value, self.type = value, type
+
+
+def is_scripting() -> bool:
+    """False."""
+    return False
+
+
+def is_tracing() -> bool:
+    """False."""
+    return False
+
+
+def _same(fn: Any) -> Any:
+    """What it was given."""
+    return fn
+
+
+export = unused = interface = script_method = script_if_tracing = _script_if_tracing = _overload = _overload_method = (
+    _same
+)
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """The function itself. As a decorator, with and without arguments."""
+    return drop if callable(drop) else _same
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether an object is of a type; of a type like `list[int]`, whether all its items are."""
+    origin, inner = get_origin(target_type), get_args(target_type)
+    if origin is None:
+        return builtins.isinstance(obj, target_type)
+    if origin is Union:
+        return any(isinstance(obj, each) for each in inner)
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is dict:
+        return all(isinstance(k, inner[0]) and isinstance(v, inner[1]) for k, v in obj.items())
+    if origin is tuple:
+        return len(obj) == len(inner) and all(isinstance(item, each) for item, each in zip(obj, inner))
+    return all(isinstance(item, inner[0]) for item in obj)
+
+
+def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
+    """The module itself, which must be in evaluation mode."""
+    if mod.training:
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing."
+        )
+    return mod
+
+
+def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
+    """The module itself."""
+    return mod
+
+
+def fork(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """A future with the result of the function, which has run."""
+    future: Future[Any] = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Any) -> Any:
+    """The result of `fork`."""
+    return future.wait()
+
+
+class optimized_execution:
+    """A region without effect."""
+
+    def __init__(self, should_optimize: bool) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+fuser = optimized_execution
+
+
+def set_fusion_strategy(strategy: Any) -> list[Any]:
+    """Accepted and without effect."""
+    return []
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Accepted and without effect."""
+
+
+def onednn_fusion_enabled() -> bool:
+    """False."""
+    return False
+
+
+ScriptFunction = refused_class("jit.ScriptFunction", "Penlight has no TorchScript. Use the function itself.")
+CompilationUnit = refused_class(
+    "jit.CompilationUnit", "Penlight has no TorchScript. Write the code as Python functions."
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Future":
+        return Future
+    raise missing(__name__, name)
+
+
+def _annotations() -> None:
+    """Make `torch.jit.annotations` a module below this one, in place of the name that the compiler leaves here."""
+    globals().update(annotations=_jit_annotations, __path__=[])
+
+
+_annotations()

@@ -1,0 +1,170 @@
+"""Data as arrays: numbers, nested sequences, arrays of others, in the dtypes that PyTorch gives them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+
+
+def array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[Any, Any]:
+    """Data as an array in PyTorch's dtype for it: floats are the default dtype, ints int64."""
+    if type(data) in _NUMBERS:
+        return _from_python(data, dtype)
+    if isinstance(data, Tensor):
+        array = data._array
+    elif isinstance(data, np.ndarray):
+        own = dtypes.from_np(data.dtype).np
+        if any(s < 0 for s in data.strides):
+            raise ValueError(NEGATIVE_STRIDES)
+        array = dtypes.with_own_dtype(data) if data.dtype.isnative else data.astype(own)
+    elif isinstance(data, np.generic) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
+        array = np.asarray(data)
+        if array.dtype.kind in "fiucb":
+            array = dtypes.with_own_dtype(array)
+    else:
+        return _from_python(data, dtype)
+    if dtype is not None and array.dtype != dtype.np:
+        return array.astype(dtype.np)
+    return np.array(array, order="C") if copy else array
+
+
+_NUMBERS = (float, int, bool, complex)
+_PYTHON_NUMBERS = set(_NUMBERS)
+
+
+def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    if type(data) in _NUMBERS:
+        found = dtype or dtypes.of_number(data)
+        return np.asarray(_number(data, found), found.np)
+    if isinstance(data, (str, bytes)) or data is None:
+        raise (
+            TypeError(f"new(): invalid data type '{type(data).__name__}'")
+            if data is not None
+            else RuntimeError("Could not infer dtype of NoneType")
+        )
+    if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__len__"):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    return _from_sequence(data, dtype)
+
+
+def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    leaf = data
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+    if isinstance(leaf, (Tensor, np.ndarray)):
+        parts = _items(data)
+        array = np.array(parts)
+    else:
+        try:
+            array = np.array(data)
+        except ValueError:
+            raise _ragged(data) from None
+        except OverflowError:
+            array = np.array(data, dtype=object)
+    if array.dtype.kind in "OUS":
+        raise _unusable(data, array)
+    if dtype is None:
+        dtype = _inferred(array, leaf, data)
+    elif array.dtype != dtype.np and array.size and (dtype.category == dtypes.INTEGRAL or array.dtype.kind == "c"):
+        for extreme in (array.min(), array.max()):
+            _number(extreme.item(), dtype)
+    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else dtypes.with_own_dtype(array)
+
+
+def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
+    """The dtype of numbers: Python's have the default one, and ints are int64 where NumPy's are 32 bits wide; NumPy's and tensors have their own."""
+    if array.dtype.kind == "i" and type(leaf) is int:
+        return dtypes.int64
+    if array.dtype.kind not in "fc" or isinstance(leaf, np.ndarray):
+        return dtypes.from_np(array.dtype)
+    kinds = set(map(type, data))
+    while kinds <= {list, tuple} and kinds:
+        data = list(chain.from_iterable(data))
+        kinds = set(map(type, data))
+    if kinds <= _PYTHON_NUMBERS:
+        return dtypes.get_default_dtype() if array.dtype.kind == "f" else dtypes.default_complex()
+    found = {d.dtype for d in data if isinstance(d, Tensor)}
+    for kind in kinds:
+        if issubclass(kind, np.generic):
+            found.add(dtypes.from_np(np.dtype(kind)))
+        elif kind in (float, complex):
+            found.add(dtypes.get_default_dtype() if kind is float else dtypes.default_complex())
+        elif not issubclass(kind, (bool, int, Tensor)):
+            return dtypes.from_np(array.dtype)
+    return reduce(dtypes.promote_types, found)
+
+
+def _items(data: Any) -> Any:
+    """Nested lists with tensors, which must have one element, replaced by numbers."""
+    if isinstance(data, (list, tuple)):
+        return [_items(d) for d in data]
+    if not isinstance(data, Tensor):
+        return data
+    if data.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return data._array.reshape(())
+
+
+def _ragged(data: Any) -> Exception:
+    """PyTorch's complaint about nested lists of unequal lengths."""
+    lengths = [len(d) if isinstance(d, (list, tuple)) else -1 for d in data]
+    if -1 in lengths and max(lengths) >= 0:
+        if lengths[0] >= 0:
+            odd = next(d for d in data if not isinstance(d, (list, tuple)))
+            return TypeError(f"expected sequence of length {lengths[0]} at dim 1 (got {type(odd).__name__})")
+        bad = next(d for d in data if isinstance(d, (list, tuple)))
+        return TypeError(f"'{type(bad).__name__}' object cannot be interpreted as an integer" if isinstance(data[0], int)
+                         else f"must be real number, not {type(bad).__name__}")  # fmt: skip
+    for dim in range(1, 10):
+        first = len(data[0])
+        for d in data:
+            if len(d) != first:
+                return ValueError(f"expected sequence of length {first} at dim {dim} (got {len(d)})")
+        data = [e for d in data for e in d]
+    return ValueError("expected nested sequences of equal length")
+
+
+def _unusable(data: Any, array: Any) -> Exception:
+    flat = array.ravel().tolist()
+    bad = next((d for d in flat if not isinstance(d, (int, float, complex))), None)
+    if isinstance(bad, (str, bytes)):
+        return (
+            ValueError(f"too many dimensions '{type(bad).__name__}'")
+            if array.ndim
+            else TypeError("new(): invalid data type 'str'")
+        )
+    if bad is None and any(d is None for d in flat):
+        return TypeError("must be real number, not NoneType")
+    return (
+        TypeError(f"must be real number, not {type(bad).__name__}")
+        if bad is not None
+        else RuntimeError("Overflow when unpacking long long")
+    )
+
+
+def _number(value: Any, to: dtypes.dtype) -> Any:
+    """A number as data of a dtype: floats may become infinite, integers must fit."""
+    if isinstance(value, complex) and to.category in (dtypes.INTEGRAL, dtypes.FLOATING):
+        whole = to.category == dtypes.INTEGRAL
+        raise TypeError(
+            "'complex' object cannot be interpreted as an integer" if whole else "must be real number, not complex"
+        )
+    if to.category != dtypes.INTEGRAL:
+        return value
+    try:
+        return dtypes.number_for(value, to)
+    except RuntimeError:
+        name = str(to).removeprefix("torch.")
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
+
+
+NEGATIVE_STRIDES = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+    "(You can probably work around this by making a copy of your array  with array.copy().) "
+)

@@ -1,0 +1,54 @@
+"""The legacy constructors: `torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, `x.new(3)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..device import require_cpu
+from ..tensor import Tensor, wrap
+from . import _size
+from .data import array_of
+
+# What PyTorch's message calls the dtypes: C++'s types.
+_TYPES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+    "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, size: Any = None) -> Tensor:
+    """A shape makes an uninitialised tensor, data is copied, a tensor is seen anew. No dtype: `torch.Tensor`, which takes tensors
+    of all dtypes, and makes others of the default one."""
+    require_cpu(device)
+    if size is not None:
+        args = tuple(size)
+    made = dtypes.get_default_dtype() if dtype is None else dtype
+    if not args:
+        return wrap(np.empty(0, made.np))
+    if len(args) == 1 and not isinstance(args[0], int):
+        data = args[0]
+        if isinstance(data, tuple) and type(data) is not tuple:
+            return wrap(np.empty(tuple(data), made.np))
+        if isinstance(data, Tensor):
+            if dtype is not None and data.dtype is not dtype:
+                raise TypeError(f"expected {_options(dtype)} (got {_options(data.dtype)})")
+            return data.alias()
+        if isinstance(data, (float, complex)):
+            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+        return wrap(array_of(data, made, copy=True))
+    if any(not isinstance(a, int) for a in args):
+        raise TypeError("new() received an invalid combination of arguments")
+    return wrap(np.empty(_size(args, "new"), made.np))
+
+
+def _options(dtype: dtypes.dtype) -> str:
+    name = str(dtype).removeprefix("torch.")
+    return (
+        f"TensorOptions(dtype={_TYPES.get(name, name)}, device=cpu, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+    )

@@ -1,0 +1,394 @@
+"""Pooling as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: windows.py.
+
+Where windows begin and end is worked out once for each problem and kept, as a table of integers: for each window along
+each of three dimensions its begin, its end, and its share in what the sum is divided by. Sequences and images have
+dimensions of size one in front. The table is data, so the kernels limit what they read from it by the sizes of a plane.
+"""
+
+from __future__ import annotations
+
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ..compiler.loops import Floats, Ints, can_compile, checked, compile_loops
+from ..waiting_threads import over
+from .windows import Problem, Sizes
+
+_GRAIN = 1 << 15  # taps that are worth sharing
+_LANES = 8  # of a vector
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _largest(
+    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, planes: int, rows: int, columns: int,
+    depth: int, height: int, width: int, d_step: int, h_step: int, w_step: int,
+) -> None:  # fmt: skip
+    """`planes`, `rows` and `columns` are the sizes of a result."""
+    for plane in range(begin, end):
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                for w in range(columns):
+                    w_at = 3 * (planes + rows + w)
+                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
+                    best = -inf
+                    where = (d_first * height + h_first) * width + w_first
+                    for i in range(d_first, d_last, d_step):
+                        for j in range(h_first, h_last, h_step):
+                            row = (i * height + j) * width
+                            for k in range(w_first, w_last, w_step):
+                                value = x[plane * depth * height * width + row + k]
+                                if value > best or value != value:  # of several NaNs the last
+                                    best = value
+                                    where = row + k
+                    at = ((plane * planes + d) * rows + h) * columns + w
+                    values[at] = best
+                    places[at] = where
+
+
+def _mean(
+    begin: int, end: int, x: Floats, out: Floats, table: Ints, planes: int, rows: int, columns: int, depth: int,
+    height: int, width: int, override: int,
+) -> None:  # fmt: skip
+    for plane in range(begin, end):
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                share = table[3 * d + 2] * table[h_at + 2]
+                for w in range(columns):
+                    w_at = 3 * (planes + rows + w)
+                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
+                    total = 0.0
+                    for i in range(d_first, d_last):
+                        for j in range(h_first, h_last):
+                            row = ((plane * depth + i) * height + j) * width
+                            for k in range(w_first, w_last):
+                                total += x[row + k]
+                    divisor = share * table[w_at + 2]
+                    if override != 0:
+                        divisor = override
+                    out[((plane * planes + d) * rows + h) * columns + w] = total / divisor
+
+
+def _mean_back(
+    begin: int, end: int, grad: Floats, out: Floats, table: Ints, planes: int, rows: int, columns: int, depth: int,
+    height: int, width: int, override: int, *, tiled: bool,
+) -> None:  # fmt: skip
+    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
+    for plane in range(begin, end):
+        if not tiled:
+            for i in range(depth * height * width):
+                out[plane * depth * height * width + i] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                share = table[3 * d + 2] * table[h_at + 2]
+                for w in range(columns):
+                    w_at = 3 * (planes + rows + w)
+                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
+                    divisor = share * table[w_at + 2]
+                    if override != 0:
+                        divisor = override
+                    part = grad[((plane * planes + d) * rows + h) * columns + w] / divisor
+                    for i in range(d_first, d_last):
+                        for j in range(h_first, h_last):
+                            row = ((plane * depth + i) * height + j) * width
+                            for k in range(w_first, w_last):
+                                if tiled:
+                                    out[row + k] = part
+                                else:
+                                    out[row + k] += part
+
+
+# ----- Windows of one size at equal distances -------------------------------------------------------------------------
+#
+# All windows of a row are done at once, with vectors along it: a tap of each at a time. Where windows reach over the
+# border, each row is copied to one that has the border around it.
+
+
+def _largest_sliding(
+    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, offsets: Floats, best: Floats,
+    positions: Floats, border: Floats, planes: int, rows: int, columns: int, depth: int, height: int, width: int,
+    inside: int, wide: int, *, taps: tuple[int, ...], reach: int, stride: int, d_step: int, h_step: int, bordered: bool,
+    pad: int,
+) -> None:  # fmt: skip
+    """`taps` are their distances from the first along a row. `offsets` says for each window where its first tap is, and
+    where its first tap inside. Positions are floats until a row is done. `wide` is the number of windows of a row that
+    are computed: whole vectors, since what is left over is done one by one, with a branch for each tap."""
+    span = (wide - 1) * stride + reach + 1
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge, first = plane * span, plane * wide
+        if bordered:
+            for k in range(span):
+                border[edge + k] = -inf
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                start = float((d_first * height + h_first) * width)
+                for w in range(wide):
+                    best[first + w] = -inf
+                    positions[first + w] = start + offsets[wide + w]
+                for i in range(d_first, d_last, d_step):
+                    for j in range(h_first, h_last, h_step):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = x[base + row + k]
+                        origin = float(row)
+                        for w in range(wide):
+                            top, where, offset = best[first + w], positions[first + w], offsets[w]
+                            for tap in taps:
+                                value = (
+                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                )
+                                position = offset + (origin + tap)
+                                if value > top or value != value:  # of several NaNs the last
+                                    top = value
+                                    where = position
+                            best[first + w] = top
+                            positions[first + w] = where
+                for w in range(columns):
+                    values[at + w] = best[first + w]
+                    places[at + w] = int(positions[first + w])
+
+
+def _mean_sliding(
+    begin: int, end: int, x: Floats, out: Floats, table: Ints, counts: Floats, border: Floats, planes: int, rows: int,
+    columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
+    *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool,
+) -> None:  # fmt: skip
+    """`counts` is what sums are divided by, once for each row of a window, or altogether if that is `overridden`."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge = plane * span
+        if bordered:
+            for k in range(span):
+                border[edge + k] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                for w in range(columns):
+                    out[at + w] = 0.0
+                for i in range(d_first, d_last):
+                    for j in range(h_first, h_last):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = x[base + row + k]
+                        for w in range(columns):
+                            total = out[at + w]
+                            for tap in taps:
+                                total += (
+                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                )
+                            out[at + w] = total
+                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
+                for w in range(columns):
+                    out[at + w] /= share * counts[w]
+
+
+def _mean_back_sliding(
+    begin: int, end: int, grad: Floats, out: Floats, table: Ints, counts: Floats, parts: Floats, border: Floats,
+    planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
+    *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool, tiled: bool,
+) -> None:  # fmt: skip
+    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge = plane * span
+        if not tiled:
+            for i in range(depth * height * width):
+                out[base + i] = 0.0
+        if bordered:
+            for k in range(span):
+                border[edge + k] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
+                for w in range(columns):
+                    parts[plane * columns + w] = grad[at + w] / (share * counts[w])
+                for i in range(d_first, d_last):
+                    for j in range(h_first, h_last):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = out[base + row + k]
+                        for tap in taps:  # the last first: so each element gets its windows in order
+                            for w in range(columns):
+                                part = parts[plane * columns + w]
+                                if bordered:
+                                    border[edge + tap + w * stride] += part
+                                elif tiled:
+                                    out[base + row + tap + w * stride] = part
+                                else:
+                                    out[base + row + tap + w * stride] += part
+                        if bordered:
+                            for k in range(inside):
+                                out[base + row + k] = border[edge + pad + k]
+
+
+# ----- Elements at indices --------------------------------------------------------------------------------------------
+
+
+def _at_indices(
+    begin: int, end: int, x: Floats, indices: Ints, out: Floats, wrong: Ints, size: int, windows: int, *, does: str
+) -> None:
+    """Each plane has zeros, and elements are added to it at their indices, or written there; or they are read there."""
+    for plane in range(begin, end):
+        base = plane * size
+        if does != "read":
+            for i in range(size):
+                out[base + i] = 0.0
+        for i in range(windows):
+            at = plane * windows + i
+            index = checked(indices[at], size)
+            if index != indices[at]:
+                wrong[0] = 1
+            elif does == "add":
+                out[base + index] += x[at]
+            elif does == "write":
+                out[base + index] = x[at]
+            else:
+                out[at] = x[base + index]
+
+
+# ----- Problems and their kernels -------------------------------------------------------------------------------------
+
+
+def compiles() -> bool:
+    """Whether machine code runs here."""
+    return can_compile(_largest)
+
+
+def supports(dtype: np.dtype) -> bool:
+    """Whether there is machine code for arrays of a dtype."""
+    return dtype in _FLOATS
+
+
+def _contiguous(x: np.ndarray) -> np.ndarray:
+    return x if x.flags.c_contiguous else np.ascontiguousarray(x)
+
+
+class Loops:
+    """Kernels that do one window after the other, for any windows."""
+
+    def __init__(self, problem: Problem) -> None:
+        bounds = problem.bounds()
+        dims = len(bounds)
+        lead, sizes, steps = problem.shape[:-dims], problem.shape[-dims:], problem.dilation
+        front, out = 3 - dims, tuple(map(len, bounds))
+        one = np.array([[0, 1, 1]] * front, np.int64).reshape(-1)
+        self.problem, self.dtype = problem, problem.dtype
+        self.table = np.concatenate((one, *[bound.reshape(-1) for bound in bounds]))
+        self.sizes = (*(1,) * front, *out, *(1,) * front, *sizes)  # of a result, and of a plane
+        self.steps = (*(1,) * front, *steps)  # between the taps of a window
+        self.counts = bounds[-1][:, 2]
+        self.begins = bounds[-1][:, 0]
+        self.input_shape, self.shape, self.planes = problem.shape, (*lead, *out), prod(lead)
+        taps = prod(int((-(-(b[:, 1] - b[:, 0]) // s)).sum()) for b, s in zip(bounds, steps, strict=True))
+        self.grain = -(-_GRAIN // max(taps, 1))
+        self.tiled = all(
+            b[0, 0] == 0 and b[-1, 1] == n and (b[1:, 0] == b[:-1, 1]).all() and (b[:, 2] == b[:, 1] - b[:, 0]).all()
+            for b, n in zip(bounds, sizes, strict=True)
+            if len(b)
+        )
+        self._kept: dict[Any, Any] = {}
+
+    def _prepared(self, what: str, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        """A kernel, and its arguments behind the first arrays; made once."""
+        found = self._kept.get((what, override))
+        if found is None:
+            found = self._kept[what, override] = self._prepare(what, override)
+        return found
+
+    def _prepare(self, what: str, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        if what == "largest":
+            return compile_loops(_largest, self.dtype), (self.table, *self.sizes, *self.steps)
+        arguments = self.table, *self.sizes, override or 0
+        if what == "mean":
+            return compile_loops(_mean, self.dtype), arguments
+        return compile_loops(_mean_back, self.dtype, tiled=self.tiled), arguments
+
+    def max_pool(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The largest element of each window, and its position in the flattened plane."""
+        run, arguments = self._prepared("largest", None)
+        made = over(run, self.planes, self.grain, _contiguous(x), self.shape, self.shape, *arguments)
+        return made[:2]  # type: ignore[no-any-return]
+
+    def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
+        """The mean of each window, or its sum divided by a number."""
+        run, arguments = self._prepared("mean", override)
+        made = over(run, self.planes, self.grain, _contiguous(x), self.shape, *arguments)
+        return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
+
+    def avg_pool_backward(self, grad: np.ndarray, override: int | None) -> np.ndarray:
+        """Each element's share of its windows' gradients."""
+        run, arguments = self._prepared("mean_back", override)
+        made = over(run, self.planes, self.grain, _contiguous(grad), self.input_shape, *arguments)
+        return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
+
+
+class VectorLoops(Loops):
+    """Kernels that do all windows of a row at once. The windows have one size and are at equal distances."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        assert problem.kernel is not None
+        kernel, stride, padding, step = problem.kernel[-1], problem.stride[-1], problem.padding[-1], self.steps[-1]
+        columns, width, reach = self.shape[-1], problem.shape[-1], (kernel - 1) * step
+        span = max(columns - 1, 0) * stride + reach + 1
+        self.offsets = np.stack((np.arange(columns) * stride - padding, self.begins))
+        self.stride, self.taps = stride, tuple(range(0, reach + 1, step))
+        self.bordered = padding > 0 or span > width
+        self.row = span, padding, max(min(width, span - padding), 0)
+        self.border = (self.planes * span,) if self.bordered else None
+
+    def _prepare(self, what: str, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        known: dict[str, Any] = {"taps": self.taps, "stride": self.stride, "bordered": self.bordered}
+        row = (self.planes * self.shape[-1],)
+        if what == "largest":
+            columns, (span, padding, inside) = self.shape[-1], self.row
+            wide = -(-columns // _LANES) * _LANES
+            bordered = self.bordered or wide > columns
+            known |= {"d_step": self.steps[0], "h_step": self.steps[1], "bordered": bordered, "pad": padding}
+            run = compile_loops(_largest_sliding, self.dtype, reach=self.taps[-1], **known)
+            offsets = np.zeros((2, wide), self.dtype)
+            offsets[:, :columns] = self.offsets
+            best, border = (self.planes * wide,), (self.planes * (span + (wide - columns) * self.stride),)
+            return run, (self.table, offsets, best, best, border if bordered else None, *self.sizes, inside, wide)
+        divisors = (self.counts if override is None else np.full(self.counts.shape, override)).astype(self.dtype)
+        known["overridden"] = override is not None
+        if what == "mean":
+            run = compile_loops(_mean_sliding, self.dtype, **known)
+            return run, (self.table, divisors, self.border, *self.sizes, *self.row)
+        known |= {"taps": self.taps[::-1], "tiled": self.tiled and not self.bordered}
+        run = compile_loops(_mean_back_sliding, self.dtype, **known)
+        return run, (self.table, divisors, row, self.border, *self.sizes, *self.row)
+
+
+def at_indices(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims: int) -> np.ndarray | None:
+    """Zeros of a shape, and elements added or written at flat indices of their planes; or elements read there. None if an index is outside."""
+    size, windows = prod((x.shape if does == "read" else shape)[-dims:]), prod(indices.shape[-dims:])
+    run = compile_loops(_at_indices, x.dtype, does=does)
+    arrays = _contiguous(x), _contiguous(indices), tuple(shape), np.zeros(1, np.int64)
+    out, wrong = over(run, indices.size // windows, -(-_GRAIN // (windows + size)), *arrays, size, windows)
+    return None if wrong.item() else out

@@ -1,0 +1,513 @@
+"""Discrete Fourier transforms: three linear ops (complex to complex, real to complex, complex to real), and the functions of
+torch.fft over them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels import fourier as kernels
+from ...tensor import Tensor
+from ..linalg.common import into, need_tensor
+from ..machinery.arguments import as_int, wrap_dim
+from ..machinery.declare import linear
+from ..machinery.guards import not_implemented
+from .arguments import Ints, fitted, line, space
+
+__all__ = [
+    "fft",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftn",
+]
+
+_COMPLEX = frozenset(map(np.dtype, "FD"))
+_FLOATING = _COMPLEX | frozenset(map(np.dtype, "fd"))
+_NUMPY_FORWARD: Any = ("backward", "ortho", "forward")
+_NUMPY_INVERSE: Any = ("forward", "ortho", "backward")
+
+# ----- The three ops --------------------------------------------------------------------------------------------------
+
+
+def _ordered(strides: Ints, dims: Any) -> list[int]:
+    return sorted(dims, key=lambda d: -strides[d])
+
+
+def _c2c_order(strides: Ints, dim: Ints) -> list[int]:
+    """The dimensions in the order in which a transform leaves them in memory: those along which it transforms last, else as they were."""
+    return _ordered(strides, (d for d in range(len(strides)) if d not in dim)) + _ordered(strides, dim)
+
+
+def _r2c_order(strides: Ints, dim: Ints) -> list[int]:
+    return [d for d in _c2c_order(strides, dim) if d != dim[-1]] + [dim[-1]]
+
+
+def _c2r_order(strides: Ints, dim: Ints) -> list[int]:
+    if len(dim) == 1:
+        return _c2c_order(strides, dim)
+    return [d for d in _c2c_order(strides, dim[:-1]) if d != dim[-1]] + [dim[-1]]
+
+
+@lru_cache(256)
+def _are_last(dim: Ints, ndim: int) -> bool:
+    return dim == tuple(range(ndim - len(dim), ndim))
+
+
+def _laid_out(order_of: Any) -> Any:
+    """A transform whose result lies in memory as PyTorch's does: NumPy keeps the layout of the input, so that is laid out first."""
+
+    def decorate(kernel: Any) -> Any:
+        def run(input: Any, dim: Ints, *more: Any) -> Any:
+            if not dim or input.ndim < 2:
+                return kernel(input, dim, *more)
+            if input.flags.c_contiguous and _are_last(dim, input.ndim):
+                return kernel(input, dim, *more)  # the usual ones: the last dimensions
+            order = order_of(input.strides, dim)
+            if order == sorted(order):
+                return kernel(np.ascontiguousarray(input), dim, *more)
+            back = [order.index(d) for d in range(input.ndim)]
+            moved = np.ascontiguousarray(input.transpose(order))
+            return kernel(moved, tuple(back[d] for d in dim), *more).transpose(back)
+
+        return run
+
+    return decorate
+
+
+@_laid_out(_c2c_order)
+def _c2c_array(input: Any, dim: Ints, normalization: int, forward: bool) -> Any:
+    if not dim:
+        return input.copy()
+    return kernels.transform(input, dim, forward, (_NUMPY_FORWARD if forward else _NUMPY_INVERSE)[normalization])
+
+
+@linear(_c2c_array, node="FftC2CBackward0",
+        input=lambda grad, dim, normalization, forward, xp: xp._fft_c2c(grad, dim, normalization, not forward))  # fmt: skip
+def _fft_c2c(input: Tensor, dim: Ints, normalization: int, forward: bool) -> Tensor: ...
+
+
+@_laid_out(_r2c_order)
+def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any:
+    name = _NUMPY_FORWARD[normalization]
+    return kernels.from_real(input, dim, name) if onesided else kernels.both_halves(input, dim, name)
+
+
+@lru_cache(64)
+def _factors(points: int, behind: int, weight: float, single: bool) -> Any:
+    factors = np.full((points // 2 + 1, *(1,) * behind), weight, np.float32 if single else np.float64)
+    factors[0] = 1
+    if points % 2 == 0:
+        factors[-1] = 1
+    return factors
+
+
+def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
+    """A factor for the frequencies that stand for two, themselves and their mirror image: all but 0 and the highest."""
+    return xp.fixed(_factors(points, len(like.shape) - dim - 1, weight, xp.np_dtype(like).char in "fF"))
+
+
+def _r2c_rule(grad: Any, input_shape: Ints, dim: Ints, normalization: int, onesided: bool, xp: Any) -> Any:
+    """The real part of the transform back. One half of the frequencies is enough for it: see `_weights`."""
+    if not onesided:
+        return xp.real_part(xp._fft_c2c(grad, dim, normalization, False))
+    points = input_shape[dim[-1]]
+    return xp._fft_c2r(grad * _weights(grad, points, dim[-1], 0.5, xp), dim, normalization, points)
+
+
+@linear(_r2c_array, node="FftR2CBackward0", input=_r2c_rule)
+def _fft_r2c(input: Tensor, dim: Ints, normalization: int, onesided: bool) -> Tensor: ...
+
+
+@_laid_out(_c2r_order)
+def _c2r_array(input: Any, dim: Ints, normalization: int, last_dim_size: int) -> Any:
+    return kernels.to_real(input, dim, last_dim_size, _NUMPY_INVERSE[normalization])
+
+
+def _c2r_rule(grad: Any, dim: Ints, normalization: int, last_dim_size: int, xp: Any) -> Any:
+    back = xp._fft_r2c(grad, dim, normalization, True)
+    return back * _weights(back, last_dim_size, dim[-1], 2.0, xp)
+
+
+@linear(_c2r_array, node="FftC2RBackward0", input=_c2r_rule)
+def _fft_c2r(input: Tensor, dim: Ints, normalization: int, last_dim_size: int) -> Tensor: ...
+
+
+# ----- What goes in and what comes out -----------------------------------------------------------------------------
+
+
+def _promoted(function: str, input: Tensor, complex_: bool = False) -> Tensor:
+    """Integers as floats, and floats as complex numbers if need be; there are no transforms in 16 bits."""
+    if type(input) is Tensor and input._array.dtype in (_COMPLEX if complex_ else _FLOATING):
+        return input
+    need_tensor("fft_" + function, input=input)
+    dtype = input.dtype
+    if dtype.category < dtypes.FLOATING:
+        dtype = dtypes.get_default_dtype()
+    if dtype.itemsize == 2:
+        raise RuntimeError(f"Unsupported dtype {dtypes.LEGACY[dtype]}")
+    if complex_ and dtype.category == dtypes.FLOATING:
+        dtype = dtype.to_complex()
+    return input if dtype is input.dtype else input.to(dtype)
+
+
+def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> Tensor:
+    if out is None:
+        return result
+    if not (out.is_complex() if result.is_complex() else out.is_floating_point()):
+        kind, said = "complex" if result.is_complex() else "floating point", "fftn" if function == "ifftn" else function
+        raise RuntimeError(f"{said} expects a {kind} output tensor, but got {dtypes.LEGACY[out.dtype]}")
+    return into("fft_" + function, out, result.contiguous(), input)
+
+
+# ----- One dimension --------------------------------------------------------------------------------------------------
+
+
+def _one(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
+    x = _promoted(function, input)
+    plan = line(function, x, n, dim, norm, forward)
+    x = fitted(x, plan)
+    if x.is_complex():
+        return _fft_c2c(x, plan.dims, plan.scaling, forward)
+    result = _fft_r2c(x, plan.dims, plan.scaling, False)
+    return result if forward else result.conj()
+
+
+def _from_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
+    x = _promoted(function, input)
+    if x.is_complex():
+        raise RuntimeError(f"{function} expects a real input tensor, but got {dtypes.LEGACY[input.dtype]}")
+    plan = line(function, x, n, dim, norm, forward)
+    result = _fft_r2c(fitted(x, plan), plan.dims, plan.scaling, True)
+    return result if forward else result.conj()
+
+
+def _to_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
+    x = _promoted(function, input, complex_=True)
+    plan = line(function, x, n, dim, norm, forward, to_real=True)
+    x = fitted(x, plan)
+    return _fft_c2r(x.conj() if forward else x, plan.dims, plan.scaling, plan.points)
+
+
+def fft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The discrete Fourier transform along a dimension, of `n` points (cut or filled with zeros).
+
+    >>> import penlight as torch
+    >>> torch.fft.fft(torch.tensor([1.0, 2.0]))
+    tensor([ 3.+0.j, -1.+0.j])
+    """
+    dim = dim if axis is None else axis
+    return _given("fft", out, _one("fft", input, n, dim, norm, True), input)
+
+
+def ifft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The inverse of `fft`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ifft(torch.tensor([4.0, 0.0, 0.0, 0.0]))
+    tensor([1.-0.j, 1.-0.j, 1.-0.j, 1.-0.j])
+    """
+    dim = dim if axis is None else axis
+    return _given("ifft", out, _one("ifft", input, n, dim, norm, False), input)
+
+
+def rfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The transform of real numbers: the first half of the frequencies, which has all of it.
+
+    >>> import penlight as torch
+    >>> torch.fft.rfft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
+    tensor([0.+0.j, 2.+0.j, 0.+0.j])
+    """
+    dim = dim if axis is None else axis
+    return _given("rfft", out, _from_real("rfft", input, n, dim, norm, True), input)
+
+
+def irfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The inverse of `rfft`; `n` is the number of real points, an even one by default.
+
+    >>> import penlight as torch
+    >>> torch.fft.irfft(torch.tensor([0.0, 2.0, 0.0]))
+    tensor([ 1.,  0., -1.,  0.])
+    """
+    dim = dim if axis is None else axis
+    return _given("irfft", out, _to_real("irfft", input, n, dim, norm, False), input)
+
+
+def hfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half.
+
+    >>> import penlight as torch
+    >>> torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))
+    tensor([ 6.,  0., -2.,  0.])
+    """
+    dim = dim if axis is None else axis
+    return _given("hfft", out, _to_real("hfft", input, n, dim, norm, True), input)
+
+
+def ihfft(
+    input: Tensor,
+    n: int | None = None,
+    dim: int = -1,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The inverse of `hfft`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ihfft(torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))).real
+    tensor([1., 2., 1.])
+    """
+    dim = dim if axis is None else axis
+    return _given("ihfft", out, _from_real("ihfft", input, n, dim, norm, False), input)
+
+
+# ----- Several dimensions ---------------------------------------------------------------------------------------------
+
+
+def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
+    need_tensor("fft_" + function, input=input)
+    plan = space(function, input, s, dim, norm, forward)
+    return _fft_c2c(fitted(_promoted(function, input, complex_=True), plan), plan.dims, plan.scaling, forward)
+
+
+def fftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The transform along several dimensions, by default all, to the sizes `s`.
+
+    >>> import penlight as torch
+    >>> torch.fft.fftn(torch.eye(2))
+    tensor([[2.+0.j, 0.+0.j],
+            [0.+0.j, 2.+0.j]])
+    """
+    dim = dim if axis is None else axis
+    return _given("fftn", out, _several("fftn", input, s, dim, norm, True), input)
+
+
+def ifftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The inverse of `fftn`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ifftn(torch.fft.fftn(torch.tensor([1.0, 2.0]))).real
+    tensor([1., 2.])
+    """
+    dim = dim if axis is None else axis
+    return _given("ifftn", out, _several("ifftn", input, s, dim, norm, False), input)
+
+
+def rfftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The transform of real numbers along several dimensions; the last has half of the frequencies.
+
+    >>> import penlight as torch
+    >>> torch.fft.rfftn(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
+    dim = dim if axis is None else axis
+    need_tensor("fft_rfftn", input=input)
+    if input.is_complex():
+        raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {dtypes.LEGACY[input.dtype]}")
+    plan = space("rfftn", input, s, dim, norm, True)
+    x = fitted(_promoted("rfftn", input), plan)
+    return _given("rfftn", out, _fft_r2c(x, plan.dims, plan.scaling, True), input)
+
+
+def irfftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The inverse of `rfftn`.
+
+    >>> import penlight as torch
+    >>> torch.fft.irfftn(torch.fft.rfftn(torch.tensor([1.0, 2.0, 3.0, 4.0])))
+    tensor([1., 2., 3., 4.])
+    """
+    dim = dim if axis is None else axis
+    need_tensor("fft_irfftn", input=input)
+    plan = space("irfftn", input, s, dim, norm, False, to_real=True)
+    x = fitted(_promoted("irfftn", input, complex_=True), plan)
+    return _given("irfftn", out, _fft_c2r(x, plan.dims, plan.scaling, plan.points), input)
+
+
+def hfftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """`hfft` along the last of several dimensions, after `fft` along the others.
+
+    >>> import penlight as torch
+    >>> torch.fft.hfftn(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
+    dim = dim if axis is None else axis
+    need_tensor("fft_hfftn", input=input)
+    plan = space("hfftn", input, s, dim, norm, True, to_real=True)
+    x, dims = fitted(_promoted("hfftn", input, complex_=True), plan), plan.dims
+    if len(dims) > 1:
+        x = _fft_c2c(x, dims[:-1], plan.scaling, True)
+    return _given("hfftn", out, _fft_c2r(x.conj(), dims[-1:], plan.scaling, plan.points), input)
+
+
+def ihfftn(
+    input: Tensor,
+    s: Any = None,
+    dim: Any = None,
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """The inverse of `hfftn`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    dim = dim if axis is None else axis
+    need_tensor("fft_ihfftn", input=input)
+    if input.is_complex():
+        raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
+    plan = space("ihfftn", input, s, dim, norm, False)
+    dims = plan.dims
+    x = _fft_r2c(fitted(_promoted("ihfftn", input), plan), dims[-1:], plan.scaling, True)
+    if len(dims) == 1:
+        return _given("ihfftn", out, x.conj(), input)
+    return _given("ihfftn", out, _fft_c2c(x.conj_physical(), dims[:-1], plan.scaling, False), input)
+
+
+# ----- Orders and frequencies -----------------------------------------------------------------------------------------
+
+
+def _shifted(input: Tensor, dim: Any, forward: bool) -> Tensor:
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+    places = [wrap_dim(d, input.dim()) for d in dims]
+    if not places:
+        raise RuntimeError("`shifts` required")
+    return input.roll([(input.shape[d] + (not forward)) // 2 for d in places], places)
+
+
+def fftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+    """Frequencies in increasing order, with zero in the middle.
+
+    >>> import penlight as torch
+    >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+    dim = dim if axis is None else axis
+    need_tensor("fft_fftshift", input=input)
+    return _shifted(input, dim, True)
+
+
+def ifftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+    """The inverse of `fftshift`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
+    tensor([0, 1, 2, 3, 4])
+    """
+    dim = dim if axis is None else axis
+    need_tensor("fft_ifftshift", input=input)
+    return _shifted(input, dim, False)
+
+
+def frequencies(function: str, n: Any, d: float, half: bool, dtype: Any) -> Any:
+    """The frequencies of a transform of n points that are d apart, as an array."""
+    if isinstance(n, float):
+        raise TypeError(f"fft_{function}(): argument 'n' (position 1) must be int, not float")
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{function} requires a floating point or complex dtype")
+    if dtype.category == dtypes.COMPLEX:
+        raise not_implemented("arange_cpu", dtype.np)
+    n = as_int(n)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    count = np.arange(n // 2 + 1 if half else n).astype(np.float64)
+    if not half:
+        count[(n + 1) // 2 :] -= n
+    scale = 1.0 / (n * d) if n * d else math.inf
+    return (count.astype(dtype.np) * np.asarray(scale, dtype.np)).astype(dtype.np)

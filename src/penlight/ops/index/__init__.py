@@ -1,0 +1,1 @@
+"""Elements by index, mask or position: read and written."""

@@ -1,0 +1,303 @@
+"""Advanced indexing: tensors of indices, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd.modes import is_grad_enabled
+from ...autograd.saved import input_modified, version_of
+from ...kernels.index.moves import FROM as MOVES_FROM
+from ...kernels.index.moves import all_inside, places, put_along, take_along, take_slices
+from ...kernels.lazy import lazy_import
+from ...kernels.numpy_calls import broadcast_shapes
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import first_outside
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, linear, method
+from ..machinery.guards import lazy
+
+__all__ = [
+    "index_put",
+    "index_put_",
+]
+
+_indexing = lazy_import(globals(), "_indexing", ".subscripts")
+
+
+_index_put_add = lazy("index.scatter", "index_put_add")
+_INT64 = dtypes.int64.np
+
+
+def extremes(index: Any) -> tuple[int, int]:
+    """The least and the greatest of some indices. `argmin` and `item` are NumPy's quickest way to them in a small array."""
+    return index.item(index.argmin()), index.item(index.argmax())
+
+
+def within(index: Any, n: int) -> bool:
+    """Whether 0 <= index < n for all of some indices."""
+    if index.size >= MOVES_FROM:
+        return all_inside(index, n)
+    if index.dtype is _INT64 and index.size:
+        bits = index.view(np.uint64)  # as which negative ones are huge
+        return bits.item(bits.argmax()) < n
+    low, high = extremes(index)
+    return low >= 0 and high < n
+
+
+_ALL = slice(None)
+
+
+def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Indices per dimension as NumPy takes them: None, a tensor or an array each."""
+    return tuple([_ALL if i is None else i._array if type(i) is Tensor else getattr(i, "_array", i) for i in indices])
+
+
+def _index_array(input: Any, indices: Any) -> Any:
+    if (
+        len(indices) == 1
+        and type(indices[0]) is Tensor
+        and input.flags.c_contiguous
+        and indices[0]._array.dtype.kind == "i"
+    ):
+        return input.take(indices[0]._array, 0)
+    index = _np_index(indices)
+    if type(index[0]) is not slice or not input.flags.c_contiguous:
+        many = _many_elements(input, index)
+        return input[index] if many is None else many
+    # NumPy computes with the indexed dimensions in front and gives a transposed view of that; PyTorch's result is contiguous.
+    arrays = [d for d, place in enumerate(index) if type(place) is not slice]
+    if len(arrays) == 1 and index[arrays[0]].dtype.kind in "iu":
+        return take_slices(input, index[arrays[0]], arrays[0])
+    return np.ascontiguousarray(input[index])
+
+
+def _many_elements(input: Any, index: tuple[Any, ...]) -> Any:
+    """Many elements of a contiguous array by an index for each of its dimensions, or None: by their positions in memory."""
+    position = _positions(input, index)
+    if position is None:
+        return None
+    found = take_along(input.reshape(-1), position.reshape(-1), 0)
+    return None if found is None else found.reshape(position.shape)
+
+
+def _positions(array: Any, index: tuple[Any, ...]) -> Any:
+    """The positions in memory of many elements of a contiguous array by an index for each of its dimensions, or None."""
+    first = index[0]
+    if len(index) != array.ndim or array.ndim < 2 or not array.flags.c_contiguous or type(first) is slice:
+        return None
+    if first.size < MOVES_FROM:
+        return None
+    position: Any = None
+    for n, place in zip(array.shape, index):
+        if type(place) is slice or place.shape != first.shape or place.dtype is not _INT64 or not within(place, n):
+            return None
+        position = place if position is None else position * n + place
+    return position
+
+
+def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
+    """Zeros of a shape with values added at the indices."""
+    return _index_put_add(tuple(shape), _np_index(indices), input)
+
+
+@linear(_index_array, node="IndexBackward0",
+        input=lambda grad, input_shape, indices, xp: xp._index_backward(grad, input_shape, unchanged(indices)))  # fmt: skip
+def _index(input: Tensor, indices: Any) -> Tensor: ...
+
+
+@linear(_add_at, node="IndexPutBackward0", input=lambda grad, indices, xp: xp._index(grad, unchanged(indices)))
+def _index_backward(input: Tensor, shape: tuple[int, ...], indices: Any) -> Tensor: ...
+
+
+class Indices(tuple[Any, ...]):
+    """Index tensors, and the versions that they had when they were used: a gradient needs them as they were."""
+
+    versions: list[int]
+
+
+def _noted(indices: list[Any]) -> tuple[Any, ...]:
+    """The indices for an op, with their versions if it may be recorded."""
+    if not is_grad_enabled():
+        return tuple(indices)
+    made = Indices(indices)
+    made.versions = [0 if i is None else version_of(i) for i in indices]
+    return made
+
+
+def unchanged(indices: Any) -> Any:
+    """The same indices, unless one was written to since: then the error that PyTorch has for saved tensors."""
+    if type(indices) is Indices:
+        for item, version in zip(indices, indices.versions):
+            if item is not None and version_of(item) != version:
+                input_modified(item, version)
+    return indices
+
+
+def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Index tensors checked against the sizes and against each other, in PyTorch's words."""
+    found: list[Any] = []
+    for dim, item in enumerate(indices):
+        if item is None:
+            found.append(None)
+            continue
+        array = item._array
+        if array.dtype.kind in "bu" and array.dtype.itemsize == 1:
+            if array.shape != tuple(input.shape)[dim : dim + array.ndim]:
+                raise IndexError(
+                    f"The shape of the mask {list(array.shape)} at index 0 does not match the shape of the indexed tensor "
+                    f"{list(input.shape)} at index {dim}"
+                )
+            if item._level is not None:
+                _indexing.refuse_batched_mask(item)
+            if array.ndim == 0:
+                found.append(item)  # a 0-d mask: a new dimension of size one or none
+            else:
+                found += [wrap(i) for i in places(array)]
+            continue
+        if array.dtype.kind not in "iu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if array.size and item._level is None:
+            n = input._array.shape[dim]
+            low, high = (0, 0) if within(array, n) else extremes(array)
+            if low < -n or high >= n:
+                bad, among = first_outside(array, -n, n), sum(f is not None for f in found)
+                raise IndexError(f"index {bad} is out of bounds for dimension {among} with size {n}")
+        found.append(item)
+    shapes = [i._array.shape for i in found if i is not None]
+    if len(shapes) == 1:
+        return _noted(found)
+    try:
+        common = shapes[0] if shapes else ()
+        for shape in shapes[1:]:
+            common = broadcast_shapes(common, shape)
+    except ValueError:
+        listed = ", ".join(str(list(s)) for s in shapes)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+        ) from None
+    return _noted(found)
+
+
+def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
+    """The elements that index tensors select, one tensor (or None) for each dimension."""
+    return _index(input, _checked(input, indices))
+
+
+def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    place = _np_index(indices)
+    if accumulate:
+        return _index_put_add(input, place, values.astype(input.dtype, copy=False))
+    out = input.copy()
+    _put_at(out, place, values)
+    return out
+
+
+def _put_at(out: Any, index: tuple[Any, ...], values: Any) -> None:
+    position = _positions(out, index)
+    if position is None:
+        out[index] = values
+    elif (
+        type(values) is not np.ndarray
+        or values.shape != position.shape
+        or not put_along(out.reshape(-1), position, values, 0)
+    ):
+        out.reshape(-1)[position] = values
+
+
+def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
+    return grad if accumulate else xp._clear_at(grad, unchanged(indices))
+
+
+def _clear_at(grad: Any, indices: Any) -> Any:
+    out = np.array(grad)
+    _put_at(out, _np_index(indices), 0)
+    return out
+
+
+def _clear_at_tensor(grad: Any, indices: Any) -> Any:
+    return _index_put(grad, indices, grad.new_zeros(()), False)
+
+
+both("_clear_at", _clear_at, _clear_at_tensor)
+
+
+def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any:
+    return xp.sum_to(xp._index(grad, unchanged(indices)), values_shape)
+
+
+@linear(_put_array, node="IndexPutBackward0", inplace=True,
+        input=_put_input_rule,
+        values=_put_values_rule)  # fmt: skip
+def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...
+
+
+def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
+    found = _checked(input, indices)
+    if values.dtype is not input.dtype:
+        if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):
+            values = values.to(input.dtype)
+        else:
+            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[values.dtype]
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {kinds[0]} for the destination and "
+                f"{kinds[1]} for the source."
+            )
+    target = _indexed_shape(input, found)
+    try:
+        fits = broadcast_shapes(target, values._array.shape) == target
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(target)}"
+        )
+    return input, found, values, accumulate
+
+
+def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
+    if indices[0] is not None:
+        shape = indices[0]._array.shape
+        for item in indices:
+            if item is None or item._array.shape != shape or item._array.dtype.kind == "b":
+                break
+        else:
+            return shape + input._array.shape[len(indices) :]  # type: ignore[no-any-return]
+    given = [d for d, i in enumerate(indices) if i is not None]
+    if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
+        return input._array[_np_index(indices)].shape
+    rest = [n for d, n in enumerate(input._array.shape) if d >= len(indices) or indices[d] is None]
+    at = given[0] if given[-1] - given[0] + 1 == len(given) else 0
+    common: tuple[int, ...] = ()
+    for d in given:
+        common = broadcast_shapes(common, indices[d]._array.shape)
+    return (*rest[:at], *common, *rest[at:])
+
+
+@method
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values put (or added) at the indices.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+    return _index_put(*_put_arguments(input, indices, values, accumulate))
+
+
+@method
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place version of `index_put`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
+    """
+    dispatch.precheck(input, values)
+    return dispatch.inplace(OPS["_index_put"], _put_arguments(input, indices, values, accumulate))

@@ -1,0 +1,465 @@
+"""Gather and scatter, and whole slices."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.index import moves
+from ...kernels.numpy_calls import put_along, take_along
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.arguments import ABSENT, first_outside, wrap_dim
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, differentiable, linear, method
+from ..machinery.guards import lazy, need_number
+from ..shape.joining import cat
+from .advanced import within
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "gather",
+    "index_add",
+    "index_select",
+    "scatter",
+    "scatter_add",
+]
+
+_INT64 = dtypes.int64.np
+scatter_add_array, index_add_array = lazy("index.scatter", "scatter_add"), lazy("index.scatter", "index_add")
+
+# ----- Along a dimension --------------------------------------------------------------------------------------------
+
+
+def _check_index(index: Tensor, name: str) -> None:
+    if index._array.dtype is not _INT64 and index.dtype not in (dtypes.int64, dtypes.int32) and index.numel():
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def _check_bounds(index: Any, n: int, dim: int) -> None:
+    if index.size and not within(index, n):
+        bad = first_outside(index, 0, n)
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+
+
+@lru_cache(64)
+def _starts(rows: int, columns: int) -> Any:
+    """Where the rows of a matrix begin in its memory, as a column."""
+    return np.arange(0, rows * columns, columns or 1)[:, None]
+
+
+def _gather_array(input: Any, dim: int, index: Any) -> Any:
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
+    if input.ndim == 0:
+        _check_bounds(index, 1, 0)
+        return np.broadcast_to(input, index.shape).copy()
+    _check_bounds(index, input.shape[dim], dim)
+    if index.size >= moves.FROM:
+        found = moves.take_along(np.ascontiguousarray(input), index, dim)
+        if found is not None:
+            return found
+    if index.ndim == 2 and input.flags.c_contiguous:
+        rows, columns = input.shape
+        if dim:
+            return input.take(index + _starts(rows, columns)[: index.shape[0]])
+        return input.take(index * columns + _starts(columns, 1)[: index.shape[1], 0])
+    if index.ndim and index.shape[:dim] + index.shape[dim + 1 :] != input.shape[:dim] + input.shape[dim + 1 :]:
+        input = input[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
+    return take_along(input, index, dim) if index.ndim else np.take(input, index, dim).reshape(())
+
+
+def _gather_back(grad: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    if not shape or not index.size:
+        return np.asarray(grad).sum() if not shape else np.zeros(shape, grad.dtype)
+    if index.ndim == 0:
+        grad, index = grad.reshape(1), index.reshape(1)
+    return scatter_add_array(shape, dim, index, grad)
+
+
+@linear(_gather_array, node="GatherBackward0",
+        input=lambda grad, input_shape, dim, index, xp: xp._gather_backward(grad, input_shape, dim, index))  # fmt: skip
+def _gather(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
+
+
+@linear(_gather_back, node="GatherBackwardBackward0", input=lambda grad, dim, index, xp: xp._gather(grad, dim, index))
+def _gather_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
+
+
+def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    if not index._array.size:
+        return
+    _check_index(index, name)
+    shape, where = input._array.shape, index._array.shape
+    if (len(where) or 1) != (len(shape) or 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for d, (n, m) in enumerate(zip(where, shape)):
+        if d != dim and n > m:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(input.shape)} apart from dimension {dim}"
+            )
+
+
+@method
+def gather(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    *,
+    sparse_grad: bool = False,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """For each place of `index`, the element of `input` there, with the index in `dim` replaced.
+
+    >>> import penlight as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
+    tensor([[2],
+            [3]])
+    """
+    dim = dim if axis is None else axis
+    dim = wrap_dim(dim, input.dim())
+    _check_gather("gather", input, dim, index)
+    return _gather(input, dim, index, out=out)
+
+
+def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
+    out = input.copy()
+    if input.ndim == 0:
+        _check_bounds(index, 1, 0)
+        return np.asarray(src, input.dtype).reshape(-1)[0] if index.size else out
+    _check_bounds(index, input.shape[dim], dim)
+    shape, size = input.shape, index.shape
+    if isinstance(src, np.ndarray) and src.ndim and src.shape != size:
+        src = src[tuple([slice(n) for n in size])]
+    if type(src) is np.ndarray and src.ndim and moves.put_along(out, index, src, dim):
+        return out
+    if shape[:dim] == size[:dim] and shape[dim + 1 :] == size[dim + 1 :]:
+        put_along(out, index, src, dim)
+    else:
+        out[_places(index, dim)] = src
+    return out
+
+
+def _places(index: Any, dim: int) -> tuple[Any, ...]:
+    """Full indices for every dimension, of which `dim`'s are given."""
+    grid = np.ogrid[tuple(slice(n) for n in index.shape)] if index.ndim else []
+    return tuple(index if d == dim else g for d, g in enumerate(grid))
+
+
+def _scatter_back(grad: Any, dim: int, index: Any) -> Any:
+    """A gradient with zeros at the places that were overwritten."""
+    return _scatter_array(grad, dim, index, np.zeros((), grad.dtype))
+
+
+@linear(_scatter_array, node="ScatterBackward0", inplace=True,
+        input=lambda grad, dim, index, xp: xp._scatter_value(grad, dim, index, 0),
+        src=lambda grad, dim, index, src_shape, xp: xp.fill_up(xp._gather(grad, dim, index), src_shape))  # fmt: skip
+def _scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: ...
+
+
+@differentiable(_scatter_array, node="ScatterBackward1", inplace=True,
+        input=lambda grad, dim, index, xp: xp._scatter_value(grad, dim, index, 0))  # fmt: skip
+def _scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor: ...
+
+
+def _fill_up(grad: Any, shape: tuple[int, ...]) -> Any:
+    """A gradient for the used corner of a larger source: zeros around it."""
+    if tuple(grad.shape) == tuple(shape):
+        return grad
+    out = np.zeros(shape, grad.dtype)
+    out[tuple(slice(n) for n in grad.shape)] = grad
+    return out
+
+
+def _fill_up_graph(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if tuple(grad.shape) == tuple(shape):
+        return grad
+    for dim, (n, m) in enumerate(zip(grad.shape, shape)):
+        if n != m:
+            grad = cat([grad, grad.new_zeros(*grad.shape[:dim], m - n, *grad.shape[dim + 1 :])], dim)
+    return grad
+
+
+both("fill_up", _fill_up, _fill_up_graph)
+
+
+def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
+    if input.ndim == 0:
+        _check_bounds(index, 1, 0)
+        return (input + (src.sum() if index.size else 0)).astype(input.dtype)
+    return scatter_add_array(input, dim, index, src)
+
+
+@linear(_scatter_add_array, node="ScatterAddBackward0", inplace=True,
+        input=lambda grad: grad,
+        src=lambda grad, dim, index, src_shape, xp: xp.fill_up(xp._gather(grad, dim, index), src_shape))  # fmt: skip
+def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: ...
+
+
+def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> Any:
+    shape, where = input._array.shape, index._array.shape
+    dim = wrap_dim(dim, len(shape))
+    _check_index(index, name)
+    if (len(where) or 1) != (len(shape) or 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if isinstance(src, Tensor):
+        given = src._array.shape
+        if (len(given) or 1) != (len(where) or 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+        if src.dtype is not input.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        for d, (i, n, s) in enumerate(zip(where, shape, given)):
+            if (d != dim and i > n) or i > s:
+                raise RuntimeError(
+                    f"Expected index {list(where)} to be no larger than self {list(shape)} apart from dimension "
+                    f"{dim} and to be no larger size than src {list(given)}"
+                )
+    return input, dim, index, src
+
+
+def _scatter_any(
+    name: str, run: Any, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any
+) -> Tensor:
+    src = value if src is None else src
+    if not isinstance(src, Tensor):
+        src = dtypes.number_for(src, input.dtype)
+    arguments = _scatter_arguments(name, input, dim, index, src)
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        if not isinstance(src, Tensor):
+            arguments = (*arguments[:3], input.new_full(tuple(index.shape), src))
+        if reduce == "add":
+            return run(OPS["_scatter_add"], arguments)
+        return run(OPS["_scatter_reduce"], (*arguments, "prod", True))
+    return run(OPS["_scatter" if isinstance(src, Tensor) else "_scatter_value"], arguments)
+
+
+@method
+def scatter(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """A copy with elements of `src` (or one value) written at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
+    tensor([[0., 0., 5.]])
+    """
+    dim = dim if axis is None else axis
+    return dispatch.given(
+        "scatter", _scatter_any("scatter", dispatch.apply, input, dim, index, src, value, reduce), out
+    )
+
+
+@method
+def scatter_(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """In-place version of `scatter`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+    dim = dim if axis is None else axis
+    return _scatter_any("scatter", dispatch.inplace, input, dim, index, src, value, reduce)
+
+
+@method
+def scatter_add(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Tensor = ABSENT,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """A copy with elements of `src` added at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
+    tensor([2., 0., 1.])
+    """
+    dim = dim if axis is None else axis
+    return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src), out=out)
+
+
+@method
+def scatter_add_(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, *, axis: Any = None
+) -> Tensor:
+    """In-place version of `scatter_add`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).scatter_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([3., 3.])
+    """
+    dim = dim if axis is None else axis
+    return dispatch.inplace(OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src))
+
+
+# ----- Whole slices -------------------------------------------------------------------------------------------------
+
+
+def _take(input: Any, dim: int, index: Any) -> Any:
+    index = index.reshape(-1)
+    return moves.take_slices(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
+
+
+@linear(_take, node="IndexSelectBackward0",
+        input=lambda grad, input_shape, dim, index, xp: xp._index_select_backward(grad, input_shape, dim, index))  # fmt: skip
+def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
+
+
+def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+    if input.ndim == 0:
+        return index_add_array(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
+    if not input.size and input.ndim > 1:
+        return input.copy()  # PyTorch does not look at the index then
+    return index_add_array(input, dim, index, source, alpha)
+
+
+def _index_select_back(input: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    if shape:
+        return index_add_array(tuple(shape), dim, index, input, 1)
+    return _index_add_array(np.zeros(shape, input.dtype), dim, index, input, 1)
+
+
+@linear(_index_select_back,
+        node="IndexSelectBackwardBackward0", input=lambda grad, dim, index, xp: xp._index_select(grad, dim, index))  # fmt: skip
+def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
+
+
+@method
+def index_select(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
+    """The slices along `dim` that a 1-d index names.
+
+    >>> import penlight as torch
+    >>> torch.arange(6).view(3, 2).index_select(0, torch.tensor([2, 0]))
+    tensor([[4, 5],
+            [0, 1]])
+    """
+    dim = dim if axis is None else axis
+    dim = wrap_dim(dim, input.dim())
+    _check_slices("index_select", input, dim, index)
+    return _index_select(input, dim, index, out=out)
+
+
+def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    if index.dim() > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+    array, shape = index._array, input._array.shape
+    if not shape and array.size != 1 and name == "index_select":
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {array.size} value(s)")
+    if array.size and index._level is None:
+        if not within(array, shape[dim] if shape else 1):
+            if dim and name == "index_select":
+                bad = first_outside(array, 0, shape[dim])
+                raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={shape[dim]}")
+            raise IndexError("index out of range in self")
+
+
+@linear(_index_add_array, node="IndexAddBackward0", inplace=True,
+        input=lambda grad: grad,
+        source=lambda grad, dim, index, alpha, source_shape, xp:
+            xp.reshape(xp._index_select(grad, dim, index), source_shape) * alpha)  # fmt: skip
+def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor: ...
+
+
+def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """What PyTorch asks of the slices that are added."""
+    own, places, given = input._array.shape, index._array.shape, source._array.shape
+    if len(places) > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {len(places)} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(places)}"
+        )
+    if index._array.dtype is not _INT64 and index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + dtypes.LEGACY[index.dtype])
+    if input._array.dtype is not source._array.dtype and input.dtype is not source.dtype:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
+        raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+    size, count = given[dim] if len(given) > dim else 1, places[0] if places else 1
+    if count != size:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {dim}"
+        )
+    if own[:dim] + own[dim + 1 :] != given[:dim] + given[dim + 1 :] or len(own) != len(given):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(own)} source.shape = {list(given)}"
+        )
+
+
+@method
+def index_add(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    *,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """A copy with slices of `source` added at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.ones(2))
+    tensor([0., 2.])
+    """
+    dim = dim if axis is None else axis
+    dim = wrap_dim(dim, input.dim())
+    _check_added(input, dim, index, source)
+    need_number(alpha)
+    return _index_add(input, dim, index, source, alpha, out=out)
+
+
+@method
+def index_add_(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    *,
+    alpha: Number = 1,
+    axis: Any = None,
+) -> Tensor:
+    """In-place version of `index_add`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).index_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([3., 3.])
+    """
+    dim = dim if axis is None else axis
+    dim = wrap_dim(dim, input.dim())
+    _check_added(input, dim, index, source)
+    need_number(alpha)
+    return dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))

@@ -1,0 +1,558 @@
+"""Writes to chosen places that give a new tensor: reductions by index, whole slices, masks, flat positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd import modes, views
+from ...autograd.node import Node
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, differentiable, linear, method
+from ..machinery.guards import lazy, not_implemented
+from .advanced import extremes
+from .gather import _scatter_arguments
+
+__all__ = [
+    "index_copy",
+    "index_fill",
+    "index_reduce",
+    "masked_scatter",
+    "scatter_reduce",
+]
+
+# ----- Reductions by index ------------------------------------------------------------------------------------------
+
+
+def _cut_graph(src: Any, shape: Any) -> Any:
+    for dim, n in enumerate(shape):
+        if src.shape[dim] != n:
+            src = src.narrow(dim, 0, n)
+    return src
+
+
+both("cut", lambda src, shape: src[tuple(slice(n) for n in shape)] if src.shape != tuple(shape) else src, _cut_graph)
+both("one_like", np.ones_like, lambda x: x.new_ones(x.shape))
+both("any_true", lambda x: bool(np.any(x)), lambda x: bool(x._array.any()))
+
+
+class _Along:
+    """The two ways in which an index names places along a dimension: each element its own, or whole slices."""
+
+    def __init__(self, dim: int, index: Any, xp: Any, slices: bool) -> None:
+        self.dim, self.index, self.xp, self.slices = dim, index, xp, slices
+
+    def read(self, x: Any) -> Any:
+        return (self.xp._index_select if self.slices else self.xp._gather)(x, self.dim, self.index)
+
+    def add(self, x: Any, src: Any) -> Any:
+        if self.slices:
+            return self.xp._index_add(x, self.dim, self.index, src, 1)
+        return self.xp._scatter_add(x, self.dim, self.index, src)
+
+    def clear(self, x: Any) -> Any:
+        if self.slices:
+            return self.xp._index_fill(x, self.dim, self.index, 0)
+        return self.xp._scatter_value(x, self.dim, self.index, 0)
+
+    def multiply(self, x: Any, src: Any, include_self: bool) -> Any:
+        run = self.xp._index_reduce if self.slices else self.xp._scatter_reduce
+        return run(x, self.dim, self.index, src, "prod", include_self)
+
+
+def _prod_input(along: _Along, grad: Any, input: Any, src: Any, include_self: bool) -> Any:
+    """The product of what was multiplied in; a zero is replaced first, so that nothing is divided by it."""
+    safe = along.xp.where(input == 0, 1.0, input)
+    return grad * along.multiply(safe, src, include_self) / safe
+
+
+def _prod_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, include_self: bool) -> Any:
+    """The product of the others: with one zero in a place, of the rest; with several it is zero."""
+    xp = along.xp
+    zero = src == 0
+    count = along.read(along.add(xp.zeros_like(input), xp.cast(zero, xp.np_dtype(input))))
+    alone = zero & (count == 1)
+    without = along.multiply(input, xp.where(alone, 1.0, src), include_self)
+    others = xp.where(alone, along.read(grad * without), along.read(grad * result) / xp.where(zero, 1.0, src))
+    if isinstance(others, Tensor) and not modes.slow() and bool((zero & (count > 1)).any()):
+        return _once(others, *(("index_reduce", "source") if along.slices else ("scatter_reduce", "src")))
+    return others
+
+
+class Error(Node):
+    """Behind a gradient that has no derivative of its own."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str, edge: Any) -> None:
+        self.seq = next(modes.sequence)
+        self._hooks = self._fit = None
+        self.message, self.next_functions = message, (edge,)
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    run_graph = run_raw
+
+
+def _once(grad: Tensor, name: str, source: str) -> Tensor:
+    """A gradient whose derivative PyTorch refuses: of several zeros in one place, each is multiplied by the others."""
+    if not grad.requires_grad:
+        return grad
+    message = f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in self"
+    out = wrap(grad._array)
+    out._edge = (Error(message, views.edge_of(grad)), 0)
+    return out
+
+
+def _hits(along: _Along, input: Any, src: Any, result: Any) -> tuple[Any, Any, Any]:
+    """Which elements of input and src reach the extreme, and how many share a place."""
+    xp = along.xp
+    of_src = xp.cast(src == along.read(result), xp.np_dtype(input))
+    of_input = xp.cast(input == result, xp.np_dtype(input))
+    return of_input, of_src, along.add(of_input, of_src)
+
+
+def _counts(along: _Along, grad: Any, src: Any, include_self: bool) -> Any:
+    xp = along.xp
+    count = along.add(xp.one_like(grad) if include_self else xp.zeros_like(grad), xp.one_like(src))
+    return xp.where(count == 0, 1.0, count)
+
+
+def _reduced_input(along: _Along, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool) -> Any:
+    if reduce == "sum":
+        own = grad
+    elif reduce == "prod":
+        own = _prod_input(along, grad, input, src, include_self)
+    elif reduce == "mean":
+        own = grad / _counts(along, grad, src, include_self)
+    else:
+        of_input, _, count = _hits(along, input, src, result)
+        own = of_input * (grad / count)
+    return own if include_self else along.clear(own)
+
+
+def _reduced_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool) -> Any:
+    if reduce == "sum":
+        return along.read(grad)
+    if reduce == "prod":
+        return _prod_src(along, grad, input, src, result, include_self)
+    if reduce == "mean":
+        return along.read(grad / _counts(along, grad, src, include_self))
+    _, of_src, count = _hits(along, input, src, result)
+    return of_src * along.read(grad / count)
+
+
+_scatter_reduce_array, _index_reduce_array = (
+    lazy("index.scatter", "scatter_reduce"),
+    lazy("index.scatter", "index_reduce"),
+)
+
+
+def _reduce_kernel(run: Any) -> Any:
+    def kernel(input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
+        if input.ndim == 0:
+            return run(input.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self).reshape(())
+        return run(input, dim, index, src, reduce, include_self)
+
+    return kernel
+
+
+_index_reduced = _reduce_kernel(_index_reduce_array)
+
+
+def _scatter_reduce_input(
+    grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, xp: Any
+) -> Any:
+    along = _Along(dim, index, xp, False)
+    return _reduced_input(along, grad, input, xp.cut(src, index.shape), result, reduce, include_self)
+
+
+def _scatter_reduce_src(
+    grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, xp: Any
+) -> Any:
+    along = _Along(dim, index, xp, False)
+    each = _reduced_src(along, grad, input, xp.cut(src, index.shape), result, reduce, include_self)
+    return xp.fill_up(each, tuple(src.shape))
+
+
+@differentiable(_reduce_kernel(_scatter_reduce_array), node="ScatterReduceBackward0", inplace=True,
+                input=_scatter_reduce_input, src=_scatter_reduce_src)  # fmt: skip
+def _scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor: ...
+
+
+def _scatter_reduce_arguments(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> tuple[Any, ...]:
+    arguments = _scatter_arguments("scatter", input, dim, index, src)
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce[0] == "a" and input._array.dtype.kind == "c":
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array.dtype)
+    return (*arguments, reduce, include_self)
+
+
+@method
+def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *, include_self: bool = True,
+                   out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+    """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
+    tensor([3., 3.])
+    """
+    dim = dim if axis is None else axis
+    return _scatter_reduce(*_scatter_reduce_arguments(input, dim, index, src, reduce, include_self), out=out)
+
+
+@method
+def scatter_reduce_(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Tensor = ABSENT,
+    reduce: str = ABSENT,
+    *,
+    include_self: bool = True,
+    axis: Any = None,
+) -> Tensor:
+    """In-place version of `scatter_reduce`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
+    tensor([5., 2.])
+    """
+    dim = dim if axis is None else axis
+    arguments = _scatter_reduce_arguments(input, dim, index, src, reduce, include_self)
+    return dispatch.inplace(OPS["_scatter_reduce"], arguments)
+
+
+# ----- Whole slices -------------------------------------------------------------------------------------------------
+
+
+def _index_reduce_input(
+    grad: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any, xp: Any
+) -> Any:
+    return _reduced_input(_Along(dim, index, xp, True), grad, input, source, result, reduce, include_self)
+
+
+def _index_reduce_src(
+    grad: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any, xp: Any
+) -> Any:
+    return _reduced_src(_Along(dim, index, xp, True), grad, input, source, result, reduce, include_self)
+
+
+@differentiable(lambda input, dim, index, source, reduce, include_self:
+                    _index_reduced(input, dim, index, source, reduce, include_self),
+                node="IndexReduceBackward0", inplace=True, input=_index_reduce_input, source=_index_reduce_src)  # fmt: skip
+def _index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor: ...
+
+
+def _index_reduce_arguments(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> tuple[Any, ...]:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    own, places, other = input._array.shape, index._array.shape, source._array.shape
+    if source._array.dtype is not input._array.dtype and source.dtype is not input.dtype:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
+        raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+    dim = wrap_dim(dim, len(own))
+    if len(places) > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {len(places)} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(places)}"
+        )
+    if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
+        kind = dtypes.LEGACY[index.dtype]
+        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {kind}")
+    if len(own) != len(other) or own[:dim] + own[dim + 1 :] != other[:dim] + other[dim + 1 :]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(own)} source.shape = {list(other)}"
+        )
+    count, given = other[dim] if other else 1, places[0] if places else 1
+    if given != count:
+        if not other:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({given}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+        )
+    return input, dim, index if places else index.reshape(1), source, reduce, include_self
+
+
+@method
+def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *, include_self: bool = True,
+                 out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+    """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
+    tensor([6., 1.])
+    """
+    dim = dim if axis is None else axis
+    return _index_reduce(*_index_reduce_arguments(input, dim, index, source, reduce, include_self), out=out)
+
+
+@method
+def index_reduce_(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    reduce: str = ABSENT,
+    *,
+    include_self: bool = True,
+    axis: Any = None,
+) -> Tensor:
+    """In-place version of `index_reduce`.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")
+    tensor([12.,  1.])
+    """
+    dim = dim if axis is None else axis
+    arguments = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
+    return dispatch.inplace(OPS["_index_reduce"], arguments)
+
+
+def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:
+    """A fresh copy, and what of it an index along `dim` names."""
+    out = np.array(input)
+    return out, (slice(None),) * dim + (index,) if input.ndim else (...,)
+
+
+def _index_copy_array(input: Any, dim: int, index: Any, source: Any) -> Any:
+    out, place = _slices(input, dim, index)
+    if out.size:
+        out[place] = source.reshape(()) if not input.ndim else source
+    return out
+
+
+def _copied_source(grad: Any, dim: int, index: Any, source_shape: Any, xp: Any) -> Any:
+    return xp.reshape(xp._index_select(grad, dim, index), source_shape)
+
+
+@linear(_index_copy_array, node="IndexCopyBackward0", inplace=True,
+        input=lambda grad, dim, index, xp: xp._index_fill(grad, dim, index, 0),
+        source=_copied_source)  # fmt: skip
+def _index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor: ...
+
+
+def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
+    dim = wrap_dim(dim, input.dim())
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.LEGACY[index.dtype]}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.LEGACY[input.dtype]} and "
+            f"(source) {dtypes.LEGACY[source.dtype]}"
+        )
+    if source.dim() != input.dim() and source.dim() and input.dim():
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.dim()}), destination dimensionality ({input.dim()})"
+        )
+    if index.dim() > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})")
+    if not source.dim() and index.numel() != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
+    if source.dim() and index.numel() != source.shape[dim]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})"
+        )
+    n = input.shape[dim] if input.dim() else 1
+    places = values_of(index)
+    if (
+        places.size
+        and _reaches(input, dim)
+        and not 0 <= places.item(places.argmin()) <= places.item(places.argmax()) < n
+    ):
+        bad = places[(places < 0) | (places >= n)][0]
+        raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {n}")
+    return input, dim, index if index.dim() == 1 else index.reshape(-1), source
+
+
+@method
+def index_copy(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """A copy with slices of `source` written at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_copy(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+    dim = dim if axis is None else axis
+    return _index_copy(*_index_copy_arguments(input, dim, index, source), out=out)
+
+
+@method
+def index_copy_(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, axis: Any = None
+) -> Tensor:
+    """In-place version of `index_copy`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+    dim = dim if axis is None else axis
+    return dispatch.inplace(OPS["_index_copy"], _index_copy_arguments(input, dim, index, source))
+
+
+def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
+    out, place = _slices(input, dim, index)
+    if not index.size or not out.size:
+        return out
+    out[place] = value if isinstance(value, float) and out.dtype.kind == "f" else np.asarray(value).astype(out.dtype)
+    return out
+
+
+@differentiable(_index_fill_array, node="IndexFillBackward0", inplace=True,
+                input=lambda grad, dim, index, xp: xp._index_fill(grad, dim, index, 0))  # fmt: skip
+def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor: ...
+
+
+@linear(_index_fill_array, node="IndexFillBackward1", inplace=True,
+        input=lambda grad, dim, index, xp: xp._index_fill(grad, dim, index, 0),
+        value=lambda grad, dim, index, xp: xp._sum_all(xp._index_select(grad, dim, index)))  # fmt: skip
+def _index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor: ...
+
+
+def _reaches(input: Tensor, dim: int) -> bool:
+    """Whether an index along a dimension reaches any element. PyTorch does not look at one that reaches none."""
+    return 0 not in input.shape[:dim] + input.shape[dim + 1 :]
+
+
+def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    dim = wrap_dim(dim, input.dim())
+    if isinstance(value, Tensor) and value.dim():
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
+        )
+    if index.dtype is not dtypes.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.dim() > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if isinstance(value, Tensor) and value.is_complex() and not input.is_complex():
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    n = input.shape[dim] if input.dim() else 1
+    array = values_of(index).reshape(-1)
+    low, high = extremes(array) if array.size and _reaches(input, dim) else (-n, n - 1)
+    if low < -n or high >= n:
+        bad = array[(array < -n) | (array >= n)][0]
+        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+    name = "_index_fill_tensor"
+    if not isinstance(value, Tensor):
+        if isinstance(value, complex) and not input.is_complex():
+            raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+        name, value = "_index_fill", dtypes.number_for(value, input.dtype)
+    places = index if index.dim() == 1 else index.reshape(-1)
+    if low < 0:
+        places = places % n
+    if isinstance(value, Tensor) and index._level is None:
+        places = places.unique()  # so that the value's gradient counts no slice twice
+    return run(OPS[name], (input, dim, places, value))
+
+
+@method
+def index_fill(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT, *, axis: Any = None
+) -> Tensor:
+    """A copy with one value in the slices that the indices along `dim` name.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
+    tensor([1., 0., 1.])
+    """
+    dim = dim if axis is None else axis
+    return _index_filled(dispatch.apply, input, dim, index, value)
+
+
+@method
+def index_fill_(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT, *, axis: Any = None
+) -> Tensor:
+    """In-place version of `index_fill`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
+    tensor([7., 0., 7.])
+    """
+    dim = dim if axis is None else axis
+    return _index_filled(dispatch.inplace, input, dim, index, value)
+
+
+# ----- Masks --------------------------------------------------------------------------------------------------------
+
+
+def _unmasked(grad: Any, mask: Any, sizes: tuple[int, ...]) -> Any:
+    """The gradient under the mask, in order, and zeros for what of the source was not used."""
+    out = np.zeros(int(np.prod(sizes, dtype=np.int64)), grad.dtype)
+    picked = grad[mask]
+    out[: picked.size] = picked
+    return out.reshape(sizes)
+
+
+@linear(_unmasked, node="MaskedScatterBackwardBackward0",
+        input=lambda grad, mask, xp: xp._masked_scatter(xp.zeros_for(grad, mask.shape), mask, grad))  # fmt: skip
+def _masked_scatter_backward(input: Tensor, mask: Tensor, sizes: tuple[int, ...]) -> Tensor: ...
+
+
+@linear(lazy("index.scatter", "masked_scatter"), node="MaskedScatterBackward0", inplace=True,
+        input=lambda grad, mask, xp: xp.where(mask, 0.0, grad),
+        source=lambda grad, mask, source_shape, xp: xp._masked_scatter_backward(grad, mask, source_shape))  # fmt: skip
+def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
+
+
+def _check_masked(input: Tensor, mask: Tensor, source: Tensor) -> None:
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.LEGACY[mask.dtype]}"
+        )
+    if source.dtype is not input.dtype:
+        names = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{names[0]} and {names[1]}"
+        )
+
+
+@method
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with elements of `source`, in order, where the mask holds.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+    _check_masked(input, mask, source)
+    shape = broadcast_shape(tuple(input.shape), tuple(mask.shape))
+    wide = input if tuple(input.shape) == shape else input.expand(shape)
+    return _masked_scatter(wide, mask if tuple(mask.shape) == shape else mask.expand(shape), source)
+
+
+@method
+def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In-place version of `masked_scatter`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).masked_scatter_(torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
+    """
+    _check_masked(input, mask, source)
+    wide = mask if mask.shape == input.shape else mask.expand(tuple(input.shape))
+    return dispatch.inplace(OPS["_masked_scatter"], (input, wide, source))

@@ -1,0 +1,214 @@
+"""A matrix product and a term beside it: addmm, baddbmm, and the affine map of a layer, linear."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
+from ...autograd.node import NO_EDGE
+from ...kernels.lazy import lazy_import
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import legacy_sum
+from ..machinery.declare import OPS, differentiable, method
+from ..shape.transpose import _t
+from .matmul import _FEW, _FLOAT32, _matmul_array, matmul
+from .product_checks import check_batched_sum, check_expand, check_sum
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "addmm",
+    "baddbmm",
+]
+
+_operands = lazy_import(globals(), "_operands", "...kernels.native.operands")
+
+
+_LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
+
+
+def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    if mat1.dtype is _FLOAT32 and mat1.size * mat2.shape[-1] < _FEW and mat1.ndim == 2 and beta == 1 == alpha:
+        product = mat1.dot(mat2)  # the shortest way for small layers
+        product += input
+        return product
+    if mat1.dtype.itemsize == 2 and mat1.dtype.kind not in "iu":  # half precision is rounded once, at the end
+        wide = [x.astype(np.float32) for x in (input, mat1, mat2)]
+        return _addmm_array(*wide, beta, alpha).astype(mat1.dtype)
+    product = _matmul_array(mat1, mat2)
+    if product.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)  # as in C
+    if alpha != 1:
+        product *= product.dtype.type(alpha)
+    if beta == 0:
+        return product
+    if beta == 1 and product.size >= _LARGE_RESULT and product.dtype is _FLOAT32 and product.flags.c_contiguous:
+        if _operands.run(np.add, (product, input), product) is not None:
+            return product
+    product += input if beta == 1 else input * product.dtype.type(beta)
+    return product
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return x if factor == 1 else x * factor
+
+
+def _scaled_back(grad: Any, factor: Any) -> Any:
+    """A gradient through `_scaled`: times the conjugate."""
+    return grad if factor == 1 else grad * factor.conjugate()
+
+
+def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
+    """beta * dinput + alpha * (dmat1 @ mat2 + mat1 @ dmat2)."""
+    total: Any = None
+    parts = []
+    if tangents.get("mat1") is not None:
+        parts.append(_scaled(tangents["mat1"] @ env["mat2"], env["alpha"]))
+    if tangents.get("mat2") is not None:
+        parts.append(_scaled(env["mat1"] @ tangents["mat2"], env["alpha"]))
+    if tangents.get("input") is not None:
+        parts.append(_scaled(tangents["input"], env["beta"]))
+    for part in parts:
+        total = part if total is None else total + part
+    return total if tuple(total.shape) == tuple(env["result"].shape) else total.expand(env["result"].shape)
+
+
+@differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                mat1=lambda grad, mat2, mat1_strides, alpha, xp: _scaled_back(xp.left_factor(grad, mat2, mat1_strides), alpha),
+                mat2=lambda grad, mat1, mat2_strides, alpha, xp: _scaled_back(xp.right_factor(grad, mat1, mat2_strides), alpha))  # fmt: skip
+def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
+
+
+@differentiable(_addmm_array, node="BaddbmmBackward0", jvp=_addmm_jvp,
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha),
+                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
+
+
+@method
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * mat1 @ mat2`.
+
+    >>> import penlight as torch
+    >>> torch.addmm(torch.ones(1), torch.ones(1, 2), torch.ones(2, 1))
+    tensor([[3.]])
+    """
+    if legacy:
+        input, mat1, mat2, beta, alpha = legacy_sum((input, mat1, mat2, *legacy))
+    if mat1.dim() != 2 or mat2.dim() != 2:
+        which, got = ("mat1", mat1.dim()) if mat1.dim() != 2 else ("mat2", mat2.dim())
+        raise RuntimeError(f"{which} must be a matrix, got {got}-D tensor")
+    (n, k), (m, p) = mat1.shape, mat2.shape
+    if k != m:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    check_sum(input, mat1, mat2, beta, alpha)
+    check_expand(input, (n, p))
+    return _addmm(input, mat1, mat2, beta, alpha, out=out)
+
+
+@method
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
+
+    >>> import penlight as torch
+    >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))
+    tensor([[[2.]]])
+    """
+    if legacy:
+        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
+    if batch1.dim() != 3 or batch2.dim() != 3:
+        raise RuntimeError(f"{'batch1' if batch1.dim() != 3 else 'batch2'} must be a 3D tensor")
+    (b, n, k), (c, m, p) = batch1.shape, batch2.shape
+    if b != c or k != m:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
+        )
+    check_batched_sum(input, batch1, batch2, beta, alpha)
+    check_expand(input, (b, n, p))
+    return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
+
+
+def _turned(weight: Tensor) -> Tensor:
+    """`_t(weight)` for an op that alone will hold it: as nobody can write through it, it need not be known as a view."""
+    edge = getattr(weight, "_edge", None)
+    if edge is None or weight._meta is not None or NAMESPACE["SLOW"]:
+        return _t(weight)
+    out = wrap(weight._array.T)
+    if weight._vc is None:
+        weight._vc = [0, None]
+    out._vc = weight._vc  # so that a write to the weight is noticed
+    if edge is not NO_EDGE and is_grad_enabled():
+        node = OPS["_t"].Backward()
+        node.seq = next(sequence)
+        node.next_functions = (edge,)
+        node._hooks = node._fit = None
+        out._edge = (node, 0)
+    return out
+
+
+def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
+    """The product with a bias added to it, in the product's dtype."""
+    if bias is None:
+        return product
+    return product + bias if product.dtype is bias.dtype else product.add_(bias)
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`, the affine map of a layer.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
+    tensor([[2., 2., 2.]])
+    """
+    if bias is not None and out is None and (not NAMESPACE["SLOW"] or dispatch.unwatched()):
+        x, w, b = input._array, weight._array, bias._array
+        if x.ndim == 2 == w.ndim and x.dtype is w.dtype is b.dtype:
+            n, k = w.shape
+            if x.shape[1] == k and b.shape == (n,):
+                return _addmm(bias, input, _turned(weight), 1, 1)
+    if out is not None:
+        return dispatch.given("linear", linear(input, weight, bias), out)
+    if input.dim() == 0 or weight.dim() == 0:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and {weight.dim()}D"
+        )
+    if bias is not None and bias.dim() and weight.dim() == 1:
+        raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
+    if weight.dim() == 1:
+        return _with_bias(matmul(input, weight), bias)
+    if bias is None:
+        return matmul(input, weight.t())
+    if input.dim() == 2:
+        return addmm(bias, input, weight.t())
+    if input.dim() == 1 and bias.dim():
+        check_sum(bias, input, weight)
+        check_expand(bias, (1, weight.shape[0]))
+        bias = bias.reshape(-1) if bias.dim() == 2 else bias
+    if input.is_contiguous() and bias.dim() == 1:
+        *lead, k = input.shape
+        flat = addmm(bias, input.reshape(-1 if k else math.prod(lead), k), weight.t())
+        return flat.view(*lead, weight.shape[0])
+    return _with_bias(matmul(input, weight.t()), bias)

@@ -1,0 +1,222 @@
+"""Powers, the exponential, and products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.linalg.matrix_exp import matrix_exp as _exp_kernel
+from ...kernels.numpy_warnings import hush, unhush
+from ...tensor import Tensor, wrap
+from ..machinery.arguments import as_int
+from ..machinery.declare import differentiable
+from ..machinery.guards import c_name, unrecorded
+from ..shape.joining import cat
+from .common import are_matrices, into, need_floating, need_same_dtype, need_square, need_tensor
+from .products import powers_of, vdot
+from .solve import inv
+
+__all__ = [
+    "matrix_exp",
+    "matrix_power",
+    "multi_dot",
+    "vander",
+    "vecdot",
+]
+
+# ----- Powers and exponential -----------------------------------------------------------------------------------------
+
+
+def _exp_rule(grad: Any, input: Any, xp: Any) -> Any:
+    """exp([[X, G], [0, X]]) has the derivative of exp at X in the direction G in its corner; X is the adjoint of A here."""
+    X = xp.adjoint(input)
+    n, last = X.shape[-1], len(X.shape) - 1
+    top = xp._cat([X, grad], last)
+    bottom = xp._cat([xp.zeros_like(grad), X], last)
+    return xp._linalg_matrix_exp(xp._cat([top, bottom], last - 1))[..., :n, n:]
+
+
+@differentiable(_exp_kernel, node="LinalgMatrixExpBackward0", input=_exp_rule)
+def _linalg_matrix_exp(input: Tensor) -> Tensor: ...
+
+
+def matrix_exp(input: Tensor) -> Tensor:
+    """The matrix exponential.
+
+    >>> import penlight as torch
+    >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    need_tensor("linalg_matrix_exp", input=input)
+    need_floating(input, "linalg.matrix_exp")
+    need_square(input, "linalg.matrix_exp")
+    return _linalg_matrix_exp(input)
+
+
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The n-th power of a square matrix; of its inverse if n is negative.
+
+    >>> import penlight as torch
+    >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [0, 1]]), 3)
+    tensor([[1, 3],
+            [0, 1]])
+    """
+    need_tensor("linalg_matrix_power", input=input)
+    if isinstance(n, float):
+        raise TypeError("linalg_matrix_power(): argument 'n' (position 2) must be int, not float")
+    need_square(input, "linalg.matrix_power")
+    n = as_int(n)
+    if n == 0:
+        eye = np.broadcast_to(np.eye(input.shape[-1], dtype=input._array.dtype), input.shape)
+        return into("linalg_matrix_power", out, input.clone().copy_(wrap(eye)), input)
+    if n == -1:
+        return inv(input, out=out)
+    return into("linalg_matrix_power", out, _powered(inv(input) if n < 0 else input, abs(n)), input)
+
+
+def _powered(base: Tensor, n: int) -> Tensor:
+    """By squaring."""
+    if n == 1:
+        return base.clone()
+    result: Tensor | None = None
+    while n:
+        if n & 1:
+            result = base if result is None else result @ base
+        n >>= 1
+        if n:
+            base = base @ base
+    assert result is not None
+    return result
+
+
+# ----- Products -------------------------------------------------------------------------------------------------------
+
+
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
+
+    >>> import penlight as torch
+    >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3)])
+    tensor([6.])
+    """
+    parts = list(tensors)
+    for place, part in enumerate(parts):
+        if not isinstance(part, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(part).__name__}")
+    if len(parts) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
+    if out is None and len(parts) == 3 and are_matrices(*parts) and unrecorded(parts):
+        a, b, c = [p._array for p in parts]
+        if a.ndim == b.ndim == c.ndim == 2 and a.shape[1] == b.shape[0] and b.shape[1] == c.shape[0]:
+            first = _first_pair(*a.shape, *c.shape)
+            token = hush()
+            try:
+                return wrap(np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c)))
+            finally:
+                unhush(token)
+    shape = _check_chain(parts)
+    result = _cheapest(parts)
+    result = result.view(shape)
+    return into("linalg_multi_dot", out, result, *parts)
+
+
+def _check_chain(parts: list[Tensor]) -> tuple[int, ...]:
+    """Vectors at the ends become matrices, in place; the shape of the product."""
+    first, last = parts[0], parts[-1]
+    for name, end in (("first", first), ("last", last)):
+        if end.dim() not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {end.dim()}D")
+    for place, part in enumerate(parts[1:-1], 1):
+        if part.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {part.dim()}D")
+    for place, part in enumerate(parts[1:], 1):
+        if part.dtype is not first.dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_name(first.dtype)} and tensor {place} "
+                f"{c_name(part.dtype)}"
+            )
+    shapes = [list(p.shape) for p in parts]
+    parts[0] = first.unsqueeze(0) if first.dim() == 1 else first
+    parts[-1] = last.unsqueeze(-1) if last.dim() == 1 else last
+    for place in range(len(parts) - 1):
+        if parts[place].shape[-1] != parts[place + 1].shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {place} and {place + 1} with shapes {shapes[place]} and {shapes[place + 1]} cannot be "
+                "multiplied"
+            )
+    return tuple(parts[0].shape[: first.dim() - 1]) + tuple(parts[-1].shape[1 : last.dim()])
+
+
+def _first_pair(a: int, b: int, c: int, d: int) -> bool:
+    """Whether of three factors, a by b, b by c and c by d, the first two are multiplied first."""
+    return a * c * (b + d) <= b * d * (a + c)
+
+
+def _cheapest(parts: list[Tensor]) -> Tensor:
+    """The matrix-chain order by dynamic programming: for each run of factors the cheapest place to split it."""
+    sizes = [p.shape[0] for p in parts] + [parts[-1].shape[1]]
+    count = len(parts)
+    if count == 3:
+        return (parts[0] @ parts[1]) @ parts[2] if _first_pair(*sizes) else parts[0] @ (parts[1] @ parts[2])
+    cost = [[0] * count for _ in parts]
+    split = [[0] * count for _ in parts]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            cost[i][j], split[i][j] = min(options)
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            return parts[i]
+        k = split[i][j]
+        return product(i, k) @ product(k + 1, j)
+
+    return product(0, count - 1)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
+    """Dot products along a dimension, the first factor conjugated.
+
+    >>> import penlight as torch
+    >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
+    dim = dim if axis is None else axis
+    if out is None and are_matrices(x, y) and unrecorded((x, y)) and dim == -1 and x._array.shape == y._array.shape:
+        return wrap(np.vecdot(x._array, y._array))
+    need_tensor("linalg_vecdot", x=x, y=y)
+    need_floating(x, "linalg.vecdot")
+    need_same_dtype("linalg.vecdot", x, y, ("x", "y"))
+    if x.dim() == 1 and y.dim() == 1:
+        return into("linalg_vecdot", out, vdot(x, y), x, y)
+    return into("linalg_vecdot", out, (x.conj() * y).sum(dim), x, y)
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element, along a new last dimension.
+
+    >>> import penlight as torch
+    >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+    """
+    need_tensor("linalg_vander", x=x)
+    if x.dtype is dtypes.bool_ or (x.dtype.itemsize == 2 and x.dtype.category == dtypes.FLOATING):
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {dtypes.LEGACY[x.dtype]}"
+        )
+    count = (x.shape[-1] if x.dim() else 1) if N is None else as_int(N)
+    if count <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    x = x if x.dim() else x.unsqueeze(-1)
+    kind = dtypes.int64 if x.dtype.category < dtypes.FLOATING else x.dtype
+    if unrecorded((x,)) and kind.np.char in "fdlq":
+        return wrap(powers_of(x._array, count, kind.np))
+    powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
+    return cat([powers.new_ones(powers.shape[:-1]).unsqueeze(-1), powers], -1)

@@ -1,0 +1,381 @@
+"""Matrix products: mm, bmm, mv, dot, matmul, outer products. With something added: affine.py, added_products.py."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd.modes import NAMESPACE, is_grad_enabled
+from ...autograd.node import NO_EDGE
+from ...autograd.views import bump, history_first
+from ...kernels.lazy import lazy_import
+from ...kernels.parallel import BLAS_THREADS_FROM
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import broadcast_shape
+from ..machinery.array_namespace import both, graph
+from ..machinery.declare import OPS, bilinear, install_method, method, warning_free
+from ..machinery.guards import not_implemented, unrecorded
+from ..shape.views import _expand, _unsafe_view, _view
+from .product_checks import check_factors
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "bmm",
+    "dot",
+    "ger",
+    "matmul",
+    "mm",
+    "mv",
+    "outer",
+]
+
+
+def _adjoint_array(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        x = x.conj()
+    return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
+
+
+# The conjugate transpose of the last two dimensions: for real arrays a transposed view.
+both(
+    "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
+)  # fmt: skip
+
+_blas = lazy_import(globals(), "_blas", "...kernels.linalg.blas")
+_FLOAT32 = dtypes.float32.np
+_FEW = 1 << 16  # multiplications
+
+
+@warning_free
+def _matmul_array(a: Any, b: Any) -> Any:
+    """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
+    dtype = a.dtype
+    if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
+        if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
+            return _blas.multiply(a, b)
+        if a.ndim == 2:
+            return a.dot(b)  # the same call of BLAS with half the overhead
+    elif a.ndim == b.ndim == 2 and dtype.kind == "c":
+        return a.dot(b)
+    if dtype.itemsize < 4 and dtype.kind not in "iu":
+        if dtype.kind == "b":
+            names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}
+            raise not_implemented(names.get((a.ndim, b.ndim), "bmm"), dtype)
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+    return np.matmul(a, b)
+
+
+# Note [Products laid out like the factor]
+# A weight often comes into a product transposed, x @ W.T, and so does its gradient go out. It is computed in the layout of the
+# factor (the columns one after the other), as PyTorch does, so that transposed back it is contiguous and no copy is needed.
+def _left_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
+    """The gradient of the left factor: grad @ other^H, laid out like the factor with these strides."""
+    other = _adjoint_array(other)
+    return _matmul_array(other.T, grad.T).T if strides[0] < strides[1] else _matmul_array(grad, other)
+
+
+def _right_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
+    """The gradient of the right factor: other^H @ grad, likewise."""
+    other = _adjoint_array(other)
+    return _matmul_array(grad.T, other.T).T if strides[0] < strides[1] else _matmul_array(other, grad)
+
+
+both("left_factor", _left_array, lambda grad, other, strides: graph._mm(grad, graph.adjoint(other)))
+both("right_factor", _right_array, lambda grad, other, strides: graph._mm(graph.adjoint(other), grad))
+
+
+@bilinear(_matmul_array, node="MmBackward0",
+          input=lambda grad, mat2, input_strides, xp: xp.left_factor(grad, mat2, input_strides),
+          mat2=lambda grad, input, mat2_strides, xp: xp.right_factor(grad, input, mat2_strides))  # fmt: skip
+def _mm(input: Tensor, mat2: Tensor) -> Tensor: ...
+
+
+@bilinear(_matmul_array, node="BmmBackward0",
+          input=lambda grad, mat2, xp: xp._bmm(grad, xp.adjoint(mat2)),
+          mat2=lambda grad, input, xp: xp._bmm(xp.adjoint(input), grad))  # fmt: skip
+def _bmm(input: Tensor, mat2: Tensor) -> Tensor: ...
+
+
+@bilinear(_matmul_array, node="MvBackward0",
+          input=lambda grad, vec, xp: xp._outer(grad, xp.conj(vec)),
+          vec=lambda grad, input, xp: xp._mv(xp.adjoint(input), grad))  # fmt: skip
+def _mv(input: Tensor, vec: Tensor) -> Tensor: ...
+
+
+@bilinear(_matmul_array, node="DotBackward0",
+          input=lambda grad, tensor, xp: grad * xp.conj(tensor),
+          tensor=lambda grad, input, xp: grad * xp.conj(input))  # fmt: skip
+def _dot(input: Tensor, tensor: Tensor) -> Tensor: ...
+
+
+both("_outer", np.multiply.outer, lambda a, b: a.unsqueeze(1) * b)
+
+
+def _match(a: Tensor, b: Tensor) -> bool:
+    """Whether these are two matrices of one dtype that can be multiplied."""
+    left, right = a._array, b._array
+    return left.ndim == 2 == right.ndim and left.dtype is right.dtype and left.shape[1] == right.shape[0]
+
+
+@method
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices.
+
+    >>> import penlight as torch
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    if out is None and (not NAMESPACE["SLOW"] or dispatch.unwatched()) and _match(input, mat2):
+        return _mm(input, mat2)
+    if input.dim() != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.dim() != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    (n, k), (m, p) = input.shape, mat2.shape
+    if k != m:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    check_factors(input, mat2)
+    return _mm(input, mat2, out=out)
+
+
+@method
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products of two batches of matrices.
+
+    >>> import penlight as torch
+    >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
+    tensor([3., 3.])
+    """
+    if input.dim() != 3 or mat2.dim() != 3:
+        which = "batch1" if input.dim() != 3 else "batch2"
+        raise RuntimeError(f"{which} must be a 3D tensor")
+    (b, _, k), (c, m, _) = input.shape, mat2.shape
+    if b != c or k != m:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
+        )
+    if input.dtype is not mat2.dtype:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[mat2.dtype]
+        raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
+    return _bmm(input, mat2, out=out)
+
+
+@method
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A matrix times a vector.
+
+    >>> import penlight as torch
+    >>> torch.mv(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    if input.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})"
+        )
+    if input.dtype is not vec.dtype:
+        kinds = dtypes.LEGACY[vec.dtype], dtypes.LEGACY[input.dtype]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}"
+        )
+    return _mv(input, vec, out=out)
+
+
+@method
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The scalar product of two vectors.
+
+    >>> import penlight as torch
+    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    if input.dim() != 1 or tensor.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
+    check_factors(input, tensor, "vectors")
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{tensor.shape[0]}] to have the same "
+            f"number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively"
+        )
+    return _dot(input, tensor, out=out)
+
+
+@method
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product, with vectors and batches as NumPy's `@`.
+
+    >>> import penlight as torch
+    >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        place, bad = (2, other) if isinstance(input, Tensor) else (1, input)
+        name = "other" if place == 2 else "input"
+        raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(bad).__name__}")
+    result = _matmul(input, other)
+    if out is None:
+        return result
+    return dispatch.write_out(OPS["_mm"], {"input": input, "mat2": other}, result._array, out)
+
+
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    da, db = a.dim(), b.dim()
+    if da == 2 and db == 2:
+        return mm(a, b)
+    if da == 0 or db == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {da}D and {db}D")
+    if da == 1 and db == 1:
+        return dot(a, b)
+    if da == 2 and db == 1:
+        return mv(a, b)
+    if _plain(a, b):
+        try:
+            product = wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
+            if da == 1 and db == 2:
+                bump(product)  # as `squeeze_` below does
+            return product
+        except ValueError:
+            pass  # which is explained below
+    if da == 1 and db == 2:
+        return mm(a.unsqueeze(0), b).squeeze_(0)
+    return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
+
+
+@warning_free
+def _small_product(x: Any, y: Any) -> Any:
+    """np.matmul; a batch times one matrix or vector as one tall matrix."""
+    if x.ndim > 2 >= y.ndim and x.flags.c_contiguous:
+        *lead, k = x.shape
+        return x.reshape(math.prod(lead), k).dot(y).reshape((*lead, *y.shape[1:]))
+    return np.matmul(x, y)
+
+
+def _plain(a: Tensor, b: Tensor) -> bool:
+    """Whether nothing is recorded, and small arrays can be multiplied as they are."""
+    x, y = a._array, b._array
+    if x.dtype is not y.dtype or x.dtype.char not in "fdFD" or x.size > _SMALL or y.size > _SMALL or NAMESPACE["SLOW"]:
+        return False
+    return not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None)
+
+
+_SMALL = 4096  # elements; of larger ones it matters how they are multiplied
+
+
+def _should_fold(a: Tensor, b: Tensor) -> bool:
+    """Whether a batch times one matrix is done as one tall matrix: to keep the matrix's gradient small, or if it is free."""
+    larger, smaller = (a, b) if a.dim() >= b.dim() else (b, a)
+    if larger.dim() < 3 or smaller.dim() > 2:
+        return False
+    if smaller.requires_grad:
+        return True
+    if a.dim() == 2:
+        return False
+    t = a if larger is a else b.mT
+    shape, stride = t.shape, t.stride()
+    return t.numel() == 0 or all(stride[i] == stride[i + 1] * shape[i + 1] for i in range(t.dim() - 2))
+
+
+def _folded(a: Tensor, b: Tensor) -> Tensor:
+    """A batch times one matrix or vector, either way round: the batch as one tall matrix."""
+    swapped = b.dim() > a.dim()
+    batch = b.mT if swapped else a
+    single = b if not swapped else a.t() if a.dim() == 2 else a
+    *lead, k = batch.shape
+    tall = batch.reshape(math.prod(lead), k)
+    if single.dim() == 1:
+        return _unsafe_view(mv(tall, single), tuple(lead))
+    product = _unsafe_view(mm(tall, single), (*lead, single.shape[1]))
+    return product.mT.contiguous() if swapped else product
+
+
+def _alike(x: Any, y: Any) -> bool:
+    """Whether two arrays are batches of matrices that can be multiplied as they are."""
+    same = x.dtype is y.dtype and x.dtype.kind in "fc" and x.ndim == y.ndim and not NAMESPACE["SLOW"]
+    return same and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
+
+
+def _batched_alike(a: Tensor, b: Tensor) -> Tensor:
+    """`_batched` of batches of one shape: the same ops, without a look at what they are given."""
+    x, y = a._array, b._array
+    *batch, n, k = x.shape
+    p, count = y.shape[-1], math.prod(batch)
+    left, right = _expand(a, x.shape), _expand(b, y.shape)
+    left = _view(left, (count, n, k)) if x.flags.c_contiguous else left.reshape(count, n, k)
+    right = _view(right, (count, k, p)) if y.flags.c_contiguous else right.reshape(count, k, p)
+    return _unsafe_view(_bmm(left, right), (*batch, n, p))
+
+
+def _batched(a: Tensor, b: Tensor) -> Tensor:
+    if _alike(a._array, b._array):
+        if not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None):
+            return wrap(_matmul_array(a._array, b._array))
+        return _batched_alike(a, b)
+    if a.dim() == 3 and b.dim() == 3 and a.shape[0] != b.shape[0]:
+        if a.shape[0] == 1 and a.requires_grad:
+            return _matmul(a.squeeze(0), b)
+        if b.shape[0] == 1 and b.requires_grad:
+            return _matmul(a, b.squeeze(0))
+    n, k = (a.shape[-2] if a.dim() > 1 else 1), a.shape[-1]
+    m, p = (b.shape[-2] if b.dim() > 1 else b.shape[0]), b.shape[-1]
+    batch = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    count = math.prod(batch)
+    left = a.expand(*batch, n, k).reshape(count, n, k)
+    if b.dim() == 1:
+        right = b.expand(*batch, m).reshape(count, m).unsqueeze(2)
+        return _unsafe_view(bmm(left, right).squeeze(-1), (*batch, *([n] if a.dim() > 1 else [])))
+    right = b.expand(*batch, m, p).reshape(count, m, p)
+    return _unsafe_view(bmm(left, right), (*batch, *([n] if a.dim() > 1 else []), p))
+
+
+def _history_first(function: Any) -> Any:
+    """A product whose complaints about shapes come after those about spoilt histories."""
+
+    @functools.wraps(function)
+    def checked(a: Tensor, b: Tensor) -> Tensor:
+        try:
+            return function(a, b)
+        except RuntimeError:
+            history_first(a, b)
+            raise
+
+    return checked
+
+
+_matmul = _history_first(_matmul)
+
+
+def _matmul_operator(self: Any, other: Any) -> Any:
+    return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+setattr(Tensor, "__matmul__", _matmul_operator)
+setattr(Tensor, "__rmatmul__", lambda self, other: matmul(other, self) if isinstance(other, Tensor) else NotImplemented)
+
+
+@method
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """All products of elements of two vectors.
+
+    >>> import penlight as torch
+    >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for name, vector in (("self", input), ("vec2", vec2)):
+        if vector.dim() != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.dim()}-D")
+    column = wrap(input._array[:, None]) if unrecorded((input, vec2)) else input.view(-1, 1)
+    return OPS["mul"].function(column, vec2, out=out)
+
+
+ger = outer
+install_method("ger", outer)

@@ -1,0 +1,198 @@
+"""Norms of matrices, and condition numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import dtypes
+from ...tensor import Tensor
+from ..machinery.arguments import wrap_dim
+from ..machinery.array_namespace import graph
+from ..reduce.norms import vector_norm
+from .common import are_matrices, identity_like, into, need_floating, need_matrix, need_square, need_tensor, values_of
+from .solve import _linalg_inv_ex
+from .spectral import svdvals
+
+__all__ = [
+    "cond",
+    "matrix_norm",
+    "norm",
+]
+
+# ----- Norms ----------------------------------------------------------------------------------------------------------
+
+
+_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
+
+
+def _check_norm_dtype(input: Tensor, dtype: Any) -> None:
+    if dtype is None:
+        return
+    name, own = dtypes.LEGACY[dtype], dtypes.LEGACY[input.dtype]
+    lead = "linalg.matrix_norm: "
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{lead}dtype should be floating point or complex, but got {name}")
+    if input.is_complex() != dtype.is_complex:
+        kind = "complex" if input.is_complex() else "real"
+        raise RuntimeError(f"{lead}dtype should be {kind} for {kind} inputs, but got {name}")
+    if dtypes.promote_types(input.dtype, dtype) is not dtype:
+        raise RuntimeError(
+            f"{lead}the dtype of the input ({own}) should be convertible without narrowing to the specified dtype ({name})"
+        )
+
+
+def _matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
+    if isinstance(dim, int) or dim is None:
+        raise TypeError(f"linalg_matrix_norm(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    first, second = (wrap_dim(d, input.dim()) for d in dim)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({first}, {second})")
+    return first, second
+
+
+def matrix_norm(
+    input: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
+    """A norm of matrices: "fro", "nuc", 1, 2, inf, or the smallest instead of the largest with -1, -2, -inf.
+
+    >>> import penlight as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
+    tensor(7.)
+    """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    elif out is None and dim == (-2, -1) and are_matrices(input) and ord in _ORDERS:
+        last = input._array.ndim - 1
+        return _matrix_norm(input, ord, (last - 1, last), keepdim)
+    need_tensor("linalg_matrix_norm", input=input)
+    if ord not in _ORDERS:
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    need_matrix(input, "linalg.matrix_norm")
+    need_floating(input, "linalg.matrix_norm")
+    dims = _matrix_dims(input, dim)
+    _check_norm_dtype(input, dtype)
+    A = input if dtype is None else input.to(dtype)
+    return into("linalg_matrix_norm", out, _matrix_norm(A, ord, dims, keepdim), input)
+
+
+def _matrix_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
+    if ord == "fro":
+        return vector_norm(A, 2, dims, keepdim)
+    if ord in ("nuc", 2, -2):
+        return _spectral_norm(A, ord, dims, keepdim)
+    summed, compared = dims if abs(ord) == 1 else dims[::-1]
+    sums = vector_norm(A, 1, summed, keepdim)
+    place = compared - (not keepdim and summed < compared)
+    if ord > 0 and sums.shape[place] == 0:
+        return sums.detach().sum(place, keepdim)
+    return sums.amax(place, keepdim) if ord > 0 else sums.amin(place, keepdim)
+
+
+def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
+    """Through the singular values."""
+    if A.dtype.itemsize == 2:
+        raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {dtypes.LEGACY[A.dtype]}")
+    last = A.movedim(dims, (-2, -1)) if dims != (A.dim() - 2, A.dim() - 1) else A
+    S = svdvals(last)
+    if ord == "nuc":
+        result = S.sum(-1, keepdim)
+    elif S.shape[-1] == 0 and ord > 0:
+        result = S.detach().sum(-1, keepdim)
+    else:
+        result = S.amax(-1, keepdim) if ord > 0 else S.amin(-1, keepdim)
+    if not keepdim:
+        return result
+    return result.unsqueeze(-1).movedim((-2, -1), dims)
+
+
+def norm(
+    input: Tensor,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
+    """A vector norm or a matrix norm, as the dimensions say.
+
+    >>> import penlight as torch
+    >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    need_tensor("linalg_norm", input=input)
+    if isinstance(dim, int):
+        dim = (dim,)
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if dim is None and ord is not None and input.dim() not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.dim()}D."
+        )
+    as_matrix = isinstance(ord, str) or (ord is not None and (len(dim) == 2 if dim is not None else input.dim() == 2))
+    if out is not None:
+        return into("linalg_norm", out, norm(input, ord, dim, keepdim, dtype=dtype), input)
+    if not as_matrix:
+        return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    dims = dim if dim is not None else tuple(range(input.dim())) if input.dim() == 2 else (-2, -1)
+    return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
+
+
+def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """The condition number: for None and 2 the ratio of largest and smallest singular value, else by the norm p.
+
+    >>> import penlight as torch
+    >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
+    tensor(2.)
+    """
+    need_tensor("linalg_cond", input=input)
+    if input.dim() < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if 0 in input.shape[-2:]:
+        return into("linalg_cond", out, input.new_zeros(input.shape[:-2], dtype=input.dtype.to_real()), input)
+    if p in (None, 2, -2):
+        S = svdvals(input)
+        largest, smallest = S.narrow(-1, 0, 1), S.narrow(-1, S.shape[-1] - 1, 1)
+        result = (smallest / largest if p == -2 else largest / smallest).squeeze(-1)
+        return into("linalg_cond", out, result, input)
+    need_square(input, f"linalg.cond(ord={p})")
+    need_floating(input, "linalg.cond", low=False)
+    inverse, info = _linalg_inv_ex(input)
+    singular = info != 0
+    if values_of(info).any():
+        inverse = graph.where(singular[..., None, None], math.inf, inverse)
+    size = _infinite_nuc(inverse, singular) if p == "nuc" else matrix_norm(inverse, p)
+    result = matrix_norm(input, p) * size
+    if p != "nuc":  # a singular matrix has an infinite condition number, though its norm be zero
+        result = result.nan_to_num(nan=math.inf, posinf=math.inf, neginf=math.inf)
+    return into("linalg_cond", out, result, input)
+
+
+def _infinite_nuc(inverse: Tensor, singular: Tensor) -> Tensor:
+    """The nuclear norm of an inverse; singular values of infinities do not exist."""
+    if not values_of(singular).any():
+        return matrix_norm(inverse, "nuc")
+    eye = identity_like(inverse, inverse.shape[-1], graph)
+    regular = matrix_norm(graph.where(singular[..., None, None], eye, inverse), "nuc")
+    return graph.where(singular, math.inf, regular)

@@ -1,0 +1,1 @@
+"""How an op is declared, generated and dispatched."""

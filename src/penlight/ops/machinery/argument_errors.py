@@ -1,0 +1,442 @@
+"""What was wrong with the arguments of a call, in PyTorch's words. Imported when a call has failed.
+
+The arguments are compared with PyTorch's signatures of the function (`_common/torch_signatures.py`, here called its forms). If they fit none
+of them, PyTorch's complaint takes the place of what was raised. See Note [Failed calls] in public_functions.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import dtypes
+from ..._common.function_code import Compiled, own_code_of
+from ...kernels.lazy import lazy_import
+from ...tensor import Tensor
+
+_torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
+
+
+_SHOWN = {
+    "ints": "tuple of ints", "ints1": "tuple of ints", "tensors": "tuple of Tensors", "floats": "tuple of floats", "numbers": "tuple of Scalars",
+    "dtype": "torch.dtype", "layout": "torch.layout", "device": "torch.device", "memory_format": "torch.memory_format",
+    "generator": "torch.Generator",
+}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    name: str
+    kind: str
+    optional: bool  # may be None
+    default: str | None
+    number: bool  # a number may stand for the tensor
+
+    def __str__(self) -> str:
+        return f"{self.shown} {self.name}" + ("" if self.default is None else f" = {self.default}")
+
+    @property
+    def shown(self) -> str:
+        return _SHOWN.get(self.kind, self.kind)
+
+
+class Form(NamedTuple):
+    """One way to call a function: its positional parameters, and those by keyword alone."""
+
+    positional: tuple[Parameter, ...]
+    keyword: tuple[Parameter, ...]
+
+    def __str__(self) -> str:
+        star = ["*"] if self.keyword else []
+        return "(" + ", ".join([*map(str, self.positional), *star, *map(str, self.keyword)]) + ")"
+
+
+@cache
+def _table() -> dict[str, str]:
+    return dict(line.split(":", 1) for line in _torch_signatures.FORMS.strip().splitlines())
+
+
+@cache
+def forms(name: str) -> tuple[list[Form], bool]:
+    """The forms of a function, or of a method as `Tensor.name`; and whether it has others that are out of date."""
+    found = [part.strip() for part in _table().get(name, "~").split("|")]
+    return [_form(part) for part in found if part != "~"], "~" in found
+
+
+def _form(text: str) -> Form:
+    head, star, tail = ("" if text == "-" else text).partition("*,")
+    return Form(_parameters(head), _parameters(tail) if star else ())
+
+
+def _parameters(text: str) -> tuple[Parameter, ...]:
+    parts = re.split(r",\s(?![^(]*\))", text.strip().strip(",")) if text.strip() else []
+    return tuple(map(_parameter, parts))
+
+
+def _parameter(text: str) -> Parameter:
+    declared, equals, default = text.strip().partition("=")
+    kind, name = declared.split()
+    return Parameter(name, kind.rstrip("?#"), "?" in kind, default if equals else None, "#" in kind)
+
+
+# ----- Kinds of values ------------------------------------------------------------------------------------------------
+
+
+def type_name(value: Any) -> str:
+    """What PyTorch's messages call the type of a value."""
+    kind = type(value)
+    module = kind.__module__
+    if module == "numpy":
+        return f"numpy.{kind.__name__}"
+    if module.startswith(("penlight", "torch")) and kind.__name__ in (
+        "dtype",
+        "device",
+        "Size",
+        "layout",
+        "memory_format",
+    ):
+        return f"torch.{kind.__name__}"
+    return "torch._C.Generator" if kind.__name__ == "Generator" else kind.__name__
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.dim() == 0 and value.dtype.category == dtypes.INTEGRAL and not value.requires_grad
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.dim() == 0 and not value.requires_grad
+    return isinstance(value, (int, float, complex, np.number, np.bool_))
+
+
+def _is_list_of(value: Any, fits: Any) -> bool:
+    return isinstance(value, (list, tuple)) and (not value or fits(value[0]))
+
+
+_TAKES: dict[str, Any] = {
+    "Tensor": lambda v: isinstance(v, Tensor),
+    "int": _is_int,
+    "float": lambda v: _is_number(v) and not isinstance(v, (complex, np.complexfloating)),
+    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "Number": _is_number,
+    "str": lambda v: isinstance(v, str),
+    "ints": lambda v: _is_list_of(v, _is_int),
+    "ints1": lambda v: _is_int(v) or _is_list_of(v, _is_int),
+    "tensors": lambda v: isinstance(v, (list, tuple)),
+    "floats": lambda v: _is_list_of(v, _is_number),
+    "numbers": lambda v: _is_list_of(v, _is_number),
+    "dtype": lambda v: isinstance(v, dtypes.dtype) or v in (bool, int, float, complex),
+    "device": lambda v: isinstance(v, (str, int)) or type(v).__name__ == "device",
+    "layout": lambda v: type(v).__name__ == "layout",
+    "memory_format": lambda v: type(v).__name__ == "memory_format",
+    "generator": lambda v: type(v).__name__ == "Generator",
+}
+
+
+def _fits(parameter: Parameter, value: Any) -> bool:
+    if value is None:
+        return parameter.optional
+    if hasattr(value, "__torch_function__") and not isinstance(value, Tensor):
+        return True
+    if parameter.number and _is_number(value):
+        return True
+    takes = _TAKES.get(parameter.kind)
+    return takes is None or bool(takes(value))
+
+
+# ----- Matching -------------------------------------------------------------------------------------------------------
+
+
+def _complaint(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """Why these arguments don't fit a form; None if they do."""
+    positional = form.positional
+    if positional and positional[-1].kind in ("ints", "ints1") and len(args) >= len(positional):
+        rest = args[len(positional) - 1 :]
+        if _is_int(rest[0]) and len(positional) == 1 + (args[:1] != () and positional[0].kind == "Tensor"):
+            args = (*args[: len(positional) - 1], rest)  # `view(2, 3)`
+    if len(args) > len(positional):
+        return _too_many(name, positional, len(args))
+    left = dict(kwargs)
+    for place, parameter in enumerate((*positional, *form.keyword)):
+        given = place < len(args)
+        if given and parameter.name in left:
+            return f"{name}() got multiple values for argument '{parameter.name}'"
+        if not given and parameter.name not in left:
+            if parameter.default is None:
+                return _missing(name, form, len(args), kwargs)
+            continue
+        value = args[place] if given else left.pop(parameter.name)
+        if not _fits(parameter, value):
+            where = f"'{parameter.name}' (position {place + 1})" if given else f"'{parameter.name}'"
+            return f"{name}(): argument {where} must be {parameter.shown}, {_found(parameter, value)}"
+        inside = _inside(name, parameter, value, place)
+        if inside is not None:
+            return inside
+    for key in left:
+        return f"{name}() got an unexpected keyword argument '{key}'"
+    return None
+
+
+def _found(parameter: Parameter, value: Any) -> str:
+    if parameter.kind in ("ints", "ints1", "floats") and isinstance(value, (list, tuple)):
+        return f"but found element of type {type_name(value[0])} at pos 0"
+    return f"not {type_name(value)}"
+
+
+def _inside(name: str, parameter: Parameter, value: Any, place: int) -> str | None:
+    """What is wrong with an element of a list."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    if parameter.kind == "tensors":
+        for at, element in enumerate(value):
+            if not isinstance(element, Tensor) and element is not None and not hasattr(element, "__torch_function__"):
+                return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
+    if parameter.kind in ("ints", "ints1"):
+        for at, element in enumerate(value):
+            if not _is_int(element) and not isinstance(element, bool):
+                return (
+                    f"{name}(): argument '{parameter.name}' failed to unpack the object at pos {at + 1} with error "
+                    f'"type must be tuple of ints,but got {type_name(element)}"'
+                )
+    return None
+
+
+def _too_many(name: str, positional: tuple[Parameter, ...], given: int) -> str:
+    most = len(positional)
+    least = sum(p.default is None for p in positional)
+    many = f"from {least} to {most}" if least != most else str(most)
+    plural = "s" if many != "1" else ""
+    return f"{name}() takes {many} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
+
+
+def _missing(name: str, form: Form, given: int, kwargs: dict[str, Any]) -> str:
+    needed = [p.name for p in (*form.positional[given:], *form.keyword) if p.default is None and p.name not in kwargs]
+    quoted = ", ".join(f'"{n}"' for n in needed)
+    plural = "s" if len(needed) == 1 else ""  # so it is there
+    return f"{name}() missing {len(needed)} required positional argument{plural}: {quoted}"
+
+
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+
+
+def mistake(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """PyTorch's complaint about the arguments of `name`, which is `Tensor.name` for a method; None if they fit.
+
+    >>> import penlight as torch
+    >>> from penlight.ops.machinery.argument_errors import mistake
+    >>> mistake("cumsum", ([1.0], 0), {})
+    "cumsum(): argument 'input' (position 1) must be Tensor, not list"
+    """
+    known, outdated = forms(name)
+    if not known or (outdated and len(args) > len(known[0].positional)):
+        return None
+    bare = name.removeprefix("Tensor.").removeprefix("F.")
+    names = {p.name for form in known for p in (*form.positional, *form.keyword)}
+    kwargs = {_NUMPY_NAMES.get(k, k) if k not in names else k: v for k, v in kwargs.items()}
+    complaints = [_complaint(bare, form, args, kwargs) for form in known]
+    if None in complaints:
+        return None
+    inside = [c for c in complaints if c and "failed to unpack" in c]
+    if len(complaints) == 1 or inside:
+        return (inside or complaints)[0]
+    count = len(args) + len(kwargs)
+    plausible = [c for c, form in zip(complaints, known) if _least(form) <= count <= _most(form)]
+    if len(plausible) == 1:
+        return plausible[0]
+    got = ", ".join([*map(type_name, args), *(f"{k}={type_name(v)}" for k, v in kwargs.items())])
+    listed = "".join(f"\n * {form}" for form in known)
+    return f"{bare}() received an invalid combination of arguments - got ({got}), but expected one of:{listed}\n"
+
+
+def _least(form: Form) -> int:
+    return sum(p.default is None for p in (*form.positional, *form.keyword))
+
+
+def _most(form: Form) -> int:
+    return len(form.positional) + len(form.keyword)
+
+
+# ----- The arguments of a call ------------------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """The arguments of a call as they were given."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    method: bool | None  # whether it was a method's; None: it can't be seen
+
+    @classmethod
+    def of(cls, own: Compiled, values: tuple[Any, ...], caller: FrameType | None) -> Call:
+        """The call of a function with these values of its parameters, as far as they and the caller's source tell."""
+        code = own.code
+        count = code.co_argcount
+        names = code.co_varnames
+        only = names[count : count + code.co_kwonlyargcount]
+        positional, others = values[:count], dict(zip(only, values[count:]))
+        more = list(values[count + len(only) :])
+        rest = more.pop(0) if code.co_flags & 4 else ()
+        words = dict(more.pop(0)) if code.co_flags & 8 else {}
+        defaults = own.defaults or ()
+        defaulted = dict(zip(range(count - len(defaults), count), defaults))
+        seen = None if caller is None else _written_call(caller)
+        implied = own.kwdefaults or {}
+        words.update(
+            {n: v for n, v in others.items() if (v is not implied.get(n) if seen is None else n in seen.keywords)}
+        )
+        if rest:
+            return cls((*positional, *rest), words, None if seen is None else seen.positional < count + len(rest))
+        if seen is None:  # those by default are not given; what comes after them is by name
+            taken = next((i for i, value in enumerate(positional) if i in defaulted and value is defaulted[i]), count)
+            words.update(
+                {names[i]: positional[i] for i in range(taken, count) if positional[i] is not defaulted.get(i)}
+            )
+            return cls(positional[:taken], words, None)
+        given, keywords = seen
+        keywords = (*keywords, *(_NUMPY_NAMES[k] for k in keywords if k in _NUMPY_NAMES and k in only))
+        needed = [n for i, n in enumerate(names[:count]) if i not in defaulted and n not in keywords]
+        passed = (
+            names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
+        )
+        method = given < len(needed) or passed
+        taken = given + method
+        words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in seen.keywords and i >= taken})
+        return cls(positional[:taken], words, method)
+
+
+class _Written(NamedTuple):
+    """How many arguments a call has by position, and the names of the others."""
+
+    positional: int
+    keywords: tuple[str, ...]
+
+
+def _written_call(caller: FrameType) -> _Written | None:
+    """The call that a frame is making, read from its source; None if it can't be seen."""
+    position = inspect.getframeinfo(caller, context=0).positions
+    lines = linecache.getlines(caller.f_code.co_filename, caller.f_globals)
+    first, last, start, end = position or (None,) * 4
+    if first is None or last is None or last > len(lines):
+        return None
+    text = [line.encode() for line in lines[first - 1 : last]]
+    text[-1] = text[-1][:end]
+    text[0] = text[0][start:]
+    try:
+        call = ast.parse(b"(" + b"".join(text) + b")", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if any(k.arg is None for k in call.keywords):
+        return None
+    return _Written(len(call.args), tuple(k.arg or "" for k in call.keywords))
+
+
+# ----- What is wrong with them --------------------------------------------------------------------------------------------
+
+
+def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | None:
+    """The mistake in a call of a public function that failed with this error; None if PyTorch would find none in its arguments."""
+    own = own_code_of(function)
+    if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
+        if _of_kinds(error, call) or isinstance(error, TypeError):
+            kind = type_name(call.args[0])
+            return TypeError(
+                f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
+            )
+    method = call.method
+    if method is None:
+        method = bool(call.args) and isinstance(call.args[0], Tensor) and not forms(name)[0]
+    known = "Tensor." + name if method else name
+    found = mistake(known, call.args[method:], call.kwargs)
+    if found is None and not forms(name)[0] and not forms("Tensor." + name)[0]:
+        if isinstance(error, (AttributeError, TypeError, ValueError)):
+            found = _by_what_it_calls(own.code, name, call)
+        if found is None and _of_kinds(error, call):
+            found = _by_annotations(own.code, function.__annotations__, name, call)
+    if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
+        return None
+    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, own.code, call, method)):
+        return None
+    if call.method is None and not method and call.args and isinstance(call.args[0], Tensor):
+        if forms("Tensor." + name)[0] and mistake("Tensor." + name, call.args[1:], call.kwargs) is None:
+            return None  # the call of a method, perhaps in a form that is out of date
+    return TypeError(found)
+
+
+def _fits_by_name(known: str, code: CodeType, call: Call, method: bool) -> bool:
+    """Whether the arguments fit if all but the first were given by name."""
+    names = code.co_varnames[: code.co_argcount]
+    named = dict(zip(names[1:], call.args[1:]))
+    return bool(forms(known)[0]) and mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
+
+
+def _guessed(found: str, said: str) -> bool:
+    """Whether a complaint may come from guessing which arguments were given by name."""
+    return "got multiple values" in found or _POSITION.sub("", found) == _POSITION.sub("", said)
+
+
+_POSITION = re.compile(r" \(position \d+\)")
+
+
+def _of_kinds(error: Exception, call: Call) -> bool:
+    """Whether an error may come from the kind of an argument, for functions whose forms are not known."""
+    return isinstance(error, AttributeError) or any(isinstance(a, np.ndarray) for a in call.args)
+
+
+def _by_what_it_calls(code: CodeType, name: str, call: Call) -> str | None:
+    """The same for a function of `nn.functional` that is Python in PyTorch too, and hands its arguments on by position to the
+    function of that name at the top: `layer_norm(input, shape, eps="a")`."""
+    known, _ = forms(name.removeprefix("F."))
+    if not name.startswith("F.") or len(known) != 1:
+        return None
+    given = {**dict(zip(code.co_varnames[: code.co_argcount], call.args)), **call.kwargs}
+    for place, parameter in enumerate(known[0].positional):
+        if parameter.name in given and not _fits(parameter, given[parameter.name]):
+            found = _found(parameter, given[parameter.name])
+            return (
+                f"{name[2:]}(): argument '{parameter.name}' (position {place + 1}) must be {parameter.shown}, {found}"
+            )
+    return None
+
+
+def _by_annotations(code: CodeType, annotations: dict[str, Any], name: str, call: Call) -> str | None:
+    """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
+    bare = name.removeprefix("F.")
+    if code.co_flags & 4:
+        return _of_several(bare, call.args)
+    given = dict(zip(code.co_varnames[: code.co_argcount], call.args))
+    for place, (key, value) in enumerate({**given, **call.kwargs}.items()):
+        wanted = annotations.get(key)
+        if wanted == "Tensor" or (wanted == "Tensor | None" and value is not None):
+            if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
+                where = f"'{key}' (position {place + 1})" if key in given else f"'{key}'"
+                return f"{bare}(): argument {where} must be Tensor, not {type_name(value)}"
+    return None
+
+
+_OF_SEVERAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid")  # fmt: skip
+
+
+def _of_several(name: str, args: tuple[Any, ...]) -> str | None:
+    """The same for functions of any number of tensors, one by one or in a list."""
+    if name not in _OF_SEVERAL or not args:
+        return None
+    place = 0
+    if name == "einsum" and not isinstance(args[0], Tensor):
+        if not isinstance(args[0], str):
+            return f"einsum(): argument 'equation' (position 1) must be str, not {type_name(args[0])}"
+        place, args = 1, args[1:]
+    elements = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    for at, element in enumerate(elements):
+        if not isinstance(element, Tensor) and not hasattr(element, "__torch_function__"):
+            return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
+    return None

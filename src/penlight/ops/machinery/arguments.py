@@ -1,0 +1,131 @@
+"""Arguments in the many forms that PyTorch takes, brought to one: dims, sizes, repeated keywords."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._common.dims import as_int as as_int
+from ..._common.dims import sizes as sizes
+from ..._common.dims import wrap_dim as wrap_dim
+from ...kernels.lazy import lazy_import
+from ...kernels.numpy_calls import broadcast_shapes
+
+_batched = lazy_import(globals(), "_batched", "...func.batched")
+
+
+def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
+    """One or several dimensions as a tuple; None or empty means all."""
+    if dims is None:
+        return tuple(range(ndim))
+    if isinstance(dims, (tuple, list)):
+        if not dims:
+            return tuple(range(ndim))
+        wrapped = tuple([wrap_dim(d, ndim) for d in dims])
+        if len(wrapped) > 1 and len(set(wrapped)) != len(wrapped):
+            twice = next(d for d in wrapped if wrapped.count(d) > 1)
+            raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+        return wrapped if ndim else ()
+    return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, ndim),)[:0]
+
+
+def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """A shape with its -1 filled in, if it fits the number of elements."""
+    shape = tuple(shape)
+    if math.prod(shape) == numel and (not shape or min(shape) >= 0):
+        return shape
+    known = 1
+    unknown = None
+    for place, n in enumerate(shape):
+        if n == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = place
+        elif n < 0:
+            raise RuntimeError(f"invalid shape dimension {n} at index {place} of shape {list(shape)}")
+        else:
+            known *= n
+    if unknown is not None:
+        if known == 0 and numel == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+                "can be any value and is ambiguous"
+            )
+        if known and numel % known == 0:
+            return (*shape[:unknown], numel // known, *shape[unknown + 1 :])
+    elif known == numel:
+        return shape
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape, or PyTorch's complaint about the first pair that has none."""
+    result = shapes[0]
+    for shape in shapes[1:]:
+        if shape != result:
+            try:
+                result = broadcast_shapes(result, shape)
+            except ValueError:
+                raise mismatch(result, shape) from None
+    return result
+
+
+def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
+    """PyTorch's error for two shapes that don't broadcast: the last dimension in which they differ."""
+    width = max(len(a), len(b))
+    left, right = (1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b
+    for place in reversed(range(width)):
+        if left[place] != right[place] and 1 not in (left[place], right[place]):
+            return RuntimeError(
+                f"The size of tensor a ({left[place]}) must match the size of tensor b ({right[place]}) at non-singleton "
+                f"dimension {place}"
+            )
+    raise AssertionError("these shapes do broadcast")
+
+
+def values_of(tensor: Any) -> Any:
+    """The array in which to check a tensor's values: inside vmap, that of all samples."""
+    if tensor._level is None:
+        return tensor._array
+    return _batched.physical(tensor)._array
+
+
+def first_outside(index: np.ndarray[Any, Any], low: int, high: int) -> int:
+    """The first index that is not between two bounds (the upper one excluded): the one that PyTorch names."""
+    return int(index[(index < low) | (index >= high)].flat[0])
+
+
+ABSENT: Any = None  # of arguments that must be given, by PyTorch's name or by NumPy's (`axis` for `dim`)
+
+
+def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tuple[Any, bool]:
+    """NumPy's spellings `axis=` and `keepdims=` beside PyTorch's."""
+    if kwargs:
+        if "axis" in kwargs:
+            dim = kwargs.pop("axis")
+        if "keepdims" in kwargs:
+            keepdim = kwargs.pop("keepdims")
+        if kwargs:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if type(keepdim) is not bool:
+        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}")
+    return dim, keepdim
+
+
+def legacy_sum(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of `addmm` and its like in the old order, with the factors among them: `addmm(beta, input, alpha, mat1, mat2)`
+    as a function, `input.addmm(beta, alpha, mat1, mat2)` as a method; as (input, mat1, mat2, beta, alpha)."""
+    tensors = [v for v in values if hasattr(v, "_array")]
+    factors = [v for v in values if not hasattr(v, "_array")]
+    if (
+        len(tensors) != 3
+        or not 1 <= len(factors) <= 2
+        or not all(isinstance(f, (int, float, complex)) for f in factors)
+    ):
+        raise TypeError(
+            "received an invalid combination of arguments: three Tensors and at most two Numbers were expected"
+        )
+    return (*tensors, factors[0], factors[1] if len(factors) == 2 else 1)

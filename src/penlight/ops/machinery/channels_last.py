@@ -1,0 +1,91 @@
+"""Ops whose results have their channels last in memory if the input has.
+
+# Note [Channels last]
+PyTorch hands `channels_last` (and `channels_last_3d`) on from op to op: a result's strides are those of the input's format. The
+kernels here compute with channels first; for an input in the other format their result is copied into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...kernels.copies import contiguous
+from ...kernels.copies.order import in_memory_order
+
+# By name, whether 5-d inputs count too.
+FOLLOWING = {
+    "_convolution": True, "_avg_pool2d": False, "_max_pool2d": False, "_max_pool3d": True, "_max_unpool2d": False, "_adaptive_avg_pool2d": False,
+    "_adaptive_max_pool2d": False, "_native_batch_norm": True, "_native_group_norm": True, "_constant_pad": True,
+    "_reflect_pad2d": False, "_replicate_pad2d": False, "_replicate_pad3d": True, "_pixel_shuffle": False, "_pixel_unshuffle": False,
+    "_channel_shuffle": False, "_flip": True, "_prelu_kernel": True,
+    **{f"_resize_{mode}2d{aa}": False for mode in ("nearest", "nearest_exact", "bilinear", "bicubic", "lanczos") for aa in ("", "_aa")},
+    **{f"_resize_{mode}3d": True for mode in ("nearest", "nearest_exact", "trilinear")},
+}  # fmt: skip
+
+
+# Elementwise ops with kernels that run through memory in the order of dimensions; ufuncs keep any order by themselves.
+ELEMENTWISE = frozenset(
+    ("_gelu", "_gelu_kept", "_silu", "_mish", "_softplus", "_hardswish", "_hardsigmoid", "_elu", "_celu", "_leaky_relu", "_softshrink",
+     "hardshrink", "_threshold", "erf")
+)  # fmt: skip
+
+
+# The orders of dimensions in which channels are last, and the way back.
+_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
+_FIRST = {4: (0, 3, 1, 2), 5: (0, 4, 1, 2, 3)}
+
+
+def channels_last(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array of 4 or 5 dimensions has its channels last in memory, and does not have them first as well."""
+    if min(array.shape) > 1 and array.transpose(_LAST[array.ndim]).flags.c_contiguous:
+        return True
+    order = (1, *range(array.ndim - 1, 1, -1), 0)
+    least = 0
+    for d in order:
+        step, size = array.strides[d], array.shape[d]
+        if size == 0 or step < least or step <= 0:
+            return False
+        least = step * size
+    return array.shape[1] > 1
+
+
+def with_channels_last(array: Any) -> Any:
+    """The array copied so that its channels are last in memory; one without spatial dimensions as it is."""
+    ndim = getattr(array, "ndim", 0)
+    if ndim < 4:
+        return array
+    return contiguous(array.transpose(_LAST[ndim])).transpose(_FIRST[ndim])
+
+
+def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, its results in the format of its input (of either of the first two, for convolutions)."""
+    if name in ELEMENTWISE:
+        return _in_memory_order(kernel)
+    if name not in FOLLOWING:
+        return kernel
+    ranks = (4, 5) if FOLLOWING[name] else (4,)
+    looked_at = 2 if name == "_convolution" else 1
+
+    def run(*args: Any) -> Any:
+        found = kernel(*args)
+        for array in args[:looked_at]:
+            if not array.flags.c_contiguous and array.ndim in ranks and channels_last(array):
+                return tuple(map(with_channels_last, found)) if type(found) is tuple else with_channels_last(found)
+        return found
+
+    return run
+
+
+def _in_memory_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise kernel that sees a dense array with its dimensions in the order of memory, so that its result has it too."""
+
+    def run(array: Any, *rest: Any) -> Any:
+        if array.flags.c_contiguous:
+            return kernel(array, *rest)
+        return in_memory_order(kernel, array, *rest)
+
+    run.__dict__.update(kernel.__dict__)
+    return run

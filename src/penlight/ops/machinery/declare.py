@@ -1,0 +1,303 @@
+"""Declaring an op: the words, and what they make of a declaration.
+
+A declaration is a decorated `def`. The def is the public face (name, signature, types, docstring); the decorator gives
+the kernel on ndarrays and one rule for each differentiable input, named after it. A rule's parameters say what it needs,
+and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain argument, and `xp`, the world it runs in.
+
+- pointwise: elementwise. Each rule is also the forward-mode rule; inputs broadcast; gradients are summed back outside.
+- linear: linear in its inputs together, so forward mode is the op on the tangents.
+- bilinear: linear in each input, so forward mode is the product rule.
+- differentiable: anything else; `jvp` is written out.
+- plain: no derivative.
+- view=True: the result shares the input's memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ... import dtypes
+from ..._common.function_code import handing_over, own_code_of, run_instead
+from ...autograd import modes, saved, views
+from ...autograd.modes import NAMESPACE
+from ...autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
+from ...kernels.large import COSTLY, HALVES, LARGE, OUTER, run_function, run_into, run_rule, run_rule_to, run_ufunc
+from ...kernels.lazy import lazy_import
+from ...tensor import Tensor, meta_of, wrap
+from . import dispatch, generate, recovery, scalars  # noqa: F401
+from . import rules as _rules
+from .array_namespace import graph, raw, sum_to
+from .channels_last import following
+from .op import Op, slot_kind
+from .refused_dtypes import refusing_dtypes
+
+_packing = lazy_import(globals(), "_packing", "...autograd.packing")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPS: dict[str, Op] = {}
+
+NAMESPACE.update(
+    FLOATS=frozenset(d.np for d in (dtypes.float16, dtypes.float32, dtypes.float64)),
+    REALS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX),
+    float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
+    unrecorded_edge=views.unrecorded_edge,
+    FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link, link_parts=views.link_parts,
+    rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
+    explain_value_error=dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=dispatch.record,
+    recover=recovery.recover, explain=saved.explain, input_modified=saved.input_modified,
+    result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, run_ufunc=run_ufunc, run_function=run_function, run_into=run_into,
+    run_rule=run_rule, run_rule_to=run_rule_to,
+)  # fmt: skip
+
+
+def pointwise(
+    kernel: Callable[..., Any], operator: str | None = None, /, *, node: str | None = None, floating: bool = False,
+    complex_rule: bool = False, inplace: bool = True, exempt: tuple[str, ...] = (), check: Any = None, **rules: Callable[..., Any],
+) -> Callable[[F], F]:  # fmt: skip
+    """Declare an elementwise op. `floating`: integers become floats. `complex_rule`: its rules are exact for complex
+    numbers as written; without it they are formulas of a holomorphic function. See Note [Complex rules]."""
+    return _declarator(
+        kernel, "pointwise", rules, operator, inplace, node=node, floating=floating, complex_rule=complex_rule,
+        exempt=exempt, check=check, jvp="pointwise",
+    )  # fmt: skip
+
+
+def linear(kernel: Callable[..., Any], /, *, node: str | None = None, view: bool | str = False, multi: bool = False,
+           inplace: bool = False, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
+    """Declare an op that is linear in its inputs together. `multi`: it returns a tuple whose length varies."""
+    return _declarator(
+        kernel, "multi" if multi else "linear", rules, None, inplace, node=node, view=view, jvp="linear", method=method
+    )
+
+
+def bilinear(
+    kernel: Callable[..., Any], /, *, node: str | None = None, **rules: Callable[..., Any]
+) -> Callable[[F], F]:
+    """Declare an op that is linear in each of its inputs."""
+    return _declarator(kernel, "bilinear", rules, None, False, node=node, jvp="bilinear")
+
+
+def differentiable(kernel: Callable[..., Any], /, *, node: str | None = None, jvp: Any = None, inplace: bool = False,
+                   results: tuple[str, ...] | None = None, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
+    """Declare an op with its derivative written out: `jvp(tangents, env, xp)`, besides the rules."""
+    return _declarator(
+        kernel, "differentiable", rules, None, inplace, node=node, jvp=jvp, results=results, method=method
+    )
+
+
+def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadcast: bool = False,
+          inplace: bool = False) -> Callable[[F], F]:  # fmt: skip
+    """Declare an op without derivative (a comparison, an argmax); `broadcast` promotes its operands first."""
+    return _declarator(kernel, "pointwise" if broadcast else "plain", {}, operator, inplace)
+
+
+def _declarator(
+    kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any
+) -> Any:
+    given = warning_free(kernel)
+
+    def decorate(face: F) -> F:
+        kernel = refusing_dtypes(face.__name__, following(face.__name__, given), kind == "pointwise")
+        op = Op(face, kernel, kind, rules, **more)
+        op.inplace = inplace
+        op._make_backward = node_class
+        op.function = generate.stub(op)
+        OPS[op.name] = op
+        setattr(raw, op.name, kernel)
+        setattr(graph, op.name, op.function)
+        if method and op.parameters[0] == "input" and not op.name.startswith("_"):
+            install_method(op.name, op.function)
+            if inplace:
+                install_method(op.name + "_", inplace_function(op))
+        if operator is not None:
+            _install_operator(op, operator)
+        return op.function
+
+    return decorate
+
+
+# The globals of kernels without warnings, by the id of their module's globals: a copy of those, without a module name.
+_nameless_globals: dict[int, dict[str, Any]] = {}
+
+
+class _FirstCall:
+    """What a kernel without warnings runs first. Its globals are copied then, for its module is still being imported now."""
+
+    __slots__ = ("made", "original")
+
+    def __init__(self, kernel: FunctionType) -> None:
+        self.original = kernel
+        self.made: Any = None
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if "__name__" not in self.made.__globals__:
+            self.made.__globals__.update(self.original.__globals__, __name__=None)
+        run_instead(self.made, own_code_of(self.original))
+        return self.made(*args, **kwargs)
+
+
+def warning_free(kernel: Any) -> Any:
+    """A kernel written in Python, in the form in which NumPy does not warn from its frame (it may from what it calls).
+
+    It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy is
+    a plain dict, since the interpreter caches what it finds in a plain dict only.
+    """
+    if type(kernel) is not FunctionType or not kernel.__module__.startswith(("penlight.ops.", "penlight.kernels.")):
+        return kernel
+    if kernel.__globals__.get("__name__") is None:  # it is one already
+        return kernel
+    space = _nameless_globals.setdefault(id(kernel.__globals__), {})
+    first = _FirstCall(kernel)
+    code, _, kwdefaults = handing_over(kernel, first, "<penlight kernel>")
+    # The compiler of kernels tells functions apart by code and defaults (`signature` in kernels/native/traced.py): until the first
+    # call the code is the same for all.
+    first.made = made = FunctionType(code, space, kernel.__name__, (first,), kernel.__closure__)
+    made.__kwdefaults__ = kwdefaults
+    made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
+    made.__dict__.update(kernel.__dict__)
+    return made
+
+
+def install_method(name: str, function: Any) -> None:
+    if name not in Tensor.__dict__:
+        setattr(Tensor, name, function)
+
+
+def method(function: F) -> F:
+    """Make a composite function a method of Tensor too."""
+    install_method(function.__name__, function)
+    return function
+
+
+# ----- Node classes -------------------------------------------------------------------------------------------------
+
+
+class OpNode(Node):
+    """A node of a declared op."""
+
+    __slots__ = ()
+    op: Op
+    saved_slots: tuple[str, ...] = ()
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        generate.compile_backward(self.op)
+        return self.run_raw(grad, keep)
+
+    def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        return _rules.run_graph(self, grad, keep)
+
+
+def node_class(op: Op) -> type[OpNode]:
+    """`MulBackward0` for `mul`: slots for what its rules want, and PyTorch's `_saved_*` to read them."""
+    wants = list(generate.saves_for(op))
+    slots = ["s_" + w for w in wants]
+    slots += ["v_" + w for w in wants if slot_kind(op, w) in ("input", "result")]
+    slots += ["c_" + w for w in wants if slot_kind(op, w) == "result"]
+    if op.outputs > 1 or op.kind == "multi":
+        slots.append("outputs")
+    body: dict[str, Any] = {"__slots__": tuple(slots), "op": op, "__module__": "torch.autograd.graph"}
+    body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
+    body.update({"_saved_" + name: value for name, value in _SHOWN.get(op.node_name, {}).items()})
+    for want in wants:
+        name = _torch_name(op, want)
+        if name is None or (op.node_name, name) in _HIDDEN:
+            continue
+        body["_saved_" + name] = property(_reader(op, want))
+        if slot_kind(op, want) in ("input", "result"):
+            body["_raw_saved_" + name] = property(_raw_reader(want))
+    made = type(op.node_name, (OpNode,), body)
+    if op.outputs == 1 and op.kind != "multi":
+        ONE_OUTPUT.add(made)
+    return made
+
+
+def _geometry(*names: str) -> dict[str, Any]:
+    """Sizes and strides of saved matrices; None where the matrix was not saved."""
+
+    def reader(name: str, what: str) -> Any:
+        def read(node: Any) -> Any:
+            value = getattr(node, "_saved_" + name)
+            return None if value is None else tuple(getattr(value, what)())
+
+        return property(read)
+
+    return {
+        f"{n}_sym_{end}": reader(n, what) for n in names for end, what in (("sizes", "size"), ("strides", "stride"))
+    }
+
+
+_COUNT = {"self_sym_numel": property(lambda node: math.prod(node._saved_self_sym_sizes))}
+
+# What PyTorch's nodes show besides what ours save: it keeps the factor of a sum also where it is 1.
+_SHOWN: dict[str, dict[str, Any]] = {
+    "AddBackward0": {"alpha": 1}, "SubBackward0": {"alpha": 1}, "RsubBackward1": {"alpha": 1}, "MeanBackward0": _COUNT, "MeanBackward1": _COUNT,
+    "GatherBackward0": {"sparse_grad": False}, "MmBackward0": _geometry("self", "mat2"), "AddmmBackward0": _geometry("mat1", "mat2"),
+}  # fmt: skip
+
+# And what it does not show.
+_HIDDEN = {("UnbindBackward0", "self_sym_sizes"), ("AddmmBackward0", "self_sym_sizes")}
+
+
+def _torch_name(op: Op, want: str) -> str | None:
+    """What PyTorch calls a saved value; None for what only our rules need."""
+    head, _, tail = want.rpartition("_")
+    if tail in ("dtype", "dtypes", "shapes", "strides") or want == "geometry":
+        return None
+    if tail == "shape":
+        return ("self" if head == "input" else head) + "_sym_sizes"
+    return "self" if want in ("input", "base") else want
+
+
+def _reader(op: Op, want: str) -> Callable[[Any], Any]:
+    def read(node: Any) -> Any:
+        value = getattr(node, "s_" + want)
+        if isinstance(value, Freed):
+            raise RuntimeError(USED_TWICE)
+        value = _rules.unpack_graph(op, node, want)
+        if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
+            return Tensor._make_subclass(Tensor, wrap(np.asarray(value)))
+        return value
+
+    return read
+
+
+def _raw_reader(want: str) -> Callable[[Any], Any]:
+    def read(node: Any) -> Any:
+        return _packing.SlotSaved(node, want)
+
+    return read
+
+
+# ----- In-place forms and operators ---------------------------------------------------------------------------------
+
+
+def inplace_function(op: Op) -> Any:
+    """`mul_` for `mul`."""
+    return generate.stub(op, op.name + "_")
+
+
+_DUNDERS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul", "**": "pow",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+    "==": "eq", "!=": "ne",
+}  # fmt: skip
+
+
+def _install_operator(op: Op, symbol: str) -> None:
+    """`x * y`, `2 * x` and `x *= y` for `mul`."""
+    if symbol in ("~", "neg"):
+        setattr(Tensor, "__invert__" if symbol == "~" else "__neg__", op.function)
+        return
+    name = _DUNDERS[symbol]
+    setattr(Tensor, f"__{name}__", generate.stub(op, f"__{name}__"))
+    if symbol in "+*&|^":
+        setattr(Tensor, f"__r{name}__", generate.stub(op, f"__r{name}__"))
+    if op.inplace and symbol not in ("==", "!=", "<", "<=", ">", ">="):
+        setattr(Tensor, f"__i{name}__", generate.stub(op, f"__i{name}__"))

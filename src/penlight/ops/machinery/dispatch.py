@@ -1,0 +1,539 @@
+"""The readable path of an op: what the generated functions do, in full generality, one step after the other.
+
+An op comes here when a slow mode is open, for mixed dtypes, numbers of another category, complex numbers, lists of
+tensors, `out=`, several results, and for its in-place form.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd import modes, saved, views
+from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
+from ...autograd.node import NO_EDGE, Edge, Node
+from ...kernels.copies.convert import cast, cast_operand, is_half
+from ...kernels.large import HALVES, least_size, run_ufunc
+from ...kernels.lazy import lazy_import
+from ...kernels.numpy_warnings import hush, unhush
+from ...tensor import Tensor, wrap
+from .arguments import broadcast_shape
+from .generate import straight
+from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
+from .overloads import wrong_type
+from .refused_dtypes import REFUSED, refuse
+from .rules import ComplexFit, PackedFit, restore_result
+from .scalars import IN_FULL
+
+_arithmetic = lazy_import(globals(), "_arithmetic", "..pointwise.arithmetic")
+_packing = lazy_import(globals(), "_packing", "...autograd.packing")
+
+
+# The open dual levels and batching levels of this thread, outermost first. Each has `run(op, arguments, out)`.
+interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", default=())
+
+# Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
+node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
+
+# The same for all threads: anomaly mode.
+everywhere: list[Any] = []
+
+# Called around each op while a slow mode is open: `watcher(op, arguments, go, inplace)`. `go()` runs the op; out of place
+# `go(raw)` records `raw` as what its kernel gave.
+op_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_op_watchers", default=())
+
+# Called with each tensor that is about to be written to while a slow mode is open.
+write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watchers", default=())
+
+# Whether ops compute tangents. Inference mode switches that off too.
+forward_mode: ContextVar[bool] = ContextVar("penlight_forward_mode", default=True)
+
+# The innermost pair of saved-tensor hooks of this thread.
+pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
+
+
+NO_TENSOR: Any = object()
+
+
+def unwatched() -> bool:
+    """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
+    return not interpreters.get() and unseen()
+
+
+def unseen() -> bool:
+    """The same but for vmap and forward mode: whether nobody looks at the ops of this thread, their nodes or what they save."""
+    return pack_hooks.get() is None and _only_packing()
+
+
+def _only_packing() -> bool:
+    """Whether nothing but hooks on saved tensors may be open."""
+    return not (op_watchers.get() or node_watchers.get() or everywhere or modes.log.get() is not None)
+
+
+def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
+    """A slow mode is open somewhere. If none concerns this op (inference mode only marks what is new), its generated function runs
+    after all; else the readable path does."""
+    stack = interpreters.get()
+    level = interpreter(stack, arguments) if stack else None
+    if level is not None:
+        return level.run(op, arguments, out)
+    if out is not None or not unseen():
+        if out is not None or not _only_packing() or modes.inference.get():
+            return execute(op, arguments, out)
+        return _pack_saved(op, _straight(op)(*arguments))
+    if not modes.inference.get():
+        return _straight(op)(*arguments)
+    if is_grad_enabled():
+        return execute(op, arguments)
+    result = _straight(op)(*arguments)
+    _mark_new(op, arguments[0], result if isinstance(result, (tuple, list)) else (result,))
+    return result
+
+
+def _straight(op: Op) -> Any:
+    if op.straight is not None:
+        return op.straight
+    return straight(op)
+
+
+def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
+    """Run an op on these arguments (in the order of its face)."""
+    if op.name == "_rsub" and hasattr(arguments[1], "_array"):
+        return NAMESPACE["rsub"](*arguments)  # has a derivative by both
+    if op.kind == "pointwise" and out is None and not NAMESPACE["SLOW"]:
+        return (op.mixed or _mixed(op))(*arguments)
+    stack = interpreters.get()
+    level = interpreter(stack, arguments) if stack else None
+    return execute(op, arguments, out) if level is None else level.run(op, arguments, out)
+
+
+def _mixed(op: Op) -> Any:
+    from .mixed_dtypes import mixed
+
+    op.mixed = mixed(op)
+    return op.mixed
+
+
+def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+    """Which of the open levels an op on these arguments goes to: the innermost vmap that one of them is batched at, else the
+    innermost level of forward mode at which one has a tangent, else None. See Note [Levels] in func/level.py."""
+    found = tangents = None
+    for value in arguments:
+        for v in value if isinstance(value, (tuple, list)) else (value,):
+            level = getattr(v, "_level", NO_TENSOR)
+            if level is None:
+                meta = v._meta
+                if meta is not None and meta.tangents:
+                    tangents = meta.tangents if tangents is None else {**tangents, **meta.tangents}
+            elif level is not NO_TENSOR and (found is None or level.depth > found.depth):
+                found = level
+    if found is not None:
+        return found.checked(stack)
+    if tangents is None or modes.inference.get() or not forward_mode.get():
+        return None
+    return next((level for level in reversed(stack) if level in tangents), None)
+
+
+def apply(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Run an op by its generated function; for callers that choose between this and `inplace`."""
+    return op.function(*arguments)
+
+
+def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None) -> Any:
+    """Compute and record, without the interpreters. What the kernel would give may be known already: `raw`."""
+    if op_watchers.get():
+        return _watched(op, arguments, lambda known=raw: execute(op, arguments, out, known), False)
+    env = coerce(op, arguments)
+    try:
+        raw = _computed(op, raw_arguments(op, env)) if raw is None else raw
+    except ValueError as error:
+        raise explain_value_error(op, arguments, error) from None
+    if out is not None:
+        return write_out(op, env, raw, out)
+    return record(op, arguments, raw, env)
+
+
+def _computed(op: Op, raws: list[Any]) -> Any:
+    """What an op's kernel gives.
+
+    # Note [Numbers beside bfloat16]
+    NumPy does not widen float32 or float16 for a Python number beside it, but it does widen bfloat16, which is not its own. So
+    a result that came out wider than bfloat16 operands is narrowed here, and a gradient where it leaves a pointwise op.
+    """
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and _is_large(op.kernel, raws[0]):
+        raw = run_ufunc(op.kernel, *raws)
+    else:
+        raw = silently(op.kernel, raws)
+    if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
+        return raw
+    kinds = {getattr(r, "dtype", None) for r in raws}
+    if op.name in IN_FULL and is_half(raws[0].dtype):
+        return narrow(as_array(raw), raws[0].dtype)
+    if dtypes.bfloat16._np not in kinds or np.dtype(np.float32) in kinds or np.dtype(np.float64) in kinds:
+        return raw
+    if op.outputs > 1:
+        return tuple(narrow(as_array(r), dtypes.bfloat16.np) for r in raw)
+    return narrow(as_array(raw), dtypes.bfloat16.np)
+
+
+def _is_large(ufunc: Any, first: Any) -> bool:
+    """Whether a ufunc on such an operand is one for Note [Large elementwise work]: NumPy is slow at 16-bit floats."""
+    size = getattr(first, "size", 0)
+    return size >= least_size(ufunc) or (size >= HALVES and first.dtype.itemsize == 2 and first.dtype.kind not in "iu")
+
+
+def narrow(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Floats as 16-bit ones; truth values as they are."""
+    return cast(array, dtype) if array.dtype.kind == "f" and array.dtype != dtype else array
+
+
+def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
+    """Let the innermost watcher run an op; the ops that it runs itself are seen by the others only."""
+    watching = op_watchers.get()
+    token = op_watchers.set(watching[:-1])
+    try:
+        return watching[-1](op, arguments, go, inplace)
+    finally:
+        op_watchers.reset(token)
+
+
+# Ops that take a number for their first tensor too, as PyTorch does: torch.mul(2.0, x).
+_NUMBERS_FIRST = frozenset(
+    ("mul", "_add", "_add_scaled", "_sub", "_sub_scaled", "_div", "_div_floor", "_div_trunc", "bitwise_and", "bitwise_or",
+     "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift")
+)  # fmt: skip
+
+
+def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """Arguments by name, with NumPy scalars as Python numbers; refuses what is no tensor where one must be."""
+    env = dict(zip(op.parameters, arguments))
+    for place, i in enumerate(op.inputs):
+        value, kind = env[i], op.kinds[i]
+        if isinstance(value, Tensor) or (kind == OPTIONAL and value is None):
+            continue
+        if kind == LIST and isinstance(value, (list, tuple)) and all(isinstance(t, Tensor) for t in value):
+            env[i] = tuple(value)
+        elif kind == NUMBER and isinstance(value, (bool, int, float, complex)):
+            continue
+        elif kind == NUMBER and isinstance(value, np.generic) and value.dtype.kind in "biufc":
+            env[i] = number_of(value)
+        elif (
+            place == 0
+            and op.name in _NUMBERS_FIRST
+            and isinstance(value, (bool, int, float, complex, np.generic))
+            and (not op.name.startswith("bitwise") or isinstance(arguments[1], Tensor))
+        ):
+            env[i] = _arithmetic.scalar_like(number_of(value) if isinstance(value, np.generic) else value)
+        else:
+            raise _wrong_type(op, arguments, i, "tuple of Tensors" if kind == LIST else "Tensor")
+    if op.check is not None:
+        op.check(env)
+    return env
+
+
+def _wrong_type(op: Op, arguments: tuple[Any, ...], parameter: str, wanted: str) -> TypeError:
+    given = list(arguments)
+    while len(given) > 1 and op.defaults.get(op.parameters[len(given) - 1], given) is given[-1]:
+        given.pop()  # a default that was not given, as far as one can tell
+    form = ", ".join(f"{'Tensor' if op.kinds[p] != PLAIN else ''} {p}".strip() for p in op.parameters)
+    return wrong_type(op.public, given, op.parameters.index(parameter), parameter, wanted, f" * ({form})")
+
+
+def number_of(value: np.generic) -> Any:
+    """One of NumPy's numbers as one of Python's. PyTorch takes NumPy's truth values for floats."""
+    return float(value) if isinstance(value, np.bool_) else value.item()
+
+
+def raw_arguments(op: Op, env: dict[str, Any]) -> list[Any]:
+    """The arrays and plain arguments for the kernel; a pointwise op's operands in their common dtype."""
+    raws: dict[str, Any] = {}
+    for p, value in env.items():
+        kind = op.kinds[p]
+        if kind == PLAIN or value is None:
+            raws[p] = value
+        elif kind == LIST:
+            raws[p] = [t._array for t in value]
+        else:
+            raws[p] = getattr(value, "_array", value)
+    if op.kind == "pointwise":
+        promote(op, raws)
+    return [raws[p] for p in op.parameters]
+
+
+def promote(op: Op, raws: dict[str, Any]) -> None:
+    """Bring the operands of a pointwise op to their common dtype, in place. See Note [Dimension categories]."""
+    names = op.operands
+    arrays = [raws[i] for i in names if isinstance(raws[i], np.ndarray)]
+    numbers = [raws[i] for i in names if not isinstance(raws[i], np.ndarray)]
+    common = dtypes.result_dtype(arrays, numbers)
+    if common.category == dtypes.COMPLEX and op.name in REFUSED:
+        refuse(op.name, common.np)
+    if op.floating and common.category < dtypes.FLOATING:
+        common = dtypes.get_default_dtype()
+    last = names[-1] if op.name in IN_FULL and is_half(common.np) else None
+    for i in names:
+        value = raws[i]
+        if i == last and stays_full(value):
+            raws[i] = np.asarray(value, np.float32)
+        elif isinstance(value, np.ndarray):
+            raws[i] = value if value.dtype == common.np else cast_operand(value, common.np)
+        elif len(names) > 1:
+            raws[i] = cast_number(value, common)
+
+
+def stays_full(value: Any) -> bool:
+    """Whether this last operand is not rounded to 16 bits. See Note [Numbers beside 16-bit floats] in scalars.py."""
+    return value.ndim == 0 and value.dtype.kind in "fiu" if isinstance(value, np.ndarray) else True
+
+
+def cast_number(value: Any, to: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """A Python number as a 0-d array; integers wrap around as in C."""
+    if to.category == dtypes.INTEGRAL and isinstance(value, int):
+        return np.asarray(value & (2 ** (8 * to.itemsize) - 1), np.uint64).astype(to.np)
+    return cast(np.asarray(value), to.np) if is_half(to.np) else np.asarray(value).astype(to.np)
+
+
+def silently(kernel: Any, raws: Any) -> Any:
+    """Run a kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
+    if type(kernel) is np.ufunc:
+        return NAMESPACE["call"](kernel, raws)
+    token = hush()
+    try:
+        return kernel(*raws)
+    finally:
+        unhush(token)
+
+
+exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): array[...] = raw", NAMESPACE)
+
+
+def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
+    """NumPy's complaint about shapes or dtypes in PyTorch's words."""
+    if op.check is not None:
+        op.check(dict(zip(op.parameters, arguments)))
+    settle_all(arguments)  # PyTorch looks at the history before the shapes
+    if op.kind == "pointwise":
+        env = dict(zip(op.parameters, arguments))
+        first = [*op.exempt, *(p for p in op.parameters if p not in op.exempt)]
+        shapes = [env[p]._array.shape for p in first if hasattr(env[p], "_array")]
+        try:
+            broadcast_shape(*shapes)
+        except RuntimeError as better:
+            return better.with_traceback(None)
+    return error
+
+
+def settle_all(arguments: tuple[Any, ...]) -> bool:
+    """Regenerate stale edges among the arguments. See Note [Stale edges] in autograd/views.py."""
+    found = False
+    for value in arguments:
+        if hasattr(value, "_array") and not hasattr(value, "_edge"):
+            if is_grad_enabled():
+                views.settle(value)
+            found = True
+    return found
+
+
+# ----- Recording ----------------------------------------------------------------------------------------------------
+
+
+def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | None = None) -> Any:
+    """Wrap a kernel's results into tensors and put the op into the graph if an input requires grad."""
+    if env is None:
+        env = dict(zip(op.parameters, arguments))
+    arrays = [as_array(r) for r in raw] if op.outputs > 1 or op.kind == "multi" else [as_array(raw)]
+    outs = [wrap(a) for a in arrays]
+    edges = input_edges(op, env)
+    if op.view:
+        for o in outs:
+            replay = op.function if op.view == "replay" else None
+            views.link(o, env[op.inputs[0]], multi_output=op.kind == "multi", replay=replay)
+    if modes.inference.get():
+        _mark_new(op, env[op.inputs[0]] if op.view else None, outs)
+    if edges is not None:
+        node = make_node(op, env, edges, outs)
+        differentiable = [o for o in outs if o._array.dtype.kind in "fcV"]
+        for nr, o in enumerate(differentiable):
+            o._edge = (node, nr)
+    elif op.view:
+        for o in outs:
+            o._edge = NO_EDGE if o._view is None else views.unrecorded_edge(o)
+    return tuple(outs) if len(outs) > 1 or op.kind == "multi" else outs[0]
+
+
+def _mark_new(op: Op, source: Any, outs: Sequence[Tensor]) -> None:
+    """Mark what an op made in inference mode. A view of a normal tensor stays one: writes to it count."""
+    if op.view and not source.is_inference():
+        return
+    for out in outs:
+        mark_inference(out)
+
+
+def mark_inference(tensor: Tensor) -> None:
+    meta_of = NAMESPACE["meta_of"]  # an import costs more than the rest
+    meta_of(tensor).inference = True
+    tensor._vc, tensor._view = saved.NoVersion(), None
+
+
+def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
+    """The edges of the inputs that have rules, in order, or None if no input requires grad or nothing is recorded."""
+    if not is_grad_enabled() or modes.inference.get():
+        return None
+    edges: list[Edge] = []
+    for i in op.rules:
+        value = env[i]
+        if op.kinds[i] == LIST:
+            edges += [views.edge_of(t) for t in value]
+        elif hasattr(value, "_array"):
+            edges.append(views.edge_of(value))
+        else:
+            edges.append(NO_EDGE)
+    return edges if any(e is not NO_EDGE for e in edges) else None
+
+
+def make_node(
+    op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Tensor], copies: Any = None, written: Any = None
+) -> Node:
+    """A node of this op's class that saves what its rules want.
+
+    For the in-place form, `written` is the tensor that was just written to, and `copies` has the input's clone from before:
+    it is saved in the input's stead. Another input in the same memory is saved as of before the write: using it raises.
+    """
+    node = new_node(op.Backward)
+    node.next_functions = tuple(edges)
+    requires = dict(zip(op.rules, (e is not NO_EDGE for e in edges)))
+    if any(op.kinds[i] == LIST for i in op.rules):
+        requires = dict.fromkeys(op.rules, True)
+    if op.kind == "multi":
+        node.outputs = len(outs)  # type: ignore[misc]
+    elif op.outputs > 1:
+        node.outputs = sum(o._array.dtype.kind in "fcV" for o in outs)  # type: ignore[misc]
+    node._fit = fit_of(op, env, outs)
+    for i, wants in op.wants.items():
+        for want in wants:
+            _save(op, node, want, env, outs, requires[i], copies)
+    if written is not None:
+        if written._view is not None:
+            node.extra()["label"] = "AsStrided"  # what the written view's own grad_fn is from now on
+        for want in op.inputs:
+            value = getattr(node, "s_" + want, None)
+            if value is not None and getattr(value, "_vc", None) is written._vc:
+                setattr(node, "v_" + want, getattr(node, "v_" + want) - 1)
+    announce(node)
+    return node
+
+
+def announce(node: Node) -> None:
+    """Tell those who watch about a new node."""
+    for watch in (*everywhere, *node_watchers.get()):
+        watch(node)
+
+
+def new_node(cls: Any) -> Any:
+    node = cls.__new__(cls)
+    node.seq = next(sequence)
+    node._hooks = node._fit = None
+    return node
+
+
+def fit_of(op: Op, env: dict[str, Any], outs: list[Tensor]) -> Any:
+    """What must be done to gradients after the rules: see `fit_gradient`. None if nothing."""
+    if op.kind != "pointwise":
+        return None
+    return fit_of_arrays(outs[0]._array, [getattr(env[i], "_array", None) for i in op.rules])
+
+
+def fit_of_arrays(result: Any, arrays: Any) -> Any:
+    """The same from the result and the inputs that have rules, of which those that are no arrays are numbers."""
+    arrays = [a if type(a) is np.ndarray else None for a in arrays]
+    fits = tuple([None if a is None else (a.shape, a.dtype) for a in arrays])
+    if (
+        result.dtype.kind in "cV"
+        or is_half(result.dtype)
+        or any(a is not None and a.dtype != result.dtype for a in arrays)
+    ):
+        return ComplexFit(fits)
+    if any(a is not None and a.shape != result.shape for a in arrays):
+        return tuple(None if f is None else f[0] for f in fits)
+    return None
+
+
+def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor], needed: bool, copies: Any) -> None:
+    kind = slot_kind(op, want)
+    if kind == "call":
+        return
+    if kind == "plain":
+        setattr(node, "s_" + want, env[want])
+    elif kind == "input":
+        if needed and getattr(node, "s_" + want, None) is None:
+            value = (copies or env).get(want, env[want])
+            if pack_hooks.get() is not None and hasattr(value, "_array"):
+                _pack(node, want, value, views.edge_of(value))
+                return
+            setattr(node, "v_" + want, saved.version_of(value) if hasattr(value, "_vc") else None)
+            setattr(node, "s_" + want, value)
+        elif not hasattr(node, "s_" + want):
+            setattr(node, "s_" + want, None)
+    elif kind == "result" and not hasattr(node, "s_" + want):
+        place = op.results.index(want)
+        vc = saved.versions_of(outs[place])
+        if pack_hooks.get() is not None:
+            _pack(node, want, restore_result(node, outs[place]._array, vc, place), NO_EDGE)
+            return
+        setattr(node, "c_" + want, vc)
+        setattr(node, "v_" + want, vc[0])
+        setattr(node, "s_" + want, outs[place]._array)
+    elif kind != "result":
+        head = want.rpartition("_")[0]
+        array = outs[op.results.index(head)]._array if head in op.results else getattr(env[head], "_array", None)
+        setattr(node, "s_" + want, None if array is None else getattr(array, kind))
+
+
+def _pack_saved(op: Op, result: Any) -> Any:
+    """Pack what the node of an op that ran by its generated function has saved."""
+    outs = result if isinstance(result, (tuple, list)) else (result,)
+    node: Any = next((o._edge[0] for o in outs if hasattr(o, "_edge") and o._edge is not NO_EDGE), None)
+    if node is None or type(node) is not op.Backward or type(node._fit) is PackedFit:
+        return result  # nothing was recorded, or on the readable path
+    for want, place in _packable(op):
+        value = getattr(node, "s_" + want)
+        if place is not None:
+            saved_result = restore_result(node, value, getattr(node, "c_" + want), place)
+            _pack(node, want, saved_result, NO_EDGE)
+        elif hasattr(value, "_array"):
+            _pack(node, want, value, views.edge_of(value))
+    return result
+
+
+@functools.cache
+def _packable(op: Op) -> list[tuple[str, int | None]]:
+    """The names under which an op's nodes save tensors, with the place of an output among the results, in order."""
+    wants = dict.fromkeys(want for wants in op.wants.values() for want in wants)
+    kinds = {want: slot_kind(op, want) for want in wants}
+    return [
+        (want, op.results.index(want) if kind == "result" else None)
+        for want, kind in kinds.items()
+        if kind in ("input", "result")
+    ]
+
+
+def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
+    _packing.keep_packed(node, want, pack_hooks.get().pack(value, edge))
+
+
+# The in-place forms and `out=`, which build on what is above.
+from .in_place import check_overlap as check_overlap  # noqa: E402
+from .in_place import given as given  # noqa: E402
+from .in_place import inplace as inplace  # noqa: E402
+from .in_place import may_write as may_write  # noqa: E402
+from .in_place import precheck as precheck  # noqa: E402
+from .in_place import rewrite as rewrite  # noqa: E402
+from .in_place import rewrite_recorded as rewrite_recorded  # noqa: E402
+from .in_place import store as store  # noqa: E402
+from .in_place import write_back as write_back  # noqa: E402
+from .in_place import write_out as write_out  # noqa: E402

@@ -1,0 +1,474 @@
+"""Generates, when an op is first used, the function that runs it and the one that runs its backward.
+
+# Note [Generated ops]
+A generic `apply(*args, **kwargs)` costs more than a small op. So each declaration is turned into two straight-line
+functions with exactly its arguments, saving exactly what its rules want. `op.source` shows them, and linecache has
+them, so pdb steps through. Each op has code objects of its own, so that the interpreter's inline caches specialise.
+Anything unusual leaves to the readable path in `dispatch.py`: a slow mode, mixed dtypes, complex numbers, `out=`.
+They are generated when they are first called: Note [Compiled at first use] in _common/function_code.py.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..._common.docstrings import in_place
+from ..._common.function_code import Compiled, compile_function, compiled_when_called
+from ...autograd.modes import NAMESPACE
+from ...kernels.large import HALVES, LARGE, least_size
+from ...kernels.lazy import lazy_import
+from .op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
+from .public_functions import explaining
+from .scalars import IN_FULL
+
+_compile_backward = lazy_import(globals(), "_compile_backward", ".generate_backward")
+
+
+def stub(op: Op, operator: str | None = None) -> Any:
+    """A function that becomes the op's generated one when it is first called.
+
+    `operator` names another form of it: a dunder, or the in-place form, whose name ends in an underscore.
+    """
+    name = operator or op.name
+    function = compiled_when_called(name, NAMESPACE, lambda: _compiled(op, operator, function))
+    function.__doc__, function.__annotations__ = op.face.__doc__, op.face.__annotations__
+    if name.endswith("_") and not name.startswith("_"):
+        function.__doc__ = in_place(op)
+    function.__module__, function.__qualname__ = "penlight", name
+    takes_out = (operator is None and name[0] != "_") or name[:9] == "_special_"
+    function.__wrapped__ = _WithOut(op.face) if takes_out and op.name not in _NO_OUT else op.face
+    return function
+
+
+# Public ops that have no `out=` in PyTorch.
+_NO_OUT = frozenset(("alias", "bincount", "isfinite", "isinf", "isnan", "isreal", "relu", "trace", "view_as_complex", "view_as_real"))  # fmt: skip
+
+
+class _WithOut:
+    """The face of an op with `out=`, which the generated function takes: what `help` and `inspect.signature` show."""
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, face: Any) -> None:
+        self.__wrapped__ = face
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import Parameter, signature
+
+        shown = signature(self.__wrapped__)
+        out = Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
+        return shown.replace(parameters=[*shown.parameters.values(), out])
+
+
+def _compiled(op: Op, operator: str | None, function: Any) -> Compiled:
+    """The generated function of an op, or of another form of it."""
+    name, kwdefaults = operator or op.name, op.face.__kwdefaults__
+    if operator is not None and operator.endswith("_") and (operator[2:3] == "i" or operator[:2] != "__"):
+        lines = _in_place(op, operator)
+    else:
+        lines = _forward(op, operator)
+    given = op.parameters
+    if operator is None and op.name not in _NO_OUT:
+        kwdefaults, given = {**(kwdefaults or {}), "out": None}, (*given, "out")
+    if not name.startswith("_"):
+        NAMESPACE[f"public_{name}"] = function
+        lines = explaining(lines, name, given)
+    return Compiled(_make(op, lines, name), op.face.__defaults__, kwdefaults)
+
+
+def straight(op: Op) -> Any:
+    """The op's generated function without its look at the slow modes; made when first asked for."""
+    if op.straight is None:
+        head, _, *body = _forward(op)
+        source = op.source
+        code = _make(op, [head, *body], "straight")
+        op.source = source  # what a slow mode of another thread or of inference runs is not what one reads
+        op.straight = FunctionType(code, NAMESPACE, op.name, op.face.__defaults__)
+        op.straight.__kwdefaults__ = {"out": None}
+    return op.straight
+
+
+def in_place_function(op: Op) -> Any:
+    """The op's generated in-place form, for the functions that are composed of it."""
+    source = op.source
+    made = FunctionType(_make(op, _in_place(op, op.name + "_"), op.name + "_"), NAMESPACE, op.name + "_")
+    made.__defaults__, made.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
+    op.source = source
+    return made
+
+
+def compile_backward(op: Op) -> None:
+    """Give an op's node class its generated `run_raw`."""
+    code = _make(op, _compile_backward.backward(op), "run_raw")
+    op.Backward.run_raw = FunctionType(code, NAMESPACE, "run_raw")
+    op.Backward.run_raw.__qualname__ = f"{op.node_name}.run_raw"
+
+
+def _make(op: Op, lines: list[str], name: str) -> CodeType:
+    """Compile the one function in these lines; the op's own kernel, rules and class are globals with its name."""
+    own = {
+        f"op_{op.name}": op,
+        f"kernel_{op.name}": op.kernel,
+        f"into_{op.name}": op.into,
+        f"Backward_{op.name}": op.Backward,
+    }
+    own.update({f"rule_{op.name}_{i}": rule for i, rule in op.rules.items()})
+    NAMESPACE.update(own)
+    source = "\n".join(lines) + "\n"
+    op.source += source
+    return compile_function(source, f"<penlight {op.name}{'' if name == op.name else ' ' + name}>")
+
+
+def _signature(op: Op) -> str:
+    code = op.face.__code__
+    parts = []
+    for place, p in enumerate(op.parameters):
+        if place == code.co_argcount:
+            parts.append("*")
+        parts.append(f"{p}=None" if p in op.defaults else p)
+    if op.name not in _NO_OUT:
+        parts += ["out=None"] if "*" in parts else ["*", "out=None"]
+    return ", ".join(parts)
+
+
+def saves_for(op: Op) -> dict[str, list[str]]:
+    """For each value that rules want saved: the inputs whose gradient needs it."""
+    needs: dict[str, list[str]] = {}
+    for name, wants in op.wants.items():
+        for want in wants:
+            if slot_kind(op, want) != "call":
+                needs.setdefault(want, []).append(name)
+    return needs
+
+
+def _forward(op: Op, operator: str | None = None) -> list[str]:
+    arguments = ", ".join(op.parameters)
+    if operator is None:
+        out = [f"def {op.name}({_signature(op)}):"]
+        slow, given = ("SLOW", "None") if op.name in _NO_OUT else ("SLOW or out is not None", "out")
+        out.append(f"    if {slow}: return enter(op_{op.name}, ({arguments},), {given})")
+    else:
+        out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
+    out.append("    try:")
+    body = _unwrap(op)
+    number = _number(op)
+    if number is not None:
+        body += [f"kind = type({number})", "if kind is not Tensor and (kind is float or kind is int):"]
+        body += ["    " + line for line in _array_of_number(op, number) + _rest(op, number)]
+        body += _array_of_tensor(op, number)
+    body += _rest(op)
+    if operator is not None:  # what is foreign gets NotImplemented
+        body = [line.replace("return dispatch(", "return leave_operator(") for line in body]
+    return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+
+
+def _rest(op: Op, number: str | None = None) -> list[str]:
+    """Lines that compute on the arrays, wrap and record the result, and return; `number` is the operand that is no tensor here."""
+    body = [_call(op, number)]
+    if op.kind == "multi":
+        return body + _parts(op)
+    if op.outputs > 1 and op.view:
+        return [*body, f"return record(op_{op.name}, ({', '.join(op.parameters)},), result)"]
+    if op.outputs > 1:
+        return body + _several(op)
+    body.append("if type(result) is not ndarray: result = asarray(result)")
+    body.append("wrapped = new(Tensor)")
+    body.append("wrapped._array = result")
+    body.append("wrapped._vc = wrapped._grad = wrapped._view = wrapped._meta = None")
+    if op.view:
+        body.append(
+            "link(wrapped, input)" if op.view is True else f"link(wrapped, input, False, op_{op.name}.function)"
+        )
+    return body + _record(op, number)
+
+
+def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
+    """The line that runs the kernel; `number` is no tensor, and the result has the first operand's shape if it is stored `into_first`."""
+    given = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
+    call = f"kernel_{op.name}({given})"
+    large = None  # see Note [Large elementwise work] in kernels/large.py
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:
+        large = "run_ufunc"
+    elif op.kind == "pointwise" and getattr(op.kernel, "one_pass", False):
+        large = "run_function"
+    if large is None:
+        return f"result = {call}"
+    first, *others = [i for i in op.operands if i != number and op.kinds[i] in (TENSOR, NUMBER)]
+    least = least_size(op.kernel)
+    few, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
+    small = f"{first}_.size < {few}"
+    if least > HALVES:
+        small = f"({first}_.size < {HALVES} or {first}_.size < {few} and {first}_.itemsize != 2)"
+    if others and not into_first:
+        a, b = f"{first}_", f"{others[0]}_"
+        same = f"len({a}) == len({b}) and {a}.ndim == {b}.ndim"
+        alike = f"here < {few} and (here < 362 or {same} and (here < HALVES or {a}.itemsize != 2))"
+        grown = f"here < {few} > there and {a}.itemsize != 2 and broadcast({a}, {b}).size < {few}"
+        small = f"{alike} if (here := {a}.size) == (there := {b}.size) else here * there < {outer} or {grown}"
+        small = f"({small})"
+    return f"result = {call} if {small} else {large}(kernel_{op.name}, {given})"
+
+
+def _number(op: Op) -> str | None:
+    """The operand that may be a number; there is one at most."""
+    return next((i for i in op.inputs if op.kinds[i] == NUMBER), None)
+
+
+def _in_place(op: Op, name: str) -> list[str]:
+    """The in-place form where nothing is recorded and memory is simple; a ufunc writes straight into the tensor."""
+    arguments = ", ".join(op.parameters)
+    leave = f"return {'inplace_operator' if name.startswith('__') else 'rewrite'}(op_{op.name}, ({arguments},))"
+    signature = _signature(op).removesuffix(", *, out=None").removesuffix(", out=None")
+    out = [f"def {name}({signature}):", f"    if SLOW: {leave}", "    try:"]
+    if any(op.kinds[i] == LIST for i in op.inputs):
+        return [*out[:1], f"    {leave}"]
+    body = _unwrap(op)
+    first, number = op.inputs[0], _number(op)
+    body.append(f"if not {first}_.flags.c_contiguous or {first}._meta is not None: {leave}")
+    body += [f"if {i} is not None: {leave}" for i in op.inputs if op.kinds[i] == OPTIONAL]
+    recorded = [
+        f"    done = rewrite_recorded(op_{op.name}, ({arguments},))",
+        "    if done is not None: return done",
+        f"    {leave}",
+    ]
+    for i in op.rules:
+        if op.kinds[i] == TENSOR:
+            body += [f"if {i}._edge is not NO_EDGE and is_grad_enabled():", *recorded]
+    arrays = [f"{i}_" for i in op.inputs[1:] if op.kinds[i] == TENSOR]
+    if number is not None:
+        body += [f"kind = type({number})", "if kind is not Tensor and (kind is float or kind is int):"]
+        body += ["    " + line for line in _array_of_number(op, number) + _write(op, arrays, leave)]
+        body += _array_of_tensor(op, number)
+        arrays.append(f"{number}_")
+        if number in op.rules:
+            body += [f"if {number}._edge is not NO_EDGE and is_grad_enabled():", *recorded]
+    body += _write(op, arrays, leave)
+    body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in body]
+    out += ["        " + line for line in body]
+    return [*out, "    except (AttributeError, ValueError, TypeError): pass", f"    {leave}"]
+
+
+def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
+    """Lines that compute into the first argument's memory, apart from which these other arrays must lie, and return."""
+    first = op.inputs[0]
+    based = " or ".join(f"{a}.base is not None" for a in (f"{first}_", *arrays))
+    body = [f"if ({based}) and not may_write({', '.join((first, *arrays))}): {leave}"]
+    if op.into is not None:
+        given = [p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters]
+        body.append(f"into_{op.name}({', '.join(given)})")
+    elif type(op.kernel) is np.ufunc and not op.plain:
+        operands = f"{', '.join(p + '_' for p in op.parameters)}, {first}_"
+        body.append(f"if {first}_.itemsize != 2 or {first}_.size < HALVES: kernel_{op.name}({operands})")
+        body.append(f"else: run_into(kernel_{op.name}, {operands})")
+    else:
+        body += [
+            _call(op, into_first=True),
+            f"if type(result) is ndarray and result.shape == {first}_.shape and result.dtype is {first}_.dtype: {first}_[...] = result",
+            f"else: store({first}_, asarray(result))",
+        ]
+    return [*body, f"bump({first})", f"return {first}"]
+
+
+def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
+    """The `except` branches: a stale edge or a foreign operand, and shapes that don't broadcast."""
+    name = "recover" if operator is None else "recover_operator"
+    return [
+        f"    except AttributeError as error: return {name}(op_{op.name}, ({arguments},), error)",
+        f"    except (ValueError, TypeError) as error: raise explain_value_error(op_{op.name}, ({arguments},), error)",
+    ]
+
+
+def joins(op: Op) -> bool:
+    """Whether an op takes one list of tensors and saves none of them, as `cat` and `stack` do."""
+    wants = [slot_kind(op, want) for wants in op.wants.values() for want in wants]
+    return [op.kinds[i] for i in op.inputs] == [LIST] and {*wants} <= {"call", "plain"} and len(op.rules) == 1
+
+
+def _unwrap(op: Op) -> list[str]:
+    """Lines that take the arrays out of the tensors, or leave to the readable path."""
+    leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    if any(op.kinds[i] == LIST for i in op.inputs):
+        return [f"{i}_ = [t._array for t in {i}]" for i in op.inputs] if joins(op) else [leave]
+    body = []
+    for i in op.inputs:
+        if op.kinds[i] == TENSOR:
+            body.append(f"{i}_ = {i}._array")
+        elif op.kinds[i] == OPTIONAL:
+            body.append(f"{i}_ = None if {i} is None else {i}._array")
+    if op.kind != "pointwise":
+        return body
+    # Real inputs of one dtype (floats only, if the op makes floats of integers) go on; the rest is promoted elsewhere.
+    first, *others = op.operands
+    body.append(f"dtype = {first}_.dtype")
+    body.append(f"if dtype is not float32 and dtype not in {'FLOATS' if op.floating else 'REALS'}: {leave}")
+    body += [f"if {i}_.dtype is not dtype: {leave}" for i in others if op.kinds[i] == TENSOR]
+    return body
+
+
+def _array_of_number(op: Op, i: str) -> list[str]:
+    """Lines that make an array of an operand that is a number, if the kernel wants arrays. See Note [Numbers as arrays]."""
+    leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    if type(op.kernel) is not np.ufunc and not hasattr(op.kernel, "takes_arrays"):
+        return [f"if dtype not in FLOATS: {leave}", f"{i}_ = {i}"]
+    which = "_IN_FULL" if op.name in IN_FULL else ""
+    return [
+        f"table = NUMBERS32 if dtype is float32 else (NUMBERS{which} if kind is float else BESIDE_INT{which}).get(dtype)",
+        f"if table is None: {leave}",
+        f"{i}_ = table.get({i})",
+        f"if {i}_ is None:",
+        f"    {i}_ = make_number({i}, table, dtype)",
+        f"    if {i}_ is None: {leave}",
+    ]
+
+
+def _array_of_tensor(op: Op, i: str) -> list[str]:
+    """Lines that take the array out of an operand that might have been a number."""
+    leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    if op.name == "_rsub":
+        return ["return rsub(input, other)"]  # which has a derivative by both
+    return [f"{i}_ = {i}._array", f"if {i}_.dtype is not dtype: {leave}"]
+
+
+def _record(op: Op, number: str | None = None) -> list[str]:
+    """Lines that put a node into the graph if an input requires grad, and return."""
+    if not op.rules:
+        return ["wrapped._edge = NO_EDGE", "return wrapped"]
+    body = _edges(op, number)
+    none_of = "unrecorded_edge(wrapped)" if op.view else "NO_EDGE"
+    if op.view and "input" in op.rules and not joins(op):  # what that gives if the input is the base
+        none_of = f"NO_EDGE if input_edge is NO_EDGE and input._view is None else {none_of}"
+    body += [f"    wrapped._edge = {none_of}", "    return wrapped"]
+    body += _node(op, number) + _fit(op, number) + _save(op, number)
+    body += ["wrapped._edge = (node, 0)", "return wrapped"]
+    return body
+
+
+def _edges(op: Op, number: str | None = None) -> list[str]:
+    """Lines that fetch the inputs' edges, up to the `if` for when nothing is recorded."""
+    if joins(op):
+        edges = [f"edges = tuple([t._edge for t in {i}])" for i in op.inputs]
+        return [*edges, "if not is_grad_enabled() or not any([e is not NO_EDGE for e in edges]):"]
+    body = []
+    for i in op.rules:
+        if op.kinds[i] == OPTIONAL:
+            body.append(f"{i}_edge = NO_EDGE if {i} is None else {i}._edge")
+        elif i != number and op.kinds[i] != LIST:
+            body.append(f"{i}_edge = {i}._edge")
+    none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules if i != number)
+    return [*body, f"if ({none}) or not is_grad_enabled():"]
+
+
+def _node(op: Op, number: str | None = None) -> list[str]:
+    edges = ", ".join("NO_EDGE" if i == number else f"{i}_edge" for i in op.rules)
+    return [
+        f"node = Backward_{op.name}()",
+        "node.seq = next(sequence)",
+        "node.next_functions = edges" if joins(op) else f"node.next_functions = ({edges},)",
+        "node._hooks = node._fit = None",
+    ]
+
+
+def _parts(op: Op) -> list[str]:
+    """Lines that wrap and record the parts of a tensor that an op returns, however many there are: views of one dtype."""
+    body = [
+        "outs = []",
+        "for part in result:",
+        "    wrapped = new(Tensor)",
+        "    wrapped._array = part",
+        "    wrapped._grad = wrapped._meta = None",
+        "    outs.append(wrapped)",
+        "link_parts(outs, input)",
+        *_edges(op),
+        "    edge = unrecorded_edge(outs[0]) if outs else NO_EDGE",
+        "    for wrapped in outs: wrapped._edge = edge",
+        "    return tuple(outs)",
+        *_node(op),
+        *_save(op),
+        "for nr, wrapped in enumerate(outs): wrapped._edge = (node, nr)",
+        "node.outputs = len(outs)",
+        "return tuple(outs)",
+    ]
+    return body
+
+
+def _several(op: Op) -> list[str]:
+    """Lines that wrap and record several results, of which the floating ones are differentiable."""
+    places = range(op.outputs)
+    outs = ", ".join(f"wrapped_{k}" for k in places)
+    body = [f"{', '.join(f'result_{k}' for k in places)} = result"]
+    for k in places:
+        body.append(f"if type(result_{k}) is not ndarray: result_{k} = asarray(result_{k})")
+        body.append(f"wrapped_{k} = new(Tensor)")
+        body.append(f"wrapped_{k}._array = result_{k}")
+        body.append(f"wrapped_{k}._vc = wrapped_{k}._grad = wrapped_{k}._view = wrapped_{k}._meta = None")
+    none = " = ".join(f"wrapped_{k}._edge" for k in places)
+    if not op.rules:
+        return [*body, f"{none} = NO_EDGE", f"return {outs}"]
+    body += [*_edges(op), f"    {none} = NO_EDGE", f"    return {outs}"]
+    body += [*_node(op), *_save(op), "nr = 0"]
+    for k in places:
+        body.append(f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, nr); nr += 1")
+        body.append(f"else: wrapped_{k}._edge = NO_EDGE")
+    return [*body, "node.outputs = nr", f"return {outs}"]
+
+
+def _fit(op: Op, number: str | None = None) -> list[str]:
+    """Lines that note input shapes where the gradients must be summed back after broadcasting."""
+    tensors = [i for i in op.inputs if op.kinds[i] in (TENSOR, NUMBER) and i != number]
+    if op.kind != "pointwise" or len(tensors) < 2:
+        return []
+    fit = f"node._fit = ({', '.join(i + '_.shape' for i in op.rules)},)"
+    if len(tensors) == 2:
+        return [f"if {tensors[0]}_.shape != {tensors[1]}_.shape:", f"    {fit}"]
+    return ["shape = result.shape", f"if {' or '.join(f'{i}_.shape != shape' for i in tensors)}: {fit}"]
+
+
+def _save(op: Op, number: str | None = None) -> list[str]:
+    """Lines that save what the rules of those inputs want that require grad. A number has no version: None."""
+    body = []
+    rules = [i for i in op.rules if i != number]
+    for want, wanting in saves_for(op).items():
+        kind = slot_kind(op, want)
+        users = [u for u in wanting if u != number]
+        if kind == "input":
+            keep = _keep(op, want, number)
+            if not users:
+                body.append(f"node.s_{want} = None")
+            elif len(users) == len(rules):
+                body += keep
+            else:
+                body.append(f"if {' or '.join(f'{u}_edge is not NO_EDGE' for u in users)}:")
+                body += [*("    " + k for k in keep), f"else: node.s_{want} = None"]
+        elif kind == "result":
+            place = f"_{op.results.index(want)}" if op.outputs > 1 else ""
+            body.append(f"node.s_{want} = result{place}")
+            if op.view:
+                body.append(f"if wrapped{place}._vc is None: wrapped{place}._vc = [0, None]")
+                body.append(f"node.c_{want} = wrapped{place}._vc; node.v_{want} = wrapped{place}._vc[0]")
+            else:
+                body.append(f"node.c_{want} = wrapped{place}._vc = [0, None]; node.v_{want} = 0")
+        elif kind == "plain":
+            body.append(f"node.s_{want} = {want}")
+        else:
+            head = want.rpartition("_")[0]
+            place = f"_{op.results.index(head)}" if op.outputs > 1 and head in op.results else ""
+            source = f"result{place}" if head in op.results else head + "_"
+            optional = op.kinds.get(head) == OPTIONAL or head == number
+            body.append(
+                f"node.s_{want} = " + (f"getattr({source}, '{kind}', None)" if optional else f"{source}.{kind}")
+            )
+    return body
+
+
+def _keep(op: Op, want: str, number: str | None) -> list[str]:
+    """Lines that save an input and its version."""
+    if want == number:
+        return [f"node.s_{want} = {want}", f"node.v_{want} = None"]
+    if op.kinds[want] == OPTIONAL:
+        version = f"0 if {want} is None or {want}._vc is None else {want}._vc[0]"
+        return [f"node.s_{want} = {want}", f"node.v_{want} = {version}"]
+    return [f"node.s_{want} = {want}", f"vc = {want}._vc", f"node.v_{want} = 0 if vc is None else vc[0]"]

@@ -1,0 +1,187 @@
+"""Wrappers for kernels: import them when first used, stop NumPy's warnings, refuse dtypes that PyTorch has no kernel for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd import modes, views
+from ...autograd.node import NO_EDGE
+from ...kernels.numpy_warnings import hush, unhush
+from ...tensor import Tensor, wrap
+
+Kernel = Callable[..., Any]
+
+
+def lazy(module: str, name: str) -> Kernel:
+    """A function of `penlight.kernels.<module>`, imported at its first call."""
+    return late("kernels." + module, name)
+
+
+def late(module: str, name: str) -> Kernel:
+    """A function of `penlight.<module>`, imported at its first call: an import inside of a function takes a microsecond each time."""
+    found: Any = None
+
+    def kernel(*args: Any) -> Any:
+        nonlocal found
+        if found is None:
+            found = getattr(import_module("penlight." + module), name)
+        return found(*args)
+
+    kernel.__name__ = name
+    return kernel
+
+
+def plain_floats(operands: Sequence[Any]) -> bool:
+    """Whether nothing is recorded and the arrays, which are of one dtype that BLAS has, can be computed with as they are."""
+    if modes.slow() or modes.casting:
+        return False
+    dtype, recording = operands[0]._array.dtype, modes.is_grad_enabled()
+    for t in operands:
+        if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
+            return False
+    return dtype.char in "fdFD"
+
+
+def unrecorded(tensors: Sequence[Any]) -> bool:
+    """Whether a function of these tensors can be computed on their arrays: it gets no place in a graph, and nobody looks on."""
+    if modes.NAMESPACE["SLOW"] or modes.casting:
+        return False
+    if modes.is_grad_enabled():
+        for t in tensors:
+            if getattr(t, "_edge", None) is not NO_EDGE:
+                return False
+    return True
+
+
+def unrecorded_view(source: Tensor, array: Any) -> Tensor:
+    """A view of a tensor outside of any graph, by its array: see `unrecorded`."""
+    out = wrap(array)
+    views.link(out, source)
+    out._edge = views.unrecorded_edge(out)
+    return out
+
+
+def without_numpy_warnings(kernel: Kernel) -> Kernel:
+    """A kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
+
+    def run(*args: Any) -> Any:
+        token = hush()
+        try:
+            return kernel(*args)
+        finally:
+            unhush(token)
+
+    return run
+
+
+def only(kinds: str, name: str, kernel: Kernel) -> Kernel:
+    """A kernel that exists for some kinds of dtypes alone; `name` is what PyTorch calls it when it refuses others."""
+
+    def run(input: Any, *rest: Any) -> Any:
+        if input.dtype.kind not in kinds:
+            raise not_implemented(name, input.dtype)
+        return kernel(input, *rest)
+
+    return run
+
+
+def wide_only(name: str, kernel: Kernel) -> Kernel:
+    """A kernel for floats of 32 and 64 bits alone."""
+
+    def run(input: Any, *rest: Any) -> Any:
+        if input.dtype.kind != "f" or input.dtype.itemsize == 2:
+            raise not_implemented(name, input.dtype)
+        return kernel(input, *rest)
+
+    return run
+
+
+def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
+    return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
+
+
+_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short int", "Int": "int", "Long": "long int"}
+
+
+def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, c_name: bool = False) -> RuntimeError:
+    """The error of a result that does not fit the dtype it is written to. PyTorch's `clamp_` says C's name of that."""
+    wanted = dtypes.LEGACY[target]
+    wanted = _C_NAMES.get(wanted, wanted) if c_name else wanted
+    return RuntimeError(f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {wanted}")
+
+
+def no_derivative(name: str) -> Kernel:
+    """A rule for an op whose derivative PyTorch refuses: it raises when it is needed."""
+
+    def rule(grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+def not_written(name: str) -> Kernel:
+    """A rule for an input in whose direction PyTorch has no derivative."""
+
+    def rule(grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return rule
+
+
+C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>", "bool": "bool",
+}  # fmt: skip
+
+
+def c_name(dtype: dtypes.dtype) -> str:
+    """What C calls a dtype, as in some of PyTorch's messages."""
+    name = str(dtype).removeprefix("torch.")
+    return C_NAMES.get(name, name)
+
+
+def type_name(dtype: dtypes.dtype) -> str:
+    """What PyTorch calls the type of a tensor in some messages: torch.FloatTensor, CPUBFloat16Type."""
+    legacy = dtypes.LEGACY[dtype]
+    old = dtype.category == dtypes.INTEGRAL or dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
+    return f"torch.{legacy}Tensor" if old else f"CPU{legacy}Type"
+
+
+_NUMBERS = frozenset((int, float, bool, complex))
+
+
+def refuse_complex_gradient(name: str, *tensors: Tensor) -> None:
+    """Refuse a gradient of complex numbers where PyTorch has none."""
+    if modes.is_grad_enabled() and any(t.requires_grad for t in tensors) and any(t.is_complex() for t in tensors):
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+
+
+def need_number(value: Any) -> None:
+    """Refuse what is no number where NumPy would take it: None for NaN, a list for an array."""
+    if type(value) not in _NUMBERS and not isinstance(value, (int, float, complex, np.generic, Tensor)):
+        raise TypeError(f"a Number was expected, not {type(value).__name__}")
+
+
+def need_one_dtype(a: Any, b: Any) -> None:
+    """Refuse a second tensor of another dtype than the first."""
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {dtypes.LEGACY[a.dtype]} but found {dtypes.LEGACY[b.dtype]}")
+
+
+def need_real_value(value: Any, dtype: dtypes.dtype) -> None:
+    """Refuse a complex factor for real tensors."""
+    if isinstance(value, complex) and dtype.category != dtypes.COMPLEX:
+        raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
+
+
+def plain_numbers(value: Any) -> Any:
+    """A whole number or a tuple of them as it is, to look up what is kept for it; anything that is only equal to one raises TypeError."""
+    if type(value) is int or (type(value) is tuple and type(sum(value)) is int):
+        return value
+    raise TypeError

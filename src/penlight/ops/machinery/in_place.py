@@ -1,0 +1,323 @@
+"""Ops that write into memory that is there already: the in-place forms, and `out=`."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ..._common.user_warnings import warn_user
+from ...autograd import modes, views
+from ...autograd.modes import NAMESPACE, is_grad_enabled
+from ...autograd.saved import NoVersion
+from ...kernels.addresses import address
+from ...tensor import Tensor
+from .dispatch import (
+    _watched,
+    coerce,
+    explain_value_error,
+    input_edges,
+    interpreter,
+    interpreters,
+    make_node,
+    op_watchers,
+    raw_arguments,
+    silently,
+    write_watchers,
+)
+from .generate import in_place_function
+from .guards import cannot_cast
+from .op import Op, as_array, slot_kind
+from .out import check_out, refusing
+
+if TYPE_CHECKING:
+    from ...tensor import Tensor
+
+OVERLAPS = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
+
+# What may write some elements of a tensor whose elements lie on top of each other, with a warning; and the index that does the same.
+_ON_EXPANDED = {
+    "masked_fill": "tensor[mask] = scalar",
+    "index_fill": "tensor[mask] = scalar",
+    "index_put": "tensor[indices] = tensor",
+}
+
+
+def precheck(tensor: Tensor, *others: Any) -> None:
+    """What autograd has against a write to `tensor`, before its arguments are looked at any closer."""
+    views.check_inplace(tensor, tensor.requires_grad or any(getattr(o, "requires_grad", False) for o in others))
+
+
+def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """The in-place form of an op on these arguments, by its generated function where nothing is unusual."""
+    if NAMESPACE["SLOW"]:
+        return rewrite(op, arguments)
+    if op.in_place is None:
+        op.in_place = in_place_function(op)
+    return op.in_place(*arguments)
+
+
+def may_write(tensor: Any, *others: np.ndarray[Any, Any]) -> bool:
+    """Whether writing to a tensor is simple although its memory, or that of one of the other arrays, belongs to another array: it
+    has a version, and shares nothing with the others."""
+    versions = tensor._vc
+    if versions is not None and type(versions) is not list:
+        return False
+    if not others:
+        return True
+    owner = _owner(tensor._array)
+    for other in others:
+        theirs = _owner(other)
+        if theirs is owner or theirs is None or owner is None:
+            return other is tensor._array
+    return True
+
+
+def _owner(array: Any) -> Any:
+    """The array that an array's memory belongs to; None if it is no array's."""
+    while array.base is not None:
+        array = array.base
+        if not isinstance(array, np.ndarray):
+            return None
+    return array
+
+
+def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """The in-place form: compute into the first argument, move its version, rewrite its history."""
+    stack = interpreters.get()
+    level = interpreter(stack, arguments) if stack else None
+    if level is not None:
+        return level.run_inplace(op, arguments)
+    if op_watchers.get():
+        return _watched(op, arguments, lambda: rewrite(op, arguments), True)
+    env = coerce(op, arguments)
+    tensor: Tensor = env[op.inputs[0]]
+    try:
+        edges = input_edges(op, env)
+    except RuntimeError:
+        views.check_inplace(tensor, True)
+        raise
+    views.check_inplace(tensor, edges is not None)
+    if type(tensor._vc) is NoVersion:
+        refuse_inference(tensor)
+    array = tensor._array
+    if op.name == "abs" and array.dtype.kind == "c":
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    check_overlap(op, env, array)
+    for watch in write_watchers.get():
+        watch(tensor)
+    raws = raw_arguments(op, env)
+    tracked = edges is not None and is_grad_enabled()
+    copies = None
+    if tracked and _saves_first(op):
+        copies = {op.inputs[0]: tensor.detach().clone()}
+        copies[op.inputs[0]]._edge = views.edge_of(tensor)
+    try:
+        raw = as_array(silently(op.kernel, raws))
+    except ValueError as error:
+        raise explain_value_error(op, arguments, error) from None
+    if op.public in _ON_EXPANDED and _stacked(array):
+        np.copyto(array, raw, where=raw != array)  # only what is new: another element may lie in the same memory
+    else:
+        store(array, raw)
+    write_back(op, env, tensor, edges, tracked, copies)
+    return tensor
+
+
+def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """The in-place form in a graph, where nothing else is unusual: the op runs out of place, by its generated function, and its node then
+    becomes the history of the tensor that takes the result. What the node saved of that tensor is put right. None if it is unusual."""
+    tensor: Any = arguments[0]
+    array, versions = tensor._array, tensor._vc
+    if versions is not None and type(versions) is not list:
+        return None
+    for name, value in zip(op.parameters, arguments):
+        other = getattr(value, "_array", None)
+        if other is None:
+            if value is not None and name in op.inputs and type(value) is not float and type(value) is not int:
+                return None
+        elif (array.base is not None or other.base is not None) and not may_write(tensor, other):
+            return None
+    views.check_inplace(tensor, True)
+    made = op.function(*arguments)
+    result, node = made._array, made._edge[0]
+    if type(node) is not op.Backward or result.shape != array.shape or result.dtype is not array.dtype:
+        return None
+    kept: Any = getattr(node, "s_" + op.inputs[0], None)
+    if kept is tensor:
+        before = tensor.detach().clone()
+        before._edge = tensor._edge
+        setattr(node, "s_" + op.inputs[0], before)
+        setattr(node, "v_" + op.inputs[0], 0)
+    array[...] = result
+    views.bump(tensor)
+    for name in op.results:
+        if getattr(node, "s_" + name, None) is result:
+            setattr(node, "s_" + name, array)
+            setattr(node, "c_" + name, tensor._vc)
+            setattr(node, "v_" + name, tensor._vc[0])
+    if tensor._view is not None:
+        node.extra()["label"] = "AsStrided"
+    views.rebase(tensor, node)
+    return tensor
+
+
+@functools.cache
+def _saves_first(op: Op) -> bool:
+    """Whether a rule wants the first input, which the in-place form overwrites."""
+    return any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws)
+
+
+def write_back(op: Op, env: dict[str, Any], tensor: Tensor, edges: Any, tracked: bool, copies: Any) -> None:
+    """After the memory of `tensor` was written: version, then history."""
+    views.bump(tensor)
+    if tracked:
+        views.rebase(tensor, make_node(op, env, edges, [tensor], copies, written=tensor))
+
+
+def refuse_inference(tensor: Tensor) -> None:
+    if not modes.inference.get() and tensor.is_inference():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
+    """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
+    if array.size and _stacked(array):
+        if op.name in ("_zero", "_fill"):
+            return
+        if op.public not in _ON_EXPANDED:
+            raise RuntimeError(OVERLAPS)
+        warnings.warn(
+            f"Use of {op.public}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            f"This also applies to advanced indexing e.g. {_ON_EXPANDED[op.public]}",
+            stacklevel=4,
+        )
+        return
+    if op.name == "_fill_tensor":
+        return
+    for i in op.inputs[1:]:
+        other = getattr(env[i], "_array", None)
+        if other is not None and i not in op.exempt and _partly_over(array, other):
+            raise RuntimeError(_PARTLY_OVER)
+
+
+_PARTLY_OVER = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+
+
+def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two dense arrays share some of their memory, but not as the same elements. PyTorch judges by their extent."""
+    if a is b or (a.base is None and b.base is None) or not a.size or not b.size:
+        return False
+    if not np.may_share_memory(a, b):
+        return False
+    if not _dense(a) or not _dense(b):
+        return False
+    same_place = address(a) == address(b) and a.nbytes == b.nbytes
+    return not (same_place and a.strides == b.strides)
+
+
+def _dense(array: np.ndarray[Any, Any]) -> bool:
+    """Whether the elements fill their extent of memory without gaps or overlaps."""
+    span = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
+    return span == array.nbytes and not any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+
+
+def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
+    """Write an op's result into existing memory, if shape and category allow."""
+    if raw.shape != array.shape:
+        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(raw.shape)}")
+    if raw.dtype != array.dtype:
+        source, target = dtypes.from_np(raw.dtype), dtypes.from_np(array.dtype)
+        if not dtypes.can_cast(source, target):
+            raise cannot_cast(source, target)
+    NAMESPACE["assign"](array, raw)
+
+
+def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
+    """`out=`: write the result into a given tensor, resizing it if it is empty; never in a graph."""
+    several = op.outputs > 1 or op.kind == "multi"
+    outs = outs_of(op.public, out, len(raw) if several else None)
+    raws = raw if several else (raw,)
+    inputs = [t for v in env.values() for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Tensor)]
+    refuse_graph(op.public, inputs, outs)
+    if any(_partly_over(o._array, t._array) for o in outs for t in inputs):
+        raise RuntimeError(_PARTLY_OVER)
+    fill_outs(op.name.lstrip("_"), outs, [as_array(r) for r in raws])
+    return out
+
+
+def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
+    """The tensors that were given for results: a tuple or list of so many of them, or (None) just one."""
+    several = isinstance(out, (tuple, list))
+    if several != (count is not None) or not all(isinstance(o, Tensor) for o in (out if several else (out,))):
+        wanted = "Tensor" if count is None else "tuple of Tensors"
+        raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type(out).__name__}")
+    if several and len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+    return out if several else (out,)
+
+
+def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
+    """A result that is written into given memory can't be in a graph."""
+    if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
+        name = refusing(name, any(t.is_complex() for t in inputs))
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+
+
+def fill_outs(name: str, outs: Sequence[Tensor], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Write the results of the function `name` into `outs`, which take their shapes: all of them, or none if one is refused."""
+    for place, (out, array) in enumerate(zip(outs, arrays)):
+        if out._array.dtype is not array.dtype:
+            check_out(name, dtypes.from_np(array.dtype), out.dtype, place)
+        if out._array.size and out.shape == array.shape and _stacked(out._array):
+            raise RuntimeError(OVERLAPS)
+    for out, array in zip(outs, arrays):
+        _fill_out(out, array)
+
+
+def _stacked(array: np.ndarray[Any, Any]) -> bool:
+    """Whether elements lie on top of each other."""
+    return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+
+
+def _fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
+    for watch in write_watchers.get():
+        watch(out)
+    if out.shape != array.shape:
+        if out._array.size:
+            warn_user(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
+                f"required output shape {list(array.shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
+                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                "inplace, to zero elements with t.resize_(0)."
+            )  # fmt: skip
+        out._array = np.empty_like(array, out._array.dtype)
+    NAMESPACE["assign"](out._array, array)
+    views.bump(out)
+
+
+def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+    """What a function composed of ops returns: its result, or `out` with the result in it."""
+    if out is None:
+        return result
+    outs_of(name, out, None)
+    refuse_graph(name, (result,), (out,))
+    fill_outs(name, (out,), (result._array,))
+    return out

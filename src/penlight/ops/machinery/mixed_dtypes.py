@@ -1,0 +1,147 @@
+"""Generates the form of an elementwise op that takes operands of several dtypes, bfloat16 and complex ones, and numbers of another kind.
+
+It does what the readable path does (`execute` in `dispatch.py`), with exactly the op's arguments, and leaves to it whatever is more
+unusual: NumPy's numbers, mistakes.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd.modes import NAMESPACE
+from ...kernels.copies.convert import cast_operand, is_half
+from ...kernels.large import least_size
+from .dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
+from .generate import _make, saves_for
+from .op import NUMBER, TENSOR, Op, slot_kind
+from .refused_dtypes import REFUSED
+from .scalars import IN_FULL
+
+_NUMBER_TYPES = frozenset((int, float, bool, complex))
+
+# The common dtype of operands, by their dtypes, whether they have dimensions, the types of numbers, and the default dtype.
+_common: dict[Any, Any] = {}
+
+
+def promoted(op: Op, *operands: Any) -> Any:
+    """The operands in their common dtype; None where the readable path must decide. See Note [Dimension categories] in dtypes.py."""
+    key: Any = (
+        op.floating,
+        dtypes._default[0],
+        *[(a.dtype, a.ndim > 0) if type(a) is np.ndarray else type(a) for a in operands],
+    )
+    try:
+        common = _common[key]
+    except KeyError:
+        common = _common[key] = _find_common(op, operands)
+    if common is None or (common.category == dtypes.COMPLEX and op.name in REFUSED):
+        return None
+    np_dtype = common.np
+    found = [
+        (a if a.dtype is np_dtype else cast_operand(a, np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
+        for a in operands
+    ]
+    if op.name in IN_FULL and is_half(np_dtype) and stays_full(operands[-1]):
+        found[-1] = np.asarray(operands[-1], np.float32)
+    return found
+
+
+def _find_common(op: Op, operands: tuple[Any, ...]) -> Any:
+    arrays = [a for a in operands if type(a) is np.ndarray]
+    if any(a.dtype.kind not in "biufc" and a.dtype is not dtypes.bfloat16._np for a in arrays):
+        return None
+    common = dtypes.result_dtype(arrays, [n for n in operands if type(n) is not np.ndarray])
+    return dtypes.get_default_dtype() if op.floating and common.category < dtypes.FLOATING else common
+
+
+NAMESPACE.update(
+    NUMBER_TYPES=_NUMBER_TYPES, promoted=promoted, fit_of_arrays=fit_of_arrays, execute=execute, narrow=narrow
+)
+
+
+def mixed(op: Op) -> Any:
+    """The function of the op for such operands."""
+    source = op.source
+    made = FunctionType(_make(op, _lines(op), "mixed"), NAMESPACE, op.name, op.face.__defaults__)
+    made.__kwdefaults__ = op.face.__kwdefaults__
+    op.source = source
+    return made
+
+
+def _lines(op: Op) -> list[str]:
+    arguments = ", ".join(op.parameters)
+    leave = f"return execute(op_{op.name}, ({arguments},))"
+    if op.outputs > 1 or any(op.kinds[i] not in (TENSOR, NUMBER) for i in op.inputs):
+        return [f"def {op.name}({arguments}):", f"    {leave}"]
+    body = []
+    for i in op.inputs:
+        if op.kinds[i] == NUMBER:
+            body += [f"other_kind = type({i}) in NUMBER_TYPES", f"{i}_ = {i} if other_kind else {i}._array"]
+        else:
+            body.append(f"{i}_ = {i}._array")
+    operands = op.operands
+    body += [f"found = promoted(op_{op.name}, {', '.join(i + '_' for i in operands)})", f"if found is None: {leave}"]
+    if op.check is not None:
+        body.append(f"op_{op.name}.check({{{', '.join(f'{p!r}: {p}' for p in op.parameters)}}})")
+    body.append(f"{', '.join(i + '_p' for i in operands)}, = found")
+    given = ", ".join(p + "_p" if p in operands else p + "_" if p in op.inputs else p for p in op.parameters)
+    call = f"kernel_{op.name}({given})"
+    run = "run_ufunc" if type(op.kernel) is np.ufunc else "run_function" if hasattr(op.kernel, "one_pass") else None
+    if run is not None:
+        few = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
+        call = f"{call} if {operands[0]}_.size < ({few}) else {run}(kernel_{op.name}, {given})"
+    full = f" or {operands[0]}_p.dtype is float16" if op.name in IN_FULL else ""
+    body += [
+        f"result = {call}",
+        "if type(result) is not ndarray: result = asarray(result)",
+        # Notes [Numbers beside bfloat16] and [Numbers beside 16-bit floats]
+        f"if {operands[0]}_p.dtype.kind == 'V'{full}: result = narrow(result, {operands[0]}_p.dtype)",
+        "out = new(Tensor)",
+        "out._array = result",
+        "out._edge = NO_EDGE",
+        "out._vc = out._grad = out._view = out._meta = None",
+        *(_record(op) if op.rules else ["return out"]),
+    ]
+    return [
+        f"def {op.name}({arguments}):",
+        "    try:",
+        *("        " + line for line in body),
+        "    except (AttributeError, ValueError, TypeError): pass  # which is explained there",
+        f"    {leave}",
+    ]
+
+
+def _record(op: Op) -> list[str]:
+    """Lines that put a node into the graph if an input requires grad, and return."""
+    body = []
+    for i in op.rules:
+        body.append(f"{i}_edge = {'NO_EDGE if other_kind else ' if op.kinds[i] == NUMBER else ''}{i}._edge")
+    none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules)
+    body += [f"if ({none}) or result.dtype.kind not in 'fcV' or not is_grad_enabled(): return out"]
+    body += [
+        f"node = Backward_{op.name}()",
+        "node.seq = next(sequence)",
+        f"node.next_functions = ({', '.join(i + '_edge' for i in op.rules)},)",
+        "node._hooks = None",
+        f"node._fit = fit_of_arrays(result, ({', '.join(i + '_' for i in op.rules)},))",
+    ]
+    for want, users in saves_for(op).items():
+        kind = slot_kind(op, want)
+        if kind == "input":
+            body.append(f"if {' or '.join(f'{u}_edge is not NO_EDGE' for u in users)}:")
+            version = f"0 if {want}._vc is None else {want}._vc[0]"
+            if op.kinds[want] == NUMBER:
+                version = f"None if other_kind else {version}"
+            body += [f"    node.s_{want} = {want}; node.v_{want} = {version}", f"else: node.s_{want} = None"]
+        elif kind == "result":
+            body.append(f"node.s_{want} = result; node.c_{want} = out._vc = [0, None]; node.v_{want} = 0")
+        elif kind == "plain":
+            body.append(f"node.s_{want} = {want}")
+        else:
+            head = want.rpartition("_")[0]
+            body.append(f"node.s_{want} = getattr({'result' if head in op.results else head + '_'}, '{kind}', None)")
+    return [*body, "out._edge = (node, 0)", "return out"]

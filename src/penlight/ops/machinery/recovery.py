@@ -1,0 +1,94 @@
+"""What happens when a generated function meets something that it was not written for.
+
+The generated functions look at nothing before they use it. An operand that is no tensor or an edge gone stale shows as an
+exception, which comes here: either the operands are put right and the op runs again, or the mistake is told in PyTorch's words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...autograd.modes import NAMESPACE, is_grad_enabled
+from ...kernels.lazy import lazy_import
+from ...tensor import wrap
+from .dispatch import dispatch, enter, settle_all
+from .in_place import rewrite
+from .op import OPTIONAL, PLAIN, Op
+
+_takeover = lazy_import(globals(), "_takeover", "..._takeover")
+
+
+def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
+    """A generated function met something without `_array` or `_edge`: settle or coerce it and run again, or explain."""
+    if settle_all(arguments):
+        if is_grad_enabled():
+            return op.function(*arguments)
+    elif all(op.kinds[p] == PLAIN or hasattr(a, "_array") or (a is None and op.kinds[p] == OPTIONAL) for a, p in zip(arguments, op.parameters)):  # fmt: skip
+        raise error
+    taken = _taken_over(op, arguments)
+    if taken and not _looks(op):
+        raise error  # the public function that called this one makes the call again: see `after_failure` in public_functions.py
+    try:
+        return op.function(*arguments) if taken else dispatch(op, arguments)
+    except Exception as mistake:
+        if mistake.__context__ is error:  # how it was found out is of no use to whoever made the mistake
+            mistake.__suppress_context__ = True
+        raise
+
+
+def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
+    """Whether a class with `__torch_function__` is among the operands. See Note [Functions taken over] in _takeover.py."""
+    return _takeover.foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
+
+
+def _looks(op: Op) -> bool:
+    """Whether an op's function is one of those that look at their arguments: public ones are."""
+    return op.function in _takeover._originals
+
+
+# Note [Beside ndarrays]
+# `tensor * ndarray` is NumPy's in PyTorch: the operator steps back, and the array's reflected one converts the tensor, computes outside of any
+# graph, in NumPy's dtypes, and hands the result to `__array_wrap__`. `ndarray * tensor` is refused: the array steps back first, for the tensor's
+# `__array_priority__`, and then the tensor does. `==` and `!=` never step back: Python would compare identities.
+
+
+def recover_operator(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
+    """`recover` for an operator: foreign operands give NotImplemented. See Note [Beside ndarrays]."""
+    first, other = arguments[0], arguments[1]
+    if hasattr(other, "_array") or isinstance(other, _NUMBERS):
+        return recover(op, arguments, error)
+    return _stepping_back(op, first, other)
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def _stepping_back(op: Op, first: Any, other: Any) -> Any:
+    if op.name in ("eq", "ne") and isinstance(other, np.ndarray):
+        return dispatch(op, (first.detach(), wrap(other)))
+    return op.function(first, other) if _taken_over(op, (first, other)) else NotImplemented
+
+
+def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
+    first, other = arguments
+    if not hasattr(other, "_array") and not isinstance(other, _NUMBERS):
+        return _stepping_back(op, first, other)
+    if op.name == "_rsub" and (hasattr(other, "_array") or isinstance(other, np.generic)):
+        return NAMESPACE["rsub"](*arguments)
+    return enter(op, arguments)
+
+
+def leave_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """`dispatch` for an operator."""
+    other = arguments[1]
+    if hasattr(other, "_array") or isinstance(other, _NUMBERS):
+        return dispatch(op, arguments)
+    return _stepping_back(op, arguments[0], other)
+
+
+def inplace_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """`x += y`, which is `x = x + y` for foreign operands."""
+    other = arguments[1]
+    return rewrite(op, arguments) if hasattr(other, "_array") or isinstance(other, _NUMBERS) else NotImplemented

@@ -1,0 +1,197 @@
+"""Running the rules of a node in the readable way: on arrays where the generated function gives up, and on tensors.
+
+# Note [Complex rules]
+Rules of pointwise ops are written as for real numbers, g * f'(x). PyTorch's complex gradient is g * conj(f'(x)), which
+is conj(rule(conj(g))) for every holomorphic op: the conjugations are done here, around the rule. Ops that are not
+holomorphic (abs, angle, ...) declare complex_rule=True: their rules are exact as written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...autograd import engine, modes, saved
+from ...autograd.modes import NAMESPACE
+from ...autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
+from ...kernels.copies.convert import is_half
+from ...kernels.large import HALVES, LARGE, run_rule
+from ...kernels.lazy import lazy_import
+from ...tensor import wrap
+from .constant_gradients import attach, unmoved
+from .op import LIST, Op, slot_kind
+from .scalars import IN_FULL
+
+if TYPE_CHECKING:
+    from ...tensor import Tensor
+
+_forward_ad = lazy_import(globals(), "_forward_ad", "...autograd.forward_ad")
+
+
+class ComplexFit(tuple):
+    """The `_fit` of a pointwise node with a complex result: per input its shape and dtype. See Note [Complex rules]."""
+
+    __slots__ = ()
+
+
+class PackedFit:
+    """Around the `_fit` of a node with packed values: its generated backward hands over to `dispatch_backward`."""
+
+    __slots__ = ("fit",)
+
+    def __init__(self, fit: Any) -> None:
+        self.fit = fit
+
+
+def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
+    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, drop an imaginary part, cast."""
+    shape, np_dtype = fit
+    if np_dtype.kind != "c" and grad_kind(grad) == "c":
+        grad = xp.real_part(grad)
+    if tuple(grad.shape) != shape:
+        grad = xp.sum_to(grad, shape)
+    return xp.cast(grad, np_dtype)
+
+
+def grad_kind(grad: Any) -> str:
+    return (grad._array if hasattr(grad, "_array") else grad).dtype.kind
+
+
+def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
+    """Run a node's rules on arrays in the readable way."""
+    return _run_rules(node, grads, keep, unpack_raw, NAMESPACE["raw"])
+
+
+def wanted_edges(node: Any) -> Any:
+    """A node's edges, without those that lead to nothing asked for, whose saved values are only looked at."""
+    edges = engine.wanted_edges(node)
+    op: Op = node.op
+    for wants, edge, whole in zip(op.wants.values(), edges, node.next_functions):
+        if edge is not whole and whole[0] is not None:
+            for want in wants:
+                if slot_kind(op, want) in ("input", "result"):
+                    unpack_raw(op, node, want)
+    return edges
+
+
+NAMESPACE["wanted_edges"] = wanted_edges
+
+
+def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
+    """Run a node's rules on tensors: the same formulas over differentiable ops."""
+    results = _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
+    return attach(node, results) if unmoved(node.op.node_name) else results
+
+
+def nothing(grads: list[Any]) -> bool:
+    """Whether none of a node's outputs got a gradient."""
+    return all(g is None for g in grads)
+
+
+NAMESPACE["nothing"] = nothing
+
+
+def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple[Any, ...]:
+    op: Op = node.op
+    if (op.outputs > 1 or op.kind == "multi") and type(grads) is not list:
+        grads = [grads]
+    if type(grads) is list and nothing(grads):
+        return (None,) * len(node.next_functions)
+    given = {"grad": grads, "grads": grads, "xp": xp}
+    edges = engine.wanted_edges(node) if NAMESPACE["PICKY"] else node.next_functions
+    given["needs"] = [e[0] is not None for e in edges]
+    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
+    conjugate = isinstance(fit, ComplexFit) and not op.complex_rule
+    if conjugate and op.outputs == 1:
+        given["grad"] = xp.conj(grads)
+    results: list[Any] = []
+    for place, (i, rule) in enumerate(op.rules.items()):
+        if op.kinds[i] != LIST and node.next_functions[place][0] is None:
+            results.append(None)
+            continue
+        for want in op.wants[i]:
+            if want not in given:
+                given[want] = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
+        if op.kinds[i] != LIST and edges[place][0] is None:
+            results.append(None)
+            continue
+        values = [given[want] for want in op.wants[i]]
+        g = run_rule(rule, *values) if _is_large(op, i, grads) else rule(*values)
+        if op.kinds[i] == LIST:
+            results += g
+            continue
+        if g is not None and fit is not None:
+            if conjugate:
+                g = xp.conj(g)
+            if isinstance(fit, ComplexFit):
+                g = fit_gradient(g, fit[place], xp)
+            elif tuple(g.shape) != fit[place]:
+                g = xp.sum_to(g, fit[place])
+        results.append(g)
+    if not keep:
+        for slot in node.saved_slots:
+            setattr(node, slot, FREED)
+    return tuple(results)
+
+
+def _is_large(op: Op, i: str, grad: Any) -> bool:
+    """Whether a rule is one for Note [Large elementwise work] in kernels/large.py; generated code does not come here with float32."""
+    wants = op.wants[i]
+    return (
+        type(grad) is np.ndarray
+        and (grad.size >= LARGE or (grad.size >= HALVES and grad.dtype.itemsize == 2))
+        and op.kind == "pointwise"
+        and wants != ("grad",)
+        and all(want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants)
+    )
+
+
+def unpack_raw(op: Op, node: Any, want: str) -> Any:
+    value = unpack_graph(op, node, want, edges=False)
+    if op.kinds.get(want) == LIST and isinstance(value, tuple):
+        return [t._array for t in value]
+    if op.name in IN_FULL and type(value) in (float, int) and _of_halves(node):
+        return np.asarray(value, np.float32)
+    return getattr(value, "_array", value)
+
+
+def _of_halves(node: Any) -> bool:
+    """Whether a gradient is to be one of 16-bit floats. See Note [Numbers beside 16-bit floats] in scalars.py."""
+    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
+    return isinstance(fit, ComplexFit) and any(of is not None and is_half(of[1]) for of in fit)
+
+
+def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
+    """A saved value as the graph world sees it: inputs as tensors, outputs as tensors with this node as their edge."""
+    value = getattr(node, "s_" + want)
+    kind = slot_kind(op, want)
+    if isinstance(value, Freed):
+        raise RuntimeError(USED_TWICE)
+    if kind == "input" and hasattr(value, "_vc"):
+        if value._vc is not None and value._vc[0] != getattr(node, "v_" + want):
+            saved.input_modified(value, getattr(node, "v_" + want), node, want)
+        if hasattr(value, "unpack"):
+            return value.unpack()
+        if edges and value._edge is NO_EDGE and value._view is None and want in op.rules:
+            saved.refuse_detached(node.next_functions[list(op.rules).index(want)][0])
+        return value
+    if kind == "result":
+        vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)
+        place = op.results.index(want)
+        array = value if isinstance(value, np.ndarray) else value._array
+        if vc[0] != version:
+            saved.result_modified(node, array, vc[0], version, place)
+        return restore_result(node, array, vc, place) if edges else array
+    return value
+
+
+def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
+    """A saved output as a tensor again, at its place in the graph."""
+    out = wrap(array)
+    out._vc = vc
+    if array.dtype.kind in "fcV":
+        out._edge = (node, place)
+    if modes.slow():
+        _forward_ad.restore_tangent(node, place, out)
+    return out

@@ -1,0 +1,58 @@
+"""Numbers beside tensors, as arrays.
+
+# Note [Numbers as arrays]
+NumPy takes nearly as long to make an array of a Python number as for the rest of a small op. So the arrays of the numbers that
+programs use (2, 0.5, a learning rate) are kept, in tables by dtype, and the generated functions look there first. Zero is
+never kept: 0.0 and -0.0 are one key.
+
+# Note [Numbers beside 16-bit floats]
+PyTorch multiplies and divides 16-bit floats by a number in float32: the number is not rounded to 16 bits, 70000 is not infinite.
+So for these ops (IN_FULL) such a number, or a tensor of no dimension that is one, is a float32 array, and the result, which NumPy
+widens, is narrowed; so is the gradient. Other ops round the number first, as PyTorch does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd.modes import NAMESPACE
+
+NUMBERS: dict[Any, dict[Any, Any]] = {d.np: {} for d in (dtypes.float16, dtypes.float32, dtypes.float64)}
+_WHOLE = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8)
+BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, **{d.np: {} for d in _WHOLE}}  # where the number is an int
+IN_FULL = frozenset(("mul", "_div", "_div_number"))  # see Note [Numbers beside 16-bit floats]
+NUMBERS_IN_FULL = {dtype: table for dtype, table in NUMBERS.items() if dtype.itemsize > 2}
+BESIDE_INT_IN_FULL = {dtype: table for dtype, table in BESIDE_INT.items() if dtype.itemsize > 2 or dtype.kind in "iu"}
+_MOST = 1000  # kept in one table
+
+# In the namespace of the generated code, so that a number too large for its dtype becomes inf without a warning.
+exec(
+    "def make_number(value, table, dtype):\n"
+    "    try: made = asarray(value, dtype)\n"
+    "    except OverflowError: return None\n"
+    "    keep_number(value, table, made)\n"
+    "    return made\n",
+    NAMESPACE,
+)
+
+
+def keep_number(value: Any, table: dict[Any, Any], made: np.ndarray[Any, Any]) -> None:
+    if value == 0:
+        return
+    if len(table) >= _MOST:
+        table.clear()
+    made.flags.writeable = False
+    table[value] = made
+
+
+NAMESPACE.update(
+    NUMBERS=NUMBERS,
+    BESIDE_INT=BESIDE_INT,
+    NUMBERS_IN_FULL=NUMBERS_IN_FULL,
+    BESIDE_INT_IN_FULL=BESIDE_INT_IN_FULL,
+    NUMBERS32=NUMBERS[dtypes.float32.np],
+    keep_number=keep_number,
+)

@@ -1,0 +1,105 @@
+"""Rules written out as calls of ufuncs.
+
+# Note [Rules written out]
+On small arrays, half of what a rule like `grad * (1 - result * result)` costs is its own call, Python's operators, and the making
+of an array from `1`. So when an op's backward is generated, its rules are called once with terms that stand for what they want.
+A rule that does nothing but arithmetic with them becomes an expression of ufuncs, here
+`multiply(grad, subtract(number_1, multiply(result, result)))`, with its numbers kept as arrays of float32. Any other rule, and this
+one for other dtypes, is called as it is. Both give the same bits (tests/ops/test_written_out.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...autograd.modes import NAMESPACE
+from .op import Op, slot_kind
+
+
+class Beyond(Exception):
+    """Raised by a term that is used for more than arithmetic."""
+
+
+class Term:
+    """Stands for an array while a rule is written out: `text` is the expression that computes it, `calls` are the calls in it."""
+
+    __slots__ = ("calls", "text")
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, text: str, calls: tuple[str, ...] = ()) -> None:
+        self.text, self.calls = text, calls
+
+    def __getattr__(self, name: str) -> Any:
+        raise Beyond
+
+    def __bool__(self) -> bool:
+        raise Beyond
+
+    def __pow__(self, exponent: Any) -> Term:
+        if type(exponent) is int and exponent == 2:
+            return _call(np.square, self)
+        raise Beyond  # NumPy's operator has shortcuts of its own
+
+
+def _text(value: Any) -> str:
+    if type(value) is Term:
+        return value.text
+    if type(value) not in (int, float):
+        raise Beyond
+    name = f"number_{value!r}".replace(".", "_").replace("-", "minus_").replace("+", "")
+    array = NAMESPACE.setdefault(name, np.asarray(value, np.float32))
+    array.flags.writeable = False
+    return name
+
+
+def _call(ufunc: Any, *operands: Any) -> Term:
+    NAMESPACE[ufunc.__name__] = ufunc
+    text = f"{ufunc.__name__}({', '.join(map(_text, operands))})"
+    return Term(text, (text, *(c for o in operands if type(o) is Term for c in o.calls)))
+
+
+def _refuse(self: Term, *others: Any) -> Any:
+    raise Beyond
+
+
+for _name, _ufunc in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.divide)):
+    setattr(Term, f"__{_name}__", lambda self, other, ufunc=_ufunc: _call(ufunc, self, other))
+    setattr(Term, f"__r{_name}__", lambda self, other, ufunc=_ufunc: _call(ufunc, other, self))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem", "len", "iter"):
+    setattr(Term, f"__{_name}__", _refuse)
+setattr(Term, "__neg__", lambda self: _call(np.negative, self))
+
+
+class _World:
+    """Stands for `xp`: its ufuncs are written out, anything else ends it."""
+
+    def __getattr__(self, name: str) -> Any:
+        ufunc = getattr(NAMESPACE["raw"], name, None)
+        if type(ufunc) is not np.ufunc:
+            raise Beyond
+        return lambda *operands: _call(ufunc, *operands)
+
+
+def written_out(op: Op, i: str) -> str | None:
+    """The rule for input `i` of a pointwise op as an expression over what it wants; None if it is no plain arithmetic."""
+    wants = op.wants[i]
+    if op.kind != "pointwise" or any(
+        want != "xp" and slot_kind(op, want) not in ("call", "input", "result") for want in wants
+    ):
+        return None
+    terms: list[Any] = [_World() if want == "xp" else Term(want) for want in wants]
+    try:
+        result = op.rules[i](*terms)
+    except Exception:  # it needs to see values, or refuses to be differentiated
+        return None
+    if type(result) is not Term or len(set(result.calls)) != len(result.calls):
+        return None  # as an expression it would compute something twice
+    if any(call.partition("(")[0] in op.parameters for call in result.calls):
+        return None  # a parameter hides the ufunc
+    if "number_" not in result.text:
+        return result.text
+    values = ", ".join("raw" if want == "xp" else want for want in wants)
+    return f"{result.text} if grad.dtype is float32 else rule_{op.name}_{i}({values})"

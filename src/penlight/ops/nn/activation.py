@@ -1,0 +1,472 @@
+"""Activations, softmax, and clamping."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels import activation as _activation_kernels
+from ...kernels import softmax as _softmax_kernels
+from ...kernels.copies.order import in_memory_order
+from ...kernels.large import COSTLY, one_pass
+from ...kernels.numpy_calls import moveaxis
+from ...kernels.rows import ones_column
+from ...kernels.softmax import loops
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.arguments import wrap_dim
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, differentiable, install_method, method, pointwise, warning_free
+from ..machinery.guards import cannot_cast, need_number
+from ..pointwise.elementary import _as_operands
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "clamp",
+    "clamp_",
+    "clamp_max",
+    "clamp_max_",
+    "clamp_min",
+    "clamp_min_",
+    "clip",
+    "clip_",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "softmax",
+]
+
+# ----- Clamping -----------------------------------------------------------------------------------------------------
+
+
+def _clip_integers(input: Any, min: Any, max: Any) -> Any:
+    """Limited by one call for both sides, which NumPy is quicker at than at either with one number for an operand."""
+    dtype = input.dtype
+    least, most = _limits(dtype)
+    low = least if min is None else _as_limit(min, dtype)
+    return input.clip(low, most if max is None else _as_limit(max, dtype))
+
+
+@lru_cache(None)
+def _limits(dtype: Any) -> tuple[int, int]:
+    found = np.iinfo(dtype)
+    return int(found.min), int(found.max)
+
+
+def _as_limit(value: int, dtype: Any) -> int:
+    """A number as it is in C: a negative one wraps around in an unsigned type."""
+    least, most = _limits(dtype)
+    if not (least or -most) <= value <= most:
+        name = "int" if dtype == np.int32 else f"{dtype}_t"
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return value if least else value & most
+
+
+_WHOLE = (int, None.__class__)
+
+
+def _limited(ufunc: Any, input: Any, limit: Any) -> Any:
+    """The larger or smaller of each element and a number; of 0 and -0 the element, as in PyTorch. NumPy gives the second of two equal
+    operands, and of 16-bit floats the first."""
+    return ufunc(input, limit) if input.dtype.itemsize == 2 else ufunc(limit, input)
+
+
+@one_pass
+def _clamp_array(input: Any, min: Any, max: Any) -> Any:
+    if input.dtype.kind in "iu" and type(min) in _WHOLE and type(max) in _WHOLE:
+        return _clip_integers(input, min, max)
+    if min is not None:
+        input = _limited(np.maximum, input, min)
+    return input if max is None else _limited(np.minimum, input, max)
+
+
+def _inside(input: Any, min: Any, max: Any) -> Any:
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+@pointwise(_clamp_array, node="ClampBackward1",
+           input=lambda grad, input, min, max, xp: xp.where(_inside(input, min, max), grad, 0.0))  # fmt: skip
+def _clamp(input: Tensor, min: Any, max: Any) -> Tensor: ...
+
+
+@pointwise(one_pass(lambda input, min: _clamp_array(input, min, None)), node="ClampMinBackward0",
+           input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0))  # fmt: skip
+def _clamp_min(input: Tensor, min: Any) -> Tensor: ...
+
+
+@pointwise(one_pass(lambda input, max: _clamp_array(input, None, max)), node="ClampMaxBackward0",
+           input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0))  # fmt: skip
+def _clamp_max(input: Tensor, max: Any) -> Tensor: ...
+
+
+@pointwise(np.maximum, node="ClampMinBackward1",
+           input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
+           min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
+def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor: ...
+
+
+@pointwise(np.minimum, node="ClampMaxBackward1",
+           input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
+           max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
+def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor: ...
+
+
+@pointwise(lambda input, min, max: np.minimum(np.maximum(input, min), max), node="ClampBackward0",
+           input=lambda grad, input, min, max, xp: xp.where((input >= min) & (input <= max), grad, 0.0),
+           min=lambda grad, input, min, max, xp: xp.where((input < min) & (min < max), grad, 0.0),
+           max=lambda grad, input, min, max, xp: xp.where((input > max) | (max < min), grad, 0.0))  # fmt: skip
+def _clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor: ...
+
+
+@pointwise(np.maximum, node="ClampBackward0",
+           input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
+           min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
+def _clamp_low(input: Tensor, min: Tensor) -> Tensor: ...
+
+
+@pointwise(np.minimum, node="ClampBackward0",
+           input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
+           max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
+def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
+
+
+_REAL = (float, int, None.__class__)
+
+
+def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        if min is None:
+            return run(OPS["_clamp_high"], (input, max))
+        if max is None:
+            return run(OPS["_clamp_low"], (input, min))
+        _, low, high = _as_operands(input, min, max)
+        return run(OPS["_clamp_tensor"], (input, low, high))
+    array = getattr(input, "_array", None)
+    if array is not None and array.dtype.kind == "f" and type(min) in _REAL and type(max) in _REAL:
+        return run(OPS["_clamp"], (input, min, max))
+    numbers = [v for v in (min, max) if v is not None]
+    common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
+    if common is not input.dtype:
+        if run is dispatch.inplace:
+            raise cannot_cast(common, input.dtype, c_name=True)
+        input = input.to(common)
+    return run(OPS["_clamp"], (input, min, max))
+
+
+@method
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element brought into a range; the gradient passes inside the range, bounds included.
+
+    >>> import penlight as torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if out is not None:
+        return _clamp_any(input, min, max, lambda op, arguments: dispatch.dispatch(op, arguments, out))
+    return _clamp_any(input, min, max, dispatch.apply)
+
+
+@method
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place version of `clamp`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_(-1, 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    return _clamp_any(input, min, max, dispatch.inplace)
+
+
+@method
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, at least `min`.
+
+    >>> import penlight as torch
+    >>> torch.clamp_min(torch.tensor([-2.0, 0.5, 3.0]), 0)
+    tensor([0.0000, 0.5000, 3.0000])
+    """
+    need_number(min)
+    if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
+    return (_clamp_min_tensor if isinstance(min, Tensor) else _clamp_min)(input, min, out=out)
+
+
+@method
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+    """Each element, at most `max`.
+
+    >>> import penlight as torch
+    >>> torch.clamp_max(torch.tensor([-2.0, 0.5, 3.0]), 1)
+    tensor([-2.0000,  0.5000,  1.0000])
+    """
+    need_number(max)
+    if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
+    return (_clamp_max_tensor if isinstance(max, Tensor) else _clamp_max)(input, max, out=out)
+
+
+@method
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """In-place version of `clamp_min`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_min_(0)
+    tensor([0.0000, 0.5000, 3.0000])
+    """
+    if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
+        raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
+    return dispatch.inplace(OPS["_clamp_min_tensor" if isinstance(min, Tensor) else "_clamp_min"], (input, min))
+
+
+@method
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """In-place version of `clamp_max`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_max_(1)
+    tensor([-2.0000,  0.5000,  1.0000])
+    """
+    if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
+        raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
+    return dispatch.inplace(OPS["_clamp_max_tensor" if isinstance(max, Tensor) else "_clamp_max"], (input, max))
+
+
+clip, clip_ = clamp, clamp_
+install_method("clip", clamp)
+install_method("clip_", clamp_)
+
+# ----- Rectifiers and sigmoids --------------------------------------------------------------------------------------
+
+
+_FLOAT32 = np.dtype(np.float32)
+_ZERO = np.zeros((), np.float32)
+_FEW = 512  # elements, for which the overhead of a call counts for more than what is done to each
+
+
+def _relu_array(input: Any) -> Any:
+    if input.dtype is _FLOAT32 and input.size <= _FEW:
+        return np.maximum(_ZERO, input)  # of 0 and -0 NumPy gives the second
+    if input.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return _activation_kernels.relu(input)
+
+
+def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
+    few = output.size <= _FEW and threshold == 0.0 and type(input) is np.ndarray
+    if few and input.dtype is output.dtype is _FLOAT32 and input.shape == output.shape:
+        passed = input.copy()
+        passed[np.less_equal(output, _ZERO)] = 0.0
+        return passed
+    return _activation_kernels.threshold_backward(input, output, threshold)  # a NaN lets the gradient pass
+
+
+@pointwise(_threshold_array, node="ThresholdBackwardBackward0", inplace=False,
+           input=lambda grad, output, threshold, xp: xp._threshold_backward(grad, output, threshold),
+           output=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tensor: ...
+
+
+@pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
+def relu(input: Tensor) -> Tensor:
+    """Each element, or 0 where it is negative.
+
+    >>> import penlight as torch
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+
+def _sigmoid_array(input: Any) -> Any:
+    if input.dtype.kind == "c":
+        return 1 / (1 + np.exp(-input))
+    if input.dtype.itemsize == 2 or (input.size >= COSTLY and input.dtype.kind == "f"):
+        if input.flags.c_contiguous:
+            return _activation_kernels.sigmoid(input)
+        return in_memory_order(_activation_kernels.sigmoid, input)
+    out = np.asarray(np.exp(-input))
+    out += 1
+    return np.reciprocal(out, out=out)
+
+
+@pointwise(_sigmoid_array, floating=True, input=lambda grad, result: grad * ((1 - result) * result))
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    >>> import penlight as torch
+    >>> torch.sigmoid(torch.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+
+# ----- Softmax ------------------------------------------------------------------------------------------------------
+
+_SMALL = 8192  # elements that need no blocks
+
+
+def _softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
+    if 0 < grad.size <= _SMALL and dim == grad.ndim - 1 and grad.dtype == result.dtype and grad.dtype.char in "fd":
+        found = _softmax_kernels.few_rows("softmax_backward", result, grad)
+        if found is not None:
+            return found
+        out = grad - np.vecdot(grad, result)[..., None]
+        out *= result
+        return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+    return _softmax_kernels.softmax_backward(grad, result, dim)
+
+
+def _log_softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
+    if 0 < grad.size <= _SMALL and grad.dtype.char == "f":
+        if dim != grad.ndim - 1:
+            found = _softmax_kernels.few_rows("log_softmax_backward", _as_last(result, dim), _as_last(grad, dim))
+            return _softmax_kernels.log_softmax_backward(grad, result, dim) if found is None else _from_last(found, dim)
+        found = _softmax_kernels.few_rows("log_softmax_backward", result, grad)
+        if found is not None:
+            return found
+    return _softmax_kernels.log_softmax_backward(grad, result, dim)
+
+
+both(
+    "softmax_backward",
+    _softmax_back_array,
+    lambda grad, result, dim: result * (grad - (grad * result).sum(dim, True)),
+)
+both(
+    "log_softmax_backward",
+    _log_softmax_back_array,
+    lambda grad, result, dim: grad - result.exp() * grad.sum(dim, True),
+)
+
+
+def _rule_on_rows(rule: Any, grad: Any, result: Any, dim: int, xp: Any) -> Any:
+    if len(grad.shape):
+        return rule(grad, result, dim)
+    return xp.reshape(rule(xp.reshape(grad, (1,)), xp.reshape(result, (1,)), 0), ())
+
+
+def _rowwise(kernel: Any) -> Any:
+    """A kernel along a dimension, for 0-d arrays too."""
+    return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
+
+
+def _as_last(input: Any, dim: int) -> Any:
+    """A copy with a dimension as the last one."""
+    return np.ascontiguousarray(moveaxis(input, dim, input.ndim - 1))
+
+
+def _from_last(rows: Any, dim: int) -> Any:
+    return np.ascontiguousarray(moveaxis(rows, rows.ndim - 1, dim))
+
+
+@warning_free
+def _small_softmax(input: Any, dim: int) -> Any:
+    """Along any dimension, with the shift."""
+    rows = _as_last(input, dim)
+    found = _softmax_kernels.few_rows("softmax", rows)
+    if found is not None:
+        return _from_last(found, dim)
+    out = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
+    np.exp(out, out)
+    out /= np.add.reduce(out, dim, keepdims=True)
+    return out
+
+
+def _softmax_array(input: Any, dim: int) -> Any:
+    if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:
+        if dim != input.ndim - 1:
+            return _small_softmax(input, dim)
+        found = _softmax_kernels.few_rows("softmax", input)
+        if found is not None:
+            return found
+        out = np.exp(input)  # small: without blocks, and if all goes well without the shift
+        total = out @ ones_column(input.shape[-1], input.dtype)
+        if total.item(total.argmin()) >= 1e-4 and total.item(total.argmax()) <= 1e30:
+            out /= total
+            return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+    return (
+        _softmax_kernels.softmax(input, dim)
+        if input.ndim
+        else _softmax_kernels.softmax(input.reshape(1), 0).reshape(())
+    )
+
+
+@differentiable(_softmax_array, node="SoftmaxBackward0",
+                input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
+def _softmax(input: Tensor, dim: int) -> Tensor: ...
+
+
+def _log_softmax_array(input: Any, dim: int) -> Any:
+    if input.dtype.char == "d" and input.ndim:
+        found = loops.softmax(input, dim, True)
+        if found is not None:
+            return found
+    if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:  # small: without blocks
+        last = dim == input.ndim - 1
+        found = _softmax_kernels.few_rows("log_softmax", input if last else _as_last(input, dim))
+        if found is not None:
+            return found if last else _from_last(found, dim)
+        shifted = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
+        exps = np.exp(shifted)
+        if dim == input.ndim - 1:
+            total = exps @ ones_column(input.shape[-1], input.dtype)
+        else:
+            total = np.add.reduce(exps, dim, keepdims=True)
+        return np.subtract(shifted, np.log(total, total), shifted)
+    return _rowwise(_softmax_kernels.log_softmax)(input, dim)
+
+
+@differentiable(_log_softmax_array, node="LogSoftmaxBackward0",
+                input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
+def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
+
+
+def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
+    if dtype is not None and input.dtype is not dtype:
+        input = input.to(dtype)
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dtypes.LEGACY[input.dtype]}'")
+    return input
+
+
+@method
+def softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
+    """exp(x) scaled to sum to one along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    if axis is not None:
+        dim = axis
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    input = _row_input(input, dtype, "softmax")
+    return _softmax(input, wrap_dim(dim, input.dim()), out=out)
+
+
+@method
+def log_softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
+    """The logarithm of `softmax`, computed in one go.
+
+    >>> import penlight as torch
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+    if axis is not None:
+        dim = axis
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    input = _row_input(input, dtype, "log_softmax")
+    return _log_softmax(input, wrap_dim(dim, input.dim()), out=out)

@@ -1,0 +1,354 @@
+"""Pooling to a given size, by windows that divide the input evenly or that chance places."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from ...kernels import pool as kernels
+from ...random import rand
+from ...tensor import Tensor, wrap
+from ..machinery.declare import OPS, differentiable, linear
+from ..machinery.guards import not_implemented
+from .pool import check_rows, need_tensor, unrecorded
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+]
+
+Ints = tuple[int, ...]
+
+
+def _mean_array(input: Any, output_size: Ints) -> Any:
+    return kernels.adaptive_avg_pool(input, output_size)
+
+
+def _mean_back_array(input: Any, shape: Ints, dims: int) -> Any:
+    return kernels.adaptive_avg_pool_backward(input, shape, dims)
+
+
+def _mean_again_rule(grad: Any, input_shape: Ints, dims: int, xp: Any) -> Any:
+    return (xp._adaptive_avg_pool2d if dims == 2 else xp._adaptive_avg_pool3d)(grad, input_shape[-dims:])
+
+
+@linear(_mean_back_array, input=_mean_again_rule)
+def _adaptive_avg_backward(input: Tensor, shape: Ints, dims: int) -> Tensor: ...
+
+
+def _mean_rule(grad: Any, input_shape: Ints, output_size: Ints, xp: Any) -> Any:
+    return xp._adaptive_avg_backward(grad, input_shape, len(output_size))
+
+
+def _max_array(input: Any, output_size: Ints) -> Any:
+    return kernels.adaptive_max_pool(input, output_size)
+
+
+def _fractional_array(input: Any, kernel_size: Ints, output_size: Ints, samples: Any) -> Any:
+    return kernels.fractional_max_pool(input, kernel_size, output_size, samples)
+
+
+def _max_rule(grads: Any, input_shape: Ints, result1: Any, output_size: Ints, xp: Any) -> Any:
+    return xp._pool_place(grads[0], result1, input_shape, len(output_size))
+
+
+def _declare(dims: int) -> None:
+    """The ops for 2 or 3 spatial dimensions; PyTorch has one for each."""
+
+    def mean(input: Tensor, output_size: Ints) -> Tensor: ...
+
+    def largest(input: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]: ...
+
+    def fractional(input: Tensor, kernel_size: Ints, output_size: Ints, samples: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    pair = ("result0", "result1")
+    mean.__name__, largest.__name__ = f"_adaptive_avg_pool{dims}d", f"_adaptive_max_pool{dims}d"
+    fractional.__name__ = f"_fractional_max_pool{dims}d"
+    linear(_mean_array, node=f"AdaptiveAvgPool{dims}DBackward0", input=_mean_rule)(mean)
+    differentiable(_max_array, node=f"AdaptiveMaxPool{dims}DBackward0", results=pair, input=_max_rule)(largest)
+    differentiable(_fractional_array, node=f"FractionalMaxPool{dims}DBackward0", results=pair, input=_max_rule)(
+        fractional
+    )
+
+
+_declare(2)
+_declare(3)
+
+
+def _output_size(value: Any, input: Tensor, dims: int, name: str) -> Ints:
+    """The wanted size; None keeps a dimension's."""
+    single = isinstance(value, int) or value is None
+    given = (value,) * dims if single else tuple(value)
+    if dims > 1 and not single and input.dim() <= len(given):
+        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
+    if len(given) != dims:
+        if dims == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
+        if "max" in name:
+            raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
+        raise RuntimeError(f"{name}: output_size must be {dims}")
+    return tuple(n if v is None else index(v) for v, n in zip(given, input.shape[-dims:]))
+
+
+def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:
+    shape = list(input.shape)
+    if len(shape) not in (dims + 1, dims + 2):
+        mark = ":" if "max" in name else ""
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{mark} {shape}")
+    if min(size) < 0:
+        if "max" in name:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(size)}: {[*shape[:-dims], *size]}"
+            )
+        listed = ", ".join(map(str, size)) if dims == 2 else f"{size[0]}, {size[1]},{size[2]}"
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{listed}}}"
+        )
+    for d in range(len(shape) - dims, len(shape)):
+        if shape[d] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} with "
+                f"dimension {d} being empty"
+            )
+
+
+def _average(dims: int, input: Tensor, output_size: Any) -> Tensor:
+    name = f"adaptive_avg_pool{dims}d"
+    need_tensor(input, name)
+    size = _output_size(output_size, input, dims, name)
+    _check(input, size, dims, name)
+    if all(n == 1 for n in size):
+        return input.mean(tuple(range(-dims, 0)), True)
+    if input._array.dtype.kind not in "fV" and (dims == 3 or input._array.size):
+        raise not_implemented(name if dims == 2 else name + "_cpu", input._array.dtype)
+    return OPS["_adaptive_avg_pool2d" if dims == 2 else "_adaptive_avg_pool3d"].function(input, size)
+
+
+def _largest(dims: int, input: Tensor, output_size: Any) -> Any:
+    name = f"adaptive_max_pool{dims}d"
+    need_tensor(input, name)
+    size = _output_size(output_size, input, dims, name)
+    _check(input, size, dims, name)
+    if input._array.dtype.kind not in "fV":
+        raise not_implemented(name if dims == 2 else name + "_cpu", input._array.dtype)
+    return OPS[f"_adaptive_max_pool{dims}d"].function(input, size)
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows that divide sequences evenly into `output_size` parts.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
+    tensor([[2., 4.]])
+    """
+    need_tensor(input, "adaptive_avg_pool1d")
+    check_rows(input, "adaptive_avg_pool1d")
+    (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
+    array = input._array
+    if size > 0 and array.size and array.flags.c_contiguous and input.dtype.is_floating_point and unrecorded(input):
+        return wrap(kernels.adaptive_avg_pool(array, (size,)))
+    return _average(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows that divide images evenly; None keeps a dimension as it is.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(4.0).view(1, 2, 2), 1)
+    tensor([[[1.5000]]])
+    """
+    return _average(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows that divide volumes evenly.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 4, 4, 4), 1)
+    tensor([[[[1.]]]])
+    """
+    return _average(3, input, output_size)
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool1d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
+    need_tensor(input, "adaptive_max_pool1d")
+    check_rows(input, "adaptive_max_pool1d")
+    (size,) = _output_size(output_size, input, 1, "adaptive_max_pool1d")
+    array = input._array
+    if size > 0 and array.size and input.dtype.is_floating_point and unrecorded(input):
+        values, indices = kernels.adaptive_max_pool(array, (size,))
+        return wrap(values), wrap(indices)
+    values, indices = _largest(2, input.unsqueeze(-2), (1, size))
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool2d` with the positions of the largest elements in the flattened plane.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 1)
+    (tensor([[[3.]]]), tensor([[[1]]]))
+    """
+    return _largest(2, input, output_size)
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool3d` with the positions of the largest elements in the flattened volume.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 1)[1]
+    tensor([[[[7]]]])
+    """
+    return _largest(3, input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Largest elements of windows that divide sequences evenly.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
+    tensor([[3., 6.]])
+    """
+    pair = adaptive_max_pool1d_with_indices(input, output_size)
+    return pair if return_indices else pair[0]
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Largest elements of windows that divide images evenly.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(4.0).view(1, 2, 2), 1).item()
+    3.0
+    """
+    pair = _largest(2, input, output_size)
+    return pair if return_indices else pair[0]
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Largest elements of windows that divide volumes evenly.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
+    pair = _largest(3, input, output_size)
+    return pair if return_indices else pair[0]
+
+
+# ----- Windows placed by chance -------------------------------------------------------------------------------------
+
+
+def _fractional(
+    dims: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None
+) -> Any:
+    name = f"fractional_max_pool{dims}d"
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if input.dim() not in (dims + 1, dims + 2):
+        if input.dim() > dims + 2:
+            where = name if dims == 2 else name + "_out"
+            shape = list(input.shape)
+            raise RuntimeError(f"{where}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {shape}")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {-dims - 1})"
+        )
+    kernel = (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
+    count_words = "tuple of Ints" if dims == 2 else "tuple of three Ints"
+    if len(kernel) != dims:
+        raise RuntimeError(f"{name}: kernel_size must either be a single Int or {count_words}")
+    if min(kernel) < 1:
+        raise RuntimeError(f"{name}(): kernel_size must be positive, but got {kernel_size}")
+    sizes = tuple(input.shape[-dims:])
+    if output_size is None:
+        ratio = (output_ratio,) * dims if isinstance(output_ratio, float) else tuple(output_ratio)
+        size = tuple(int(n * r) for n, r in zip(sizes, ratio))
+    else:
+        size = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+        if len(size) != dims:
+            raise RuntimeError(f"{name}: output_size must either be a single Int or {count_words}")
+    if min(size) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {[*input.shape[:-dims], *size]}"
+        )
+    for side, n, k, o in zip(("time", "height", "width")[-dims:], sizes, kernel, size):
+        if o + k - 1 > n or (dims == 3 and o + k - 1 == n):
+            where = name if dims == 2 else name + "_out"
+            raise RuntimeError(f"{where}(): pool {side} {k} too large relative to input {side} {n}")
+    count = input.shape[0] if input.dim() == dims + 2 else 1
+    if samples is None:
+        samples = rand(count, input.shape[-dims - 1], dims, dtype=input.dtype)
+    if samples.dtype is not input.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    for d, (wanted, what) in enumerate(((count, "batch size"), (input.shape[-dims - 1], "channel size"), (dims, None))):
+        if what is not None and samples.shape[d] != wanted:
+            raise RuntimeError(f"Expect _random_samples.size({d}) equals to input {what}.")
+    return OPS[f"_{name}"].function(input, kernel, size, samples)
+
+
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                                       return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`fractional_max_pool2d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.rand(1, 6, 6), 2, output_size=3)[1].shape
+    torch.Size([1, 3, 3])
+    """
+    return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                                       return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`fractional_max_pool3d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.rand(1, 6, 6, 6), 2, output_size=3)[1].shape
+    torch.Size([1, 3, 3, 3])
+    """
+    return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+                          _random_samples: Tensor | None = None) -> Any:  # fmt: skip
+    """Largest elements of windows whose distances are random, to a size that is no whole fraction of the input's.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 8, 8), 2, output_size=5).shape
+    torch.Size([1, 5, 5])
+    """
+    pair = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return pair if return_indices else pair[0]
+
+
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+                          _random_samples: Tensor | None = None) -> Any:  # fmt: skip
+    """`fractional_max_pool2d` with one dimension more.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool3d(torch.rand(1, 6, 6, 6), 2, output_size=3).shape
+    torch.Size([1, 3, 3, 3])
+    """
+    pair = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return pair if return_indices else pair[0]

@@ -1,0 +1,99 @@
+"""What the losses share: reductions, their legacy flags, shapes that differ."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ..._common.user_warnings import warn_user
+from ...kernels.reduce.large import FROM as FOLDS_FROM
+from ...kernels.reduce.large import fold
+from ...kernels.rows import is_half
+from ...tensor import Tensor
+from ..machinery.arguments import broadcast_shape
+from ..machinery.array_namespace import shared
+
+WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
+_NUMBERS = {word: number for number, word in enumerate(WORDS)}
+
+
+def reduction_number(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
+    """The number of a reduction, also from the two flags that came before the word."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_word(size_average, reduce)
+    found = _NUMBERS.get(reduction)
+    if found is None:
+        if reduction == "elementwise_mean":
+            warn_user("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+            return 1
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return found
+
+
+def legacy_word(size_average: Any, reduce: Any) -> str:
+    """The word for the two flags, after a warning."""
+    average, all_together = size_average is None or size_average, reduce is None or reduce
+    word = "none" if not all_together else "mean" if average else "sum"
+    warn_user(f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.")
+    return word
+
+
+def reduce_values(values: Any, reduction: int) -> Any:
+    """All losses, their mean or their sum."""
+    if reduction and isinstance(values, np.ndarray) and is_half(values.dtype):
+        return reduce_values(values.astype(np.float32), reduction).astype(values.dtype)
+    if reduction and type(values) is np.ndarray and values.size < FOLDS_FROM and values.dtype.kind == "f":
+        if reduction == 1 and not values.size:
+            return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
+        total = np.add.reduce(values, None)
+        return total / values.dtype.type(values.size) if reduction == 1 else total
+    if reduction == 1 and isinstance(values, np.ndarray) and not values.size:
+        return np.full((), np.nan, values.dtype)
+    if reduction and isinstance(values, np.ndarray) and values.size >= FOLDS_FROM:
+        total = fold(values, "sum")
+        if total is not None:
+            return total / total.dtype.type(values.size) if reduction == 1 else total
+    return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
+
+
+def unreduce(grad: Any, shape: tuple[int, ...], reduction: int) -> Any:
+    """The gradient of each loss from the gradient of their reduction (a number, unless nothing was reduced)."""
+    return grad if reduction != 1 else shared(grad, prod(shape))
+
+
+def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Input and target in one shape and dtype; PyTorch warns if the shapes had to be made equal."""
+    a, b = input._array, target._array
+    if a.shape != b.shape:
+        warn_user(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size."
+        )
+        shape = broadcast_shape(a.shape, b.shape)
+        input, target = input.expand(shape), target.expand(shape)
+    if a.dtype is not b.dtype and input.dtype is not target.dtype:
+        common = dtypes.result_dtype([input._array, target._array])  # once expanded, a number's dtype counts in full
+        input, target = input.to(common), target.to(common)
+    return input, target
+
+
+def need_tensors(function: str, *values: Any) -> None:
+    """Refuse an input or a target that is no tensor."""
+    for place, (name, value) in enumerate(zip(("input", "target"), values)):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+            )
+
+
+def not_differentiable(function: str, **tensors: Tensor | None) -> None:
+    """Refuse inputs that require grad where PyTorch has no derivative."""
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.requires_grad:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot have "
+                "requires_grad True."
+            )

@@ -1,0 +1,328 @@
+"""Normalisation by layer, root mean square and group; by batch and instance it is in batch_normalization.py.
+
+A backward kernel gives the gradients of input, weight and bias at once; see `Together`. The graph world has them as
+compositions of ops, in which the statistics are computed again, so that they can be differentiated.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels import norm as kernels
+from ...tensor import Tensor
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, differentiable
+from ..machinery.guards import need_one_dtype, not_implemented
+from ..machinery.joint_gradients import Together, saved_as_input
+
+__all__ = [
+    "group_norm",
+    "layer_norm",
+    "rms_norm",
+]
+
+Ints = tuple[int, ...]
+
+# ----- Gradients from differentiable ops ----------------------------------------------------------------------------
+
+
+def normalised(x: Any, dims: Ints, eps: float, centred: bool = True) -> tuple[Any, Any]:
+    """Values with mean 0 and variance 1 over `dims`, and the factor that made them so."""
+    if centred:
+        x = x - x.mean(dims, True)
+    rstd = ((x * x).mean(dims, True) + eps).rsqrt()
+    return x * rstd, rstd
+
+
+def input_grad(grad: Any, xhat: Any, rstd: Any, dims: Ints, centred: bool = True) -> Any:
+    """The gradient of what was normalised: without its part along ones and along the values themselves."""
+    part = grad - xhat * (grad * xhat).mean(dims, True)
+    if centred:
+        part = part - grad.mean(dims, True)
+    return part * rstd
+
+
+def wide(*tensors: Any) -> list[Any]:
+    """16-bit floats as float32."""
+    return [t if t is None or t.dtype.itemsize != 2 else t.float() for t in tensors]
+
+
+def like(grad: Any, tensor: Any) -> Any:
+    return grad if grad.dtype is tensor.dtype else grad.to(tensor.dtype)
+
+
+# ----- Layer --------------------------------------------------------------------------------------------------------
+
+
+def _layer_grads(
+    place: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float
+) -> Any:
+    g, x, w = wide(grad, input, weight)
+    last, lead = tuple(range(-dims, 0)), tuple(range(input.dim() - dims))
+    if place == 2:
+        return like(g.sum(lead) if lead else g, input if weight is None else weight)
+    xhat, rstd = normalised(x, last, eps, mean is not None)
+    if place == 1:
+        return like((g * xhat).sum(lead) if lead else g * xhat, weight)
+    return like(input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
+
+
+def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
+    return kernels.layer_norm(input, len(normalized_shape), weight, bias, eps)
+
+
+def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
+    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, (*needs, False)[:3])
+
+
+both("layer_norm_backward", Together(_layer_kernel), _layer_grads)
+
+
+def _layer_rule(place: int) -> Any:
+    def rule(
+        grads: Any,
+        input: Any,
+        weight: Any,
+        normalized_shape: Ints,
+        result1: Any,
+        result2: Any,
+        eps: float,
+        needs: Any,
+        xp: Any,
+    ) -> Any:
+        dims = len(normalized_shape)
+        return xp.layer_norm_backward(place, needs, grads[0], input, weight, result1, result2, dims, eps)
+
+    return rule
+
+
+@differentiable(_layer_array, node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
+                input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
+def _native_layer_norm(
+    input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Any: ...
+
+
+def _rms_rule(place: int) -> Any:
+    def rule(
+        grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, eps: float, needs: Any, xp: Any
+    ) -> Any:
+        return xp.layer_norm_backward(place, needs, grads[0], input, weight, None, result1, len(normalized_shape), eps)
+
+    return rule
+
+
+def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> Any:
+    out, _, rstd = kernels.layer_norm(input, len(normalized_shape), weight, None, eps, centred=False)
+    return out, rstd
+
+
+@differentiable(_rms_array,
+                node="FusedRmsNormBackward0", results=("result0", "result1"), input=_rms_rule(0), weight=_rms_rule(1))  # fmt: skip
+def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
+
+
+def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> Ints:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(normalized_shape).__name__}"
+        )
+    shape, size = tuple(normalized_shape), input._array.shape
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for what, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(tensor.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
+    if size[len(size) - len(shape) :] != shape or len(shape) > len(size):
+        listed = ", ".join(map(str, shape))
+        star = "*, " if name == "layer_norm" else "*"
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{listed}], but got input of size{list(size)}"
+        )
+    return shape
+
+
+def check_parameters(input: Tensor, kernel: str, *parameters: Tensor | None) -> None:
+    """Refuse inputs that are no floats, and parameters of another dtype than theirs, except float32 ones for 16-bit inputs."""
+    dtype = input._array.dtype
+    for p in parameters:
+        if p is not None and p._array.dtype is not dtype:
+            break
+    else:
+        if dtype.kind == "f":
+            return
+    given = [p for p in parameters if p is not None]
+    mixed = bool(given) and given[0].dtype is not input.dtype
+    if mixed:
+        if any(p.dtype is not dtypes.float32 for p in given):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if input.dtype.itemsize != 2:
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    if input.dtype.category != dtypes.FLOATING:
+        raise not_implemented(kernel, input._array.dtype)
+    if not mixed:
+        for p in given[1:]:
+            need_one_dtype(input, p)
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """The last dimensions of the input, brought to mean 0 and variance 1, then scaled and shifted.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
+    check_parameters(input, "LayerNormKernelImpl", weight, bias)
+    return _native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """The last dimensions of the input, divided by the root of their mean square, then scaled.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
+    tensor([[0.2000, 1.4000]])
+    """
+    shape = check_layer("rms_norm", input, normalized_shape, weight, None)
+    if input.dtype.category < dtypes.FLOATING:
+        raise not_implemented("rms_norm", input._array.dtype)
+    if eps is None:
+        eps = float(np.finfo(np.float64 if input.dtype in (dtypes.float64, dtypes.complex128) else np.float32).eps)
+    if input.dtype.category == dtypes.COMPLEX or (weight is not None and weight.dtype is not input.dtype):
+        wide = input.float() if input.dtype in (dtypes.float16, dtypes.bfloat16) else input
+        result = wide * (wide.pow(2).mean(tuple(range(-len(shape), 0)), True) + eps).rsqrt()
+        return (result if weight is None else result * weight).to(input.dtype)
+    return _fused_rms_norm(input, shape, weight, eps)[0]
+
+
+# ----- Group --------------------------------------------------------------------------------------------------------
+
+
+def _group_grads(
+    place: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float
+) -> Any:
+    g, x, w = wide(grad, input, weight)
+    count, channels = input.shape[0], input.shape[1]
+    dims = (0, *range(2, input.dim()))
+    if place == 2:
+        return like(g.sum(dims), input if weight is None else weight)
+    xhat, rstd = normalised(x.reshape(count, group, channels // group * prod(input.shape[2:])), (2,), eps)
+    if place == 1:
+        return like((g * xhat.reshape(input.shape)).sum(dims), weight)
+    if w is not None:
+        g = g * w.reshape(1, channels, *(1,) * (input.dim() - 2))
+    return like(input_grad(g.reshape(xhat.shape), xhat, rstd, (2,)).reshape(input.shape), input)
+
+
+def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
+    return kernels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+
+
+both("group_norm_backward", Together(_group_kernel), _group_grads)
+
+
+def _stats_back(of_mean: Any, of_rstd: Any, xhat: Any, rstd: Any, shape: Ints) -> Any:
+    """What the gradients of the means and of the reciprocal deviations that a group norm used are for its input."""
+    parts = [] if of_mean is None else [of_mean[..., None] + 0 * xhat]
+    if of_rstd is not None:
+        parts.append(-of_rstd[..., None] * rstd * rstd * xhat)
+    return (sum(parts[1:], parts[0]) / xhat.shape[-1]).reshape(shape)
+
+
+def _stats_array(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
+    x = input.reshape(input.shape[0], group, prod(input.shape[1:]) // group)
+    spread = rstd[..., None].astype(input.dtype)
+    return _stats_back(of_mean, of_rstd, (x - mean[..., None].astype(input.dtype)) * spread, spread, input.shape)
+
+
+def _stats_graph(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
+    return _stats_back(
+        of_mean,
+        of_rstd,
+        *normalised(input.reshape(input.shape[0], group, prod(input.shape[1:]) // group), (2,), eps),
+        input.shape,
+    )
+
+
+both("group_stats_backward", _stats_array, _stats_graph)
+
+
+def _group_rule(place: int) -> Any:
+    def rule(
+        grads: Any, input: Any, weight: Any, group: int, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
+    ) -> Any:
+        found = None
+        if grads[0] is not None:
+            found = xp.group_norm_backward(place, needs, grads[0], input, weight, result1, result2, group, eps)
+        if place == 0 and (grads[1] is not None or grads[2] is not None):
+            used = xp.group_stats_backward(grads[1], grads[2], input, result1, result2, group, eps)
+            found = used if found is None else found + used
+        return found
+
+    return rule
+
+
+def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:
+    return kernels.group_norm(input, group, weight, bias, eps)
+
+
+@differentiable(_group_array,
+                node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
+                input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
+def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Groups of channels of each sample, brought to mean 0 and variance 1, then scaled and shifted by channel.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), 2)
+    tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    shape = list(input.shape)
+    if shape[0] * (shape[1] // num_groups) * prod(shape[2:]) == 1:
+        listed = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {listed}")
+    return group_norm_by(input, num_groups, weight, bias, eps)
+
+
+def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """`group_norm` without the check for a single value, which is what `torch.group_norm` is."""
+    shape = list(input.shape)
+    if num_groups <= 0:
+        raise RuntimeError("Expected num groups to be greater than 0, got " + str(num_groups))
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and "
+            f"num_groups={num_groups}"
+        )
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tuple(tensor.shape) != (shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(tensor.shape)} and input of shape {shape}"
+            )
+    check_parameters(input, "GroupNormKernelImpl", weight, bias)
+    return _native_group_norm(input, weight, bias, num_groups, eps)[0]
+
+
+saved_as_input(*(OPS[name] for name in ("_native_layer_norm", "_native_group_norm", "_fused_rms_norm")))

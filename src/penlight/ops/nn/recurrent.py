@@ -1,0 +1,220 @@
+"""One direction of one layer of a recurrent network, a whole sequence at a time.
+
+The same computation as the loop in `nn/modules/_rnn_loop.py`, as one node of the graph. Here are only the cases that it is
+good for: `fused` refuses the others. A derivative of the derivative runs the loop, see `_through_the_loop`.
+
+PyTorch has such a node only for an LSTM in float32; its other recurrences are loops, whose outputs are stacked or, if
+packed, concatenated. Their nodes are called so here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd import modes
+from ...kernels import recurrent as kernels
+from ...kernels.lazy import lazy_import
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.array_namespace import both
+from ..machinery.declare import differentiable, linear
+from ..machinery.joint_gradients import Together
+from ..shape.joining import stack
+
+_rnn_loop = lazy_import(globals(), "_rnn_loop", "...nn.modules._rnn_loop")
+_autograd = lazy_import(globals(), "_autograd", "...autograd")
+
+
+Ints = tuple[int, ...]
+
+# ----- Backward ------------------------------------------------------------------------------------------------------
+
+
+def _lstm_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, c: Any, w_hr: Any, sizes: Any,
+                 reverse: bool, gates: Any, past: Any, needs: Any) -> Any:  # fmt: skip
+    if len(needs) < 8:
+        needs = (*needs, False)
+    return kernels.lstm_backward(*grads[:3], x, w_ih, w_hh, h, c, w_hr, sizes, reverse, gates, past, needs)
+
+
+def _gru_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, sizes: Any, reverse: bool, gates: Any,
+                past: Any, needs: Any) -> Any:  # fmt: skip
+    return kernels.gru_backward(*grads[:2], x, w_ih, w_hh, h, sizes, reverse, gates, past, needs)
+
+
+def _rnn_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, relu: bool, sizes: Any, reverse: bool,
+                states: Any, needs: Any) -> Any:  # fmt: skip
+    return kernels.rnn_backward(*grads[:2], x, w_ih, w_hh, h, relu, sizes, reverse, states, needs)
+
+
+def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: bool, needs: Any) -> list[Any]:
+    """The gradients as tensors that can be differentiated again: those of the loop over the same inputs."""
+    # New names for the inputs, so that only the way through this layer counts.
+    inputs = [t.view_as(t) if need else t for t, need in zip(inputs, (*needs, False))]
+    x, w_ih, w_hh, b_ih, b_hh, *start = inputs
+    w_hr = start.pop() if mode == "LSTM" else None
+    weights = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
+    output, last = _rnn_loop.loop_direction(mode, x, tuple(start), weights, sizes, reverse)
+    pairs = [(out, g) for out, g in zip((output, *last), grads) if g is not None]
+    wanted = [t for t, need in zip(inputs, needs) if need]
+    found = iter(
+        _autograd.grad([p[0] for p in pairs], wanted, [p[1] for p in pairs], create_graph=True, allow_unused=True)
+    )
+    return [next(found) if need else None for need in needs]
+
+
+def _lstm_graph(grads: Any, *saved: Any) -> Any:
+    *inputs, sizes, reverse, _, _, needs = saved
+    return _through_the_loop("LSTM", grads, inputs, sizes, reverse, needs)
+
+
+def _gru_graph(grads: Any, *saved: Any) -> Any:
+    *inputs, sizes, reverse, _, _, needs = saved
+    return _through_the_loop("GRU", grads, inputs, sizes, reverse, needs)
+
+
+def _rnn_graph(grads: Any, *saved: Any) -> Any:
+    *inputs, relu, sizes, reverse, _, needs = saved
+    return _through_the_loop("RNN_RELU" if relu else "RNN_TANH", grads, inputs, sizes, reverse, needs)
+
+
+both("lstm_backward", Together(_lstm_kernel), Together(_lstm_graph))
+both("gru_backward", Together(_gru_kernel), Together(_gru_graph))
+both("rnn_backward", Together(_rnn_kernel), Together(_rnn_graph))
+
+
+def _lstm_rule(place: int) -> Any:
+    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, sizes: Any, reverse: bool,
+             gates: Any, past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
+        inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, None)
+        return xp.lstm_backward(place, needs, grads, *inputs, sizes, reverse, gates, past)
+
+    return rule
+
+
+def _projected_rule(place: int) -> Any:
+    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, w_hr: Any, sizes: Any,
+             reverse: bool, gates: Any, past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
+        inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, w_hr)
+        return xp.lstm_backward(place, needs, grads, *inputs, sizes, reverse, gates, past)
+
+    return rule
+
+
+def _gru_rule(place: int) -> Any:
+    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, sizes: Any, reverse: bool, gates: Any,
+             past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
+        return xp.gru_backward(place, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, sizes, reverse, gates, past)
+
+    return rule
+
+
+def _rnn_rule(place: int) -> Any:
+    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, relu: bool, sizes: Any, reverse: bool,
+             states: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
+        return xp.rnn_backward(place, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, relu, sizes, reverse, states)
+
+    return rule
+
+
+# ----- The ops -------------------------------------------------------------------------------------------------------
+
+_INPUTS = ("input", "w_ih", "w_hh", "b_ih", "b_hh", "hx")
+
+
+def _declared(face: Any, name: str, node: str, kernel: Any, rule: Any, inputs: tuple[str, ...], results: Any) -> Any:
+    """An op with this face; PyTorch's name for its node depends on the case."""
+    face.__name__ = name
+    rules = {i: rule(place) for place, i in enumerate(inputs)}
+    return differentiable(kernel, node=node, results=results, method=False, **rules)(face)
+
+
+def _lstm_op(name: str, node: str) -> Any:
+    def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor, cx: Tensor,
+             sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
+
+    def kernel(
+        input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, sizes: Any, reverse: bool
+    ) -> Any:
+        return kernels.lstm(input, w_ih, w_hh, b_ih, b_hh, hx, cx, None, sizes, reverse)
+
+    results = ("output", "hy", "cy", "gates", "past")
+    return _declared(face, name, node, kernel, _lstm_rule, (*_INPUTS, "cx"), results)
+
+
+def _projected_op(name: str, node: str) -> Any:
+    def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor, cx: Tensor,
+             w_hr: Tensor, sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
+
+    results = ("output", "hy", "cy", "gates", "past")
+    return _declared(face, name, node, kernels.lstm, _projected_rule, (*_INPUTS, "cx", "w_hr"), results)
+
+
+def _gru_op(name: str, node: str) -> Any:
+    def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor,
+             sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
+
+    return _declared(face, name, node, kernels.gru, _gru_rule, _INPUTS, ("output", "hy", "gates", "past"))
+
+
+def _rnn_op(name: str, node: str) -> Any:
+    def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor, relu: bool,
+             sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
+
+    return _declared(face, name, node, kernels.rnn, _rnn_rule, _INPUTS, ("output", "hy", "states"))
+
+
+@linear(lambda input: input[None].copy(), node="StackBackward0", method=False, input=lambda grad: grad[0])
+def _stack_one(input: Tensor) -> Tensor: ...
+
+
+def stacked(parts: Any) -> Tensor:
+    """The states of all layers and directions in one; quickly, if there is only one."""
+    quick = len(parts) == 1 and not modes.slow() and not parts[0].is_meta
+    return _stack_one(parts[0]) if quick else stack(parts)
+
+
+_LAYER = _lstm_op("_mkldnn_rnn_layer", "MkldnnRnnLayerBackward0")
+
+
+def _pair(make: Callable[[str, str], Any], name: str) -> tuple[Any, Any]:
+    """The op for padded and that for packed sequences."""
+    return make(name, "StackBackward0"), make(name + "_packed", "CatBackward0")
+
+
+_LSTM, _PROJECTED = _pair(_lstm_op, "_lstm_sequence"), _pair(_projected_op, "_lstm_projected")
+_GRU, _RNN = _pair(_gru_op, "_gru_sequence"), _pair(_rnn_op, "_rnn_sequence")
+
+
+def _takes_part(weights: dict[str, Tensor | None]) -> bool:
+    """Whether the slow modes that are open can do with the fused op: vmap can, if its samples share the weights."""
+    levels = dispatch.interpreters.get()
+    if not dispatch.unwatched() and not (levels and all(level.batching for level in levels) and dispatch.unseen()):
+        return False
+    return all(w is None or w._level is None for w in weights.values())
+
+
+def fused(mode: str, input: Tensor, start: tuple[Tensor, ...], weights: dict[str, Tensor | None], batch_sizes: Any,
+          reverse: bool) -> Any:  # fmt: skip
+    """The outputs and the last state of one direction, or NotImplemented for what the loop must do."""
+    if input.is_meta:
+        return NotImplemented
+    dtype, w_hr = input._array.dtype, weights["w_hr"]
+    tensors = (input, *start, *(w for w in weights.values() if w is not None))
+    if (modes.slow() and not _takes_part(weights)) or dtype.char not in "fd" or not input._array.size:
+        return NotImplemented
+    if any(t._array.dtype is not dtype or not t._array.size for t in tensors):
+        return NotImplemented
+    packed = batch_sizes is not None
+    sizes = tuple(batch_sizes) if packed else None
+    inputs = (input, weights["w_ih"], weights["w_hh"], weights["b_ih"], weights["b_hh"], *start)
+    if mode == "LSTM" and w_hr is not None:
+        output, *last = _PROJECTED[packed](*inputs, w_hr, sizes, reverse)[:3]
+    elif mode == "LSTM":
+        output, *last = (_LAYER if dtype.char == "f" and not packed else _LSTM[packed])(*inputs, sizes, reverse)[:3]
+    elif mode == "GRU":
+        output, *last = _GRU[packed](*inputs, sizes, reverse)[:2]
+    else:
+        output, *last = _RNN[packed](*inputs, mode == "RNN_RELU", sizes, reverse)[:2]
+    return output, tuple(last)

@@ -1,0 +1,320 @@
+"""Smooth activations beyond sigmoid, tanh and softmax.
+
+A gradient has two forms, paired by `both`: a kernel for arrays, and a composition of differentiable ops.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...autograd.modes import is_grad_enabled, slow
+from ...kernels import activation as kernels
+from ...kernels import native
+from ...tensor import Tensor
+from ..machinery.array_namespace import both
+from ..machinery.declare import differentiable, pointwise
+from ..pointwise.elementary import where
+from ._activation import floats_only, run
+
+__all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "gelu",
+    "logsigmoid",
+    "mish",
+    "selu",
+    "selu_",
+    "silu",
+    "softplus",
+    "softsign",
+    "tanhshrink",
+]
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+# ----- Exponential units --------------------------------------------------------------------------------------------
+
+
+def _elu_slope(grad: Any, x: Any, alpha: float, scale: float, input_scale: float, is_result: bool) -> Any:
+    low = where(x < 0, x, 0.0)  # so that no infinity is met in the branch that is not taken, and 0 does not bend
+    slope = (
+        (low + scale * alpha) * input_scale if is_result else (low * input_scale).exp() * (scale * alpha * input_scale)
+    )
+    return where(x > 0, grad * scale, grad * slope)
+
+
+both("elu_backward", kernels.elu_backward, _elu_slope)
+
+
+def _result_rule(grad: Any, result: Any, alpha: float, scale: float, input_scale: float, xp: Any) -> Any:
+    if alpha < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
+            "by calling in-place forward function with a negative slope, please call out-of-place version instead."
+        )
+    return xp.elu_backward(grad, result, alpha, scale, input_scale, True)
+
+
+@pointwise(kernels.elu, node="EluBackward0", floating=True, inplace=False, check=floats_only("elu_cpu"),
+           input=lambda grad, input, alpha, scale, input_scale, xp:
+               xp.elu_backward(grad, input, alpha, scale, input_scale, False))  # fmt: skip
+def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor: ...
+
+
+@pointwise(kernels.elu, node="EluBackward1", floating=True, check=floats_only("elu_cpu"), input=_result_rule)
+def _elu_written(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor: ...
+
+
+@pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward0", floating=True,
+           check=floats_only("elu_cpu"),
+           input=lambda grad, input, alpha, xp: xp.elu_backward(grad, input, alpha, 1.0, 1 / alpha, False))  # fmt: skip
+def _celu(input: Tensor, alpha: float) -> Tensor: ...
+
+
+@pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward1", floating=True,
+           check=floats_only("elu_cpu"),
+           input=lambda grad, result, alpha, xp: _result_rule(grad, result, alpha, 1.0, 1 / alpha, xp))  # fmt: skip
+def _celu_written(input: Tensor, alpha: float) -> Tensor: ...
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where it is positive, else alpha * (exp(x) - 1).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return run("_elu_written", True, input, alpha, 1.0, 1.0) if inplace else _elu(input, alpha, 1.0, 1.0)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place version of `elu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.elu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return elu(input, alpha, True)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the two constants that keep mean and variance through many layers.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.selu(torch.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
+    return run("_elu_written" if inplace else "_elu", inplace, input, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place version of `selu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.selu_(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    return selu(input, True)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where it is positive, else alpha * (exp(x / alpha) - 1).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.celu(torch.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return run("_celu_written", True, input, alpha) if inplace else _celu(input, alpha)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place version of `celu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.celu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return celu(input, alpha, True)
+
+
+# ----- Smooth units -------------------------------------------------------------------------------------------------
+
+_INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
+_TANH_SLOPE = math.sqrt(2 / math.pi)
+
+
+def _gelu_bend(upstream: Any, input: Any, approximate: str, xp: Any) -> Any:
+    """The derivative of gelu's derivative, times `upstream`."""
+    if approximate == "none":
+        return upstream * (_INV_SQRT_2PI * (2 - input * input) * xp.exp(-0.5 * (input * input)))
+    square = input * input
+    t = xp.tanh(_TANH_SLOPE * (input * (1 + 0.044715 * square)))
+    inner = _TANH_SLOPE * (1 + 0.134145 * square)
+    turn = (1 - t * t) * (inner + input * (_TANH_SLOPE * 0.134145) * input - input * t * inner * inner)
+    return upstream * turn
+
+
+@pointwise(kernels.gelu_backward, inplace=False,
+           upstream=lambda grad, input, approximate, xp: xp._gelu_backward(grad, input, approximate),
+           input=lambda grad, upstream, input, approximate, xp: _gelu_bend(grad * upstream, input, approximate, xp))  # fmt: skip
+def _gelu_backward(upstream: Tensor, input: Tensor, approximate: str) -> Tensor: ...
+
+
+@pointwise(kernels.gelu, node="GeluBackward0", floating=True, inplace=False, check=floats_only("GeluKernelImpl"),
+           input=lambda grad, input, approximate, xp: xp._gelu_backward(grad, input, approximate))  # fmt: skip
+def _gelu(input: Tensor, approximate: str) -> Tensor: ...
+
+
+both("gelu_backward_by_cdf", kernels.gelu_backward_by_cdf, lambda grad, input, cdf: _gelu_backward(grad, input, "none"))
+
+
+# The same for large arrays where there are no native kernels: a third of the time goes into the distribution function, which is
+# kept for the backward pass.
+@differentiable(lambda input, approximate: kernels.gelu_and_cdf(input), node="GeluBackward0", results=("result", "cdf"), method=False,
+                input=lambda grads, input, cdf, approximate, xp: xp.gelu_backward_by_cdf(grads[0], input, cdf))  # fmt: skip
+def _gelu_kept(input: Tensor, approximate: str) -> Any: ...
+
+
+_KEEP_FROM = 1 << 15  # elements
+
+
+def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
+    """x times the normal distribution function of x; `approximate="tanh"` is the cheaper formula of GPT.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 1.0]))
+    tensor([-0.1587,  0.8413])
+    """
+    if approximate != "none" and approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    if out is None and type(input) is Tensor and approximate == "none" and _keeps(input):
+        return _gelu_kept(input, approximate)[0]
+    return _gelu(input, approximate, out=out)
+
+
+def _keeps(input: Tensor) -> bool:
+    array = input._array
+    return (
+        array.size >= _KEEP_FROM
+        and array.dtype.char == "f"
+        and not slow()
+        and is_grad_enabled()
+        and input.requires_grad
+        and not _has_native_kernels()
+    )
+
+
+def _has_native_kernels() -> bool:
+    return native.available()
+
+
+def _silu_slope(grad: Any, input: Any) -> Any:
+    s = input.sigmoid()
+    return grad * (s * (1 + input * (1 - s)))
+
+
+both("silu_backward", kernels.silu_backward, _silu_slope)
+
+
+@pointwise(kernels.silu, node="SiluBackward0", floating=True, check=floats_only("silu_cpu", complex_too=True),
+           input=lambda grad, input, xp: xp.silu_backward(grad, input))  # fmt: skip
+def _silu(input: Tensor) -> Tensor: ...
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x), also known as swish.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.silu(torch.tensor([-1.0, 1.0]))
+    tensor([-0.2689,  0.7311])
+    """
+    return run("_silu", True, input) if inplace else _silu(input)
+
+
+def _mish_slope(grad: Any, input: Any) -> Any:
+    t, s = softplus(input).tanh(), input.sigmoid()
+    return grad * (t + input * s * (1 - t * t))
+
+
+both("mish_backward", kernels.mish_backward, _mish_slope)
+
+
+@pointwise(kernels.mish, node="MishBackward0", floating=True, check=floats_only("mish_cpu"),
+           input=lambda grad, input, xp: xp.mish_backward(grad, input))  # fmt: skip
+def _mish(input: Tensor) -> Tensor: ...
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x)).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.mish(torch.tensor([-1.0, 1.0]))
+    tensor([-0.3034,  0.8651])
+    """
+    return run("_mish", inplace, input)
+
+
+def _softplus_slope(grad: Any, input: Any, beta: float, threshold: float) -> Any:
+    scaled = input * beta
+    return where(scaled > threshold, grad, grad * scaled.sigmoid())
+
+
+both("softplus_backward", kernels.softplus_backward, _softplus_slope)
+
+
+@pointwise(kernels.softplus, node="SoftplusBackward0", floating=True, inplace=False, check=floats_only("softplus_cpu"),
+           input=lambda grad, input, beta, threshold, xp: xp.softplus_backward(grad, input, beta, threshold))  # fmt: skip
+def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor: ...
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + exp(beta * x)) / beta, a smooth relu; x itself where beta * x is above `threshold`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
+    tensor([ 0.6931, 30.0000])
+    """
+    return _softplus(input, beta, threshold, out=out)
+
+
+both("logsigmoid_backward", kernels.logsigmoid_backward, lambda grad, input: grad * (-input).sigmoid())
+
+
+@pointwise(kernels.logsigmoid, node="LogSigmoidBackward0", floating=True, inplace=False, check=floats_only("log_sigmoid_cpu"),
+           input=lambda grad, input, xp: xp.logsigmoid_backward(grad, input))  # fmt: skip
+def _logsigmoid(input: Tensor) -> Tensor: ...
+
+
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(sigmoid(x)), exact also where the sigmoid is as good as 0.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.logsigmoid(torch.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+    """
+    return _logsigmoid(input, out=out)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.softsign(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.tanhshrink(torch.tensor([1.0]))
+    tensor([0.2384])
+    """
+    return input - input.tanh()

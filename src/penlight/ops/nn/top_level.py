@@ -1,0 +1,368 @@
+"""Functions of layers as they are at the top: `torch.conv2d` and the like. Most are those of `torch.nn.functional`; the
+others here have arguments of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...kernels.lazy import lazy_import
+from ...kernels.random.uniform import bernoulli
+from ...random import engine_of, inside_vmap
+from ...tensor import Tensor, wrap
+from ..machinery.declare import OPS
+from . import class_loss as _class_loss
+from . import loss as _loss
+from .adaptive_pool import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .adaptive_pool import adaptive_max_pool1d_with_indices
+from .batch_normalization import batch_norm_by, instance_norm_by
+from .bilinear import bilinear as bilinear
+from .conv import conv1d as conv1d
+from .conv import conv2d as conv2d
+from .conv import conv3d as conv3d
+from .conv import conv_transpose1d as conv_transpose1d
+from .conv import conv_transpose2d as conv_transpose2d
+from .conv import conv_transpose3d as conv_transpose3d
+from .conv import convolution as convolution
+from .conv_tbc import conv_tbc as conv_tbc
+from .ctc import ctc
+from .dropout import drop, drop_alpha
+from .embedding import bag, lookup
+from .embedding import embedding_renorm_ as embedding_renorm_
+from .gated_activation import prelu as prelu
+from .gated_activation import rrelu as _rrelu
+from .gated_activation import rrelu_ as rrelu_
+from .grid_sample import affine_grid_generator as affine_grid_generator
+from .grid_sample import grid_sampler as grid_sampler
+from .margin_loss import cosine_embedding, hinge_embedding, margin_ranking, triplet_margin
+from .margin_loss import cosine_similarity as cosine_similarity
+from .margin_loss import pairwise_distance as pairwise_distance
+from .normalization import check_layer, check_parameters, group_norm_by
+from .normalization import layer_norm as _layer_norm
+from .normalization import rms_norm as rms_norm
+from .padding import constant_pad_nd as constant_pad_nd
+from .piecewise_activation import hardshrink as hardshrink
+from .piecewise_activation import threshold as _threshold
+from .piecewise_activation import threshold_ as threshold_
+from .pool import avg_pool1d as avg_pool1d
+from .pool import max_pool1d as _max_pool1d
+from .pool import max_pool1d_with_indices as _max_pool1d_with_indices
+from .pool import max_pool2d as _max_pool2d
+from .pool import max_pool3d as _max_pool3d
+from .shuffle import channel_shuffle as channel_shuffle
+from .shuffle import native_channel_shuffle as native_channel_shuffle
+from .shuffle import pixel_shuffle as pixel_shuffle
+from .shuffle import pixel_unshuffle as pixel_unshuffle
+from .smooth_activation import celu as _celu
+from .smooth_activation import celu_ as celu_
+from .smooth_activation import selu as _selu
+from .smooth_activation import selu_ as selu_
+
+__all__ = [
+    "adaptive_max_pool1d",
+    "alpha_dropout",
+    "alpha_dropout_",
+    "batch_norm",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "cosine_embedding_loss",
+    "ctc_loss",
+    "dropout",
+    "dropout_",
+    "embedding",
+    "embedding_bag",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "group_norm",
+    "hinge_embedding_loss",
+    "instance_norm",
+    "kl_div",
+    "layer_norm",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
+    "native_batch_norm",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
+    "poisson_nll_loss",
+    "rrelu",
+    "selu",
+    "threshold",
+    "triplet_margin_loss",
+]
+
+_randomness = lazy_import(globals(), "_randomness", "...func.randomness")
+
+
+# ----- Activations and dropout --------------------------------------------------------------------------------------
+
+
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """x where it is positive, else alpha * (exp(x / alpha) - 1)."""
+    return _celu(input, alpha)
+
+
+def selu(input: Tensor) -> Tensor:
+    """`elu` with the two constants that keep mean and variance through many layers."""
+    return _selu(input)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
+    """`leaky_relu` with a slope drawn from a range for each element in training."""
+    return _rrelu(input, lower, upper, training)
+
+
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """x where it is above the threshold, else `value`."""
+    return _threshold(input, threshold, value)
+
+
+def _probability(p: float) -> float:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    return p
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """In training, each element set to zero with probability p, and the others divided by 1 - p."""
+    return drop(input, _probability(p), train, False)
+
+
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place version of `dropout`."""
+    return drop(input, _probability(p), train, True)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`dropout` of whole channels."""
+    return drop(input, _probability(p), train, False, features=True)
+
+
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place version of `feature_dropout`."""
+    return drop(input, _probability(p), train, True, features=True)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`dropout` that keeps mean and variance."""
+    return drop_alpha(input, _probability(p), train, False)
+
+
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place version of `alpha_dropout`."""
+    return drop_alpha(input, _probability(p), train, True)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    return drop_alpha(input, _probability(p), train, False, features=True)
+
+
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place version of `feature_alpha_dropout`."""
+    return drop_alpha(input, _probability(p), train, True, features=True)
+
+
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """`dropout`, and which elements it kept."""
+    if train is False or not input.numel():
+        return input.clone(), wrap(np.ones(tuple(input.shape), bool))
+    engine, shape = engine_of(None), tuple(input.shape)
+
+    def draw(size: tuple[int, ...]) -> Any:
+        return bernoulli(engine, 1 - p, size, np.dtype(bool))
+
+    kept: Any
+    if inside_vmap():
+        kept = _randomness.drawn(shape, draw)
+    else:
+        kept = wrap(draw(shape))
+    return input * kept * (0.0 if p == 1 else 1.0 / (1.0 - p)), kept
+
+
+# ----- Normalisation ------------------------------------------------------------------------------------------------
+
+
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+               training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:  # fmt: skip
+    """Each channel of a batch, brought to mean 0 and variance 1, then scaled and shifted."""
+    return batch_norm_by(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+                  use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:  # fmt: skip
+    """Each channel of each sample, brought to mean 0 and variance 1."""
+    return instance_norm_by(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+
+
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+               cudnn_enable: bool = True) -> Tensor:  # fmt: skip
+    """The last dimensions of the input, brought to mean 0 and variance 1, then scaled and shifted."""
+    return _layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+               cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
+    """Groups of channels of each sample, brought to mean 0 and variance 1."""
+    return group_norm_by(input, num_groups, weight, bias, eps)
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm` with the means and the reciprocal deviations that it used."""
+    shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
+    check_parameters(input, "LayerNormKernelImpl", weight, bias)
+    return _first_differentiable(input, OPS["_native_layer_norm"].function(input, shape, weight, bias, eps))
+
+
+def _first_differentiable(input: Tensor, results: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """What a norm gives: the numbers that it used are outside of the graph, and in the input's dtype."""
+    out, *used = results
+    mean, spread = (u.detach().to(input.dtype) for u in used)
+    return out, mean, spread
+
+
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+                      running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """`batch_norm` with the means and the reciprocal deviations that it used."""
+    return _first_differentiable(
+        input,
+        OPS["_native_batch_norm"].function(input, weight, bias, running_mean, running_var, training, momentum, eps),
+    )
+
+
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`group_norm` with the means and the reciprocal deviations that it used."""
+    return OPS["_native_group_norm"].function(input, weight, bias, group, eps)
+
+
+# ----- Pooling ------------------------------------------------------------------------------------------------------
+
+
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
+    """The largest element of each window of sequences."""
+    return _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
+    """The largest element of each window of images."""
+    return _max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
+    """The largest element of each window of volumes."""
+    return _max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
+                            ceil_mode: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool1d` with the positions of the largest elements."""
+    return _max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+adaptive_max_pool1d = adaptive_max_pool1d_with_indices
+
+# ----- Tables and grids ---------------------------------------------------------------------------------------------
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of a table that indices name."""
+    return lookup(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+
+
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """Reduced bags of rows; the bag of each index; the sizes of the bags; where largest elements came from."""
+    result, bags, places = bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding_idx
+    )
+    sizes = np.bincount(bags.owners, bags.kept, bags.count).astype(np.int64)
+    return result, wrap(bags.owners), wrap(sizes), places
+
+
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler` of images."""
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler` of volumes."""
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+# ----- Losses, by the numbers of their reductions: none 0, mean 1, sum 2. Their default is 0 in PyTorch, whatever it says ---
+
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None,
+                                     reduction: int = 0) -> Tensor:  # fmt: skip
+    """The cross entropy between targets and the sigmoids of the inputs."""
+    word = _class_loss.WORDS[reduction]
+    return _loss.binary_cross_entropy_with_logits(input, target, weight, reduction=word, pos_weight=pos_weight)
+
+
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """The Kullback-Leibler divergence of log-probabilities from targets."""
+    return _loss.kl_divergence(input, target, reduction, log_target)
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """The negative log-likelihood of counts with Poisson rates."""
+    return _loss.poisson_nll(input, target, log_input, full, eps, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """One minus the cosine where the target is 1, and what it is above the margin where it is -1."""
+    return cosine_embedding(input1, input2, target, margin, reduction)
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """The input where the target is 1, and how far it is below the margin where it is -1."""
+    return hinge_embedding(input, target, margin, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """max(0, -target * (input1 - input2) + margin)."""
+    return margin_ranking(input1, input2, target, margin, reduction)
+
+
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+                        swap: bool = False, reduction: int = 0) -> Tensor:  # fmt: skip
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    return triplet_margin(anchor, positive, negative, margin, p, eps, swap, reduction)
+
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
+             zero_infinity: bool = False) -> Tensor:  # fmt: skip
+    """The loss of connectionist temporal classification."""
+    return ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)

@@ -1,0 +1,594 @@
+"""Sums, products and quotients: a table of derivatives, one row an op."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd.modes import NAMESPACE
+from ...creation import scalar_tensor
+from ...kernels.large import one_pass, run_function
+from ...kernels.lazy import lazy_import
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.declare import OPS, inplace_function, install_method, method, pointwise, warning_free
+from ..machinery.generate import stub
+from ..machinery.guards import cannot_cast
+from ..machinery.half_precision import rounded_once
+from ..machinery.overloads import no_tensor
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "add",
+    "div",
+    "divide",
+    "floor_divide",
+    "fmod",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "remainder",
+    "rsub",
+    "sub",
+    "subtract",
+    "true_divide",
+]
+
+_machine = lazy_import(globals(), "_machine", "...kernels.native.operands")
+_IN_ONE_PASS = 1 << 12  # elements
+
+# ----- Sums and products --------------------------------------------------------------------------------------------
+
+
+@pointwise(np.add, "+", node="AddBackward0",
+           input=lambda grad: grad,
+           other=lambda grad: grad)  # fmt: skip
+def _add(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+def _times(other: Any, alpha: Any) -> Any:
+    """`alpha * other` in the dtype of `other`."""
+    if not isinstance(other, np.ndarray):
+        return other * alpha
+    return np.multiply(other, dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
+
+
+def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
+    """`ufunc(input, alpha * other)`, of large arrays in one pass, and the same into `input`; alpha is passed as a number that may change
+    from call to call."""
+
+    @rounded_once
+    def in_one_pass(input: Any, other: Any, alpha: Any) -> Any:
+        return ufunc(input, np.multiply(other, alpha))
+
+    def into(input: Any, other: Any, alpha: Any) -> None:
+        if input.size >= _IN_ONE_PASS and isinstance(other, np.ndarray):
+            factor = dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
+            if _machine.run(in_one_pass, (input, other, factor), input) is not None:
+                return
+        dispatch.store(input, np.asarray(run(input, other, alpha)))
+
+    def run(input: Any, other: Any, alpha: Any) -> Any:
+        if isinstance(other, np.ndarray) and (input.size >= _IN_ONE_PASS or other.dtype.itemsize == 2):
+            return run_function(in_one_pass, input, other, dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
+        return ufunc(input, _times(other, alpha))
+
+    return run, warning_free(into)
+
+
+_add_multiple, _add_multiple_into = _with_multiple(np.add)
+_subtract_multiple, _subtract_multiple_into = _with_multiple(np.subtract)
+
+
+@pointwise(_add_multiple,
+           node="AddBackward0",
+           input=lambda grad: grad,
+           other=lambda grad, alpha: grad * alpha)  # fmt: skip
+def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
+
+
+OPS["_add_scaled"].into = _add_multiple_into
+
+
+_TWO_BOOLS = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+
+
+def no_bools(env: dict[str, Any]) -> None:
+    """PyTorch does not subtract bools, not even from numbers."""
+    bools = [isinstance(v, bool) or getattr(v, "dtype", None) is dtypes.bool_ for v in (env["input"], env["other"])]
+    if bools[0] and bools[1]:
+        raise RuntimeError(_TWO_BOOLS)
+    if bools[0] or bools[1]:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+
+
+@pointwise(np.subtract, "-", node="SubBackward0", check=no_bools,
+           input=lambda grad: grad,
+           other=lambda grad: -grad)  # fmt: skip
+def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(_subtract_multiple,
+           node="SubBackward0", check=no_bools,
+           input=lambda grad: grad,
+           other=lambda grad, alpha: grad * -alpha)  # fmt: skip
+def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
+
+
+OPS["_sub_scaled"].into = _subtract_multiple_into
+
+
+def _subtract_from(input: Any, other: Any) -> Any:
+    return np.subtract(other, input)
+
+
+_subtract_from.takes_arrays = True  # type: ignore[attr-defined]
+
+
+@pointwise(_subtract_from, node="RsubBackward1", inplace=False, check=no_bools,
+           input=lambda grad: -grad)  # fmt: skip
+def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(lambda input, other, alpha: _subtract_multiple(other, input, alpha), node="RsubBackward0", inplace=False, check=no_bools,
+           input=lambda grad, alpha: grad * -alpha,
+           other=lambda grad: grad)  # fmt: skip
+def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
+
+
+@pointwise(np.multiply, "*",
+           input=lambda grad, other: grad * other,
+           other=lambda grad, input: grad * input)  # fmt: skip
+def mul(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The product, element by element, broadcasting.
+
+    >>> import penlight as torch
+    >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+
+
+@pointwise(np.add, node="AddBackward1", inplace=False, input=lambda grad: grad)
+def _add_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The sum with a number where PyTorch's own functions add one: another node than the operator's."""
+
+
+@pointwise(np.multiply, node="MulBackward1", inplace=False, input=lambda grad, other: grad * other)
+def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The product with a number where PyTorch's own functions multiply by one."""
+
+
+@pointwise(np.true_divide, node="DivBackward1", inplace=False, floating=True, input=lambda grad, other: grad / other)
+def _div_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The quotient by a number where PyTorch's own functions divide by one."""
+
+
+@pointwise(np.true_divide, "/", node="DivBackward0", floating=True,
+           input=lambda grad, other: grad / other,
+           other=lambda grad, input, other: -grad * ((input / other) / other))  # fmt: skip
+def _div(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+def _no_bool(env: dict[str, Any]) -> None:
+    if env["input"].dtype is dtypes.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+
+
+@pointwise(np.negative, "neg", check=_no_bool,
+           input=lambda grad: -grad)  # fmt: skip
+def neg(input: Tensor) -> Tensor:
+    """Each element with the other sign.
+
+    >>> import penlight as torch
+    >>> torch.neg(torch.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+
+
+def _scaled(op: str, input: Any, other: Any, alpha: Any, in_place: bool = False, out: Any = None) -> Any:
+    """`input + alpha * other` and the like: without a factor the plain op, which is faster."""
+    if alpha == 1:
+        arguments: tuple[Any, ...] = (input, other)
+    else:
+        op, arguments = op + "_scaled", (input, other, alpha)
+        _check_alpha(input, other, alpha)
+    if in_place:
+        return IN_PLACE[op](*arguments) if op in IN_PLACE else dispatch.inplace(OPS[op], arguments)
+    return OPS[op].function(*arguments, out=out)
+
+
+# The generated in-place forms: `x.add_(y)` without a factor.
+IN_PLACE = {name: inplace_function(OPS[name]) for name in ("_add", "_sub", "_div")}
+
+
+def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
+    operands = [t for t in (input, other) if isinstance(t, Tensor)]
+    if (
+        isinstance(alpha, float)
+        and all(t.dtype.category < dtypes.FLOATING for t in operands)
+        and not isinstance(other, float)
+    ):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
+@method
+def add(
+    input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too.
+
+    >>> import penlight as torch
+    >>> torch.add(torch.tensor([1.0, 2.0]), 10, alpha=2)
+    tensor([21., 22.])
+    """
+    if legacy is not None:
+        return _scaled("_add", input, legacy, other, out=out)
+    return _scaled("_add", input, other, alpha, out=out)
+
+
+@method
+def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
+    """In-place version of `add`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0]).add_(torch.tensor([1.0, 1.0]), alpha=10)
+    tensor([11., 12.])
+    """
+    if legacy is not None:
+        return _scaled("_add", input, legacy, other, in_place=True)
+    return _scaled("_add", input, other, alpha, in_place=True)
+
+
+@method
+def sub(
+    input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too.
+
+    >>> import penlight as torch
+    >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+    if legacy is not None:
+        return _scaled("_sub", input, legacy, other, out=out)
+    return _scaled("_sub", input, other, alpha, out=out)
+
+
+@method
+def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
+    """In-place version of `sub`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0]).sub_(1)
+    tensor([0., 1.])
+    """
+    if legacy is not None:
+        return _scaled("_sub", input, legacy, other, in_place=True)
+    return _scaled("_sub", input, other, alpha, in_place=True)
+
+
+@method
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """`other - alpha * input`.
+
+    >>> import penlight as torch
+    >>> torch.rsub(torch.tensor([1.0]), 5)
+    tensor([4.])
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"rsub() received an invalid combination of arguments - got ({type(input).__name__}, {type(other).__name__}), but "
+            "expected one of:\n * (Tensor input, Tensor other, *, Number alpha = 1)\n * (Tensor input, Number other, Number "
+            "alpha = 1)\n"
+        )
+    if isinstance(other, Tensor):
+        return _rsub_tensor(input, other, alpha)
+    if isinstance(other, np.generic):
+        other = dispatch.number_of(other)
+    if type(other) not in (int, float):  # the generated function knows these, and leaves the rest to this one
+        return dispatch.dispatch(OPS["_rsub"], (input if alpha == 1 else input * alpha, other))
+    return _rsub(input if alpha == 1 else input * alpha, other)
+
+
+# ----- Quotients ----------------------------------------------------------------------------------------------------
+
+
+@partial(one_pass, least=1 << 9)
+def _floor_quotient(input: Any, other: Any) -> Any:
+    other = _divisor(input, other)
+    return np.floor_divide(input, other)
+
+
+def _trunc_quotient(input: Any, other: Any) -> Any:
+    other = _divisor(input, other)
+    if input.dtype.kind in "iu":
+        quotient = np.floor_divide(input, other)
+        return quotient + ((np.remainder(input, other) != 0) & ((input < 0) != (np.asarray(other) < 0)))
+    return np.trunc(np.true_divide(input, other))
+
+
+def _divisor(input: Any, other: Any) -> Any:
+    """What is divided by: a whole number in the dtype of whole numbers, where it wraps around as in C; none of those may be 0."""
+    if input.dtype.kind not in "iub":
+        return other
+    if type(other) is int and input.dtype.kind != "b":
+        bits = 8 * input.dtype.itemsize
+        other &= (1 << bits) - 1
+        if input.dtype.kind == "i" and other >> bits - 1:
+            other -= 1 << bits
+    if not (other if isinstance(other, (int, float)) else other.all()) and input.size:
+        raise RuntimeError("ZeroDivisionError")
+    # NumPy would divide bools by a Python number as its own integers, which 32 bit systems have 32 bits for.
+    return np.int64(other) if type(other) is int and input.dtype.kind == "b" else other
+
+
+@partial(one_pass, least=1 << 9)
+def _remainder(input: Any, other: Any) -> Any:
+    other = _divisor(input, other)
+    if (
+        type(other) is int and input.dtype.kind in "iu"
+    ):  # NumPy is slow at remainders, but not at quotients by one number
+        return np.subtract(input, np.multiply(np.floor_divide(input, other), other))
+    left = np.remainder(input, other)
+    if input.dtype.kind in "fV" and isinstance(left, (np.ndarray, np.generic)):
+        left = np.asarray(left)  # where it is 0, NumPy gives it the divisor's sign, PyTorch that of what is divided
+        np.copysign(left, input, out=left, where=left == 0)
+    return left
+
+
+@partial(one_pass, least=1 << 9)
+def _c_remainder(input: Any, other: Any) -> Any:
+    other = _divisor(input, other)
+    return np.fmod(input, other)
+
+
+def _no_derivative(name: str) -> Any:
+    def rule(grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+@pointwise(_floor_quotient, node="NotImplemented",
+           input=_no_derivative("floor_divide"),
+           other=_no_derivative("floor_divide"))  # fmt: skip
+def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(_floor_quotient, node="NotImplemented", input=_no_derivative("floor_divide"))
+def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+@pointwise(
+    _floor_quotient,
+    node="DivBackward2",
+    input=lambda grad, xp: xp.zeros_like(grad),
+    other=lambda grad, xp: xp.zeros_like(grad),
+)
+def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(
+    _trunc_quotient,
+    node="DivBackward2",
+    input=lambda grad, xp: xp.zeros_like(grad),
+    other=lambda grad, xp: xp.zeros_like(grad),
+)
+def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(_remainder, node="RemainderBackward1",
+           input=lambda grad: grad,
+           other=lambda grad, input, other, xp: -grad * xp._div_floor(input, other))  # fmt: skip
+def _remainder_of(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(_remainder, node="RemainderBackward0", input=lambda grad: grad)
+def _remainder_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+@pointwise(_c_remainder, node="FmodBackward1",
+           input=lambda grad: grad,
+           other=lambda grad, input, other, xp: -grad * xp._div_trunc(input, other))  # fmt: skip
+def _fmod(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(_c_remainder, node="FmodBackward0", input=lambda grad: grad)
+def _fmod_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out: Any = None) -> Any:
+    """An op whose form for a number has one input in the graph, for a tensor two."""
+    number_op = tensor_op.removesuffix("_of") + "_number"
+    if isinstance(other, np.generic):
+        other = other.item()
+    if isinstance(other, (bool, int, float)) and isinstance(input, Tensor):
+        if isinstance(other, float) and input.dtype.category < dtypes.FLOATING:
+            if in_place:
+                raise cannot_cast(dtypes.get_default_dtype(), input.dtype)
+            input = input.to(dtypes.get_default_dtype())
+        if input.dtype is dtypes.bfloat16 and tensor_op != "_floor_divide":
+            other = float(np.asarray(other, input.dtype.np))  # PyTorch rounds the divisor first
+        op = OPS[number_op]
+    elif not isinstance(input, Tensor):
+        if not isinstance(other, Tensor) or not isinstance(input, (bool, int, float, complex, np.generic)):
+            raise no_tensor(OPS[tensor_op].public, input, other)
+        return OPS[tensor_op].function(scalar_like(input), other, out=out)
+    else:
+        op = OPS[tensor_op]
+    return dispatch.inplace(op, (input, other)) if in_place else op.function(input, other, out=out)
+
+
+def scalar_like(number: Any) -> Tensor:
+    """A number as a 0-d tensor of the dtype that Python's kind of number has."""
+    return scalar_tensor(number, dtype=dtypes.of_number(number))
+
+
+@method
+def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The quotient rounded down.
+
+    >>> import penlight as torch
+    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    return _divided("_floor_divide", input, other, out=out)
+
+
+@method
+def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The remainder of the division rounded down: it has the divisor's sign.
+
+    >>> import penlight as torch
+    >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
+    tensor([1., 1.])
+    """
+    return _divided("_remainder_of", input, other, out=out)
+
+
+@method
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The remainder of the division rounded toward zero: it has the dividend's sign.
+
+    >>> import penlight as torch
+    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """
+    return _divided("_fmod", input, other, out=out)
+
+
+@method
+def floor_divide_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `floor_divide`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, -7.0]).floor_divide_(2)
+    tensor([ 3., -4.])
+    """
+    return _divided("_floor_divide", input, other, in_place=True)
+
+
+@method
+def remainder_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `remainder`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, -7.0]).remainder_(4)
+    tensor([3., 1.])
+    """
+    return _divided("_remainder_of", input, other, in_place=True)
+
+
+@method
+def fmod_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `fmod`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, -7.0]).fmod_(4)
+    tensor([ 3., -3.])
+    """
+    return _divided("_fmod", input, other, in_place=True)
+
+
+def _binary(function: Any) -> Any:
+    """A function as an operator: operands that are no tensors or numbers are somebody else's."""
+
+    def operate(input: Any, other: Any) -> Any:
+        if isinstance(other, (Tensor, bool, int, float, complex, np.generic)):
+            return function(input, other)
+        return NotImplemented
+
+    return operate
+
+
+_ROUNDED = {None: "_div", "floor": "_div_floor", "trunc": "_div_trunc"}
+
+
+def _rounded(rounding_mode: Any) -> Any:
+    if rounding_mode not in _ROUNDED:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" + str(rounding_mode) + "'"
+        )
+    return OPS[_ROUNDED[rounding_mode]]
+
+
+@method
+def div(
+    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The quotient; `rounding_mode` "floor" or "trunc" rounds it.
+
+    >>> import penlight as torch
+    >>> torch.div(torch.tensor([7.0]), 2, rounding_mode="floor")
+    tensor([3.])
+    """
+    return _rounded(rounding_mode).function(input, other, out=out)
+
+
+@method
+def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of `div`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, 9.0]).div_(2, rounding_mode="floor")
+    tensor([3., 4.])
+    """
+    if rounding_mode is None:
+        return IN_PLACE["_div"](input, other)
+    return dispatch.inplace(_rounded(rounding_mode), (input, other))
+
+
+def _rdiv_operator(input: Any, other: Any) -> Any:
+    numbers = (bool, int, float, complex, np.generic, np.ndarray, Tensor)
+    return input.reciprocal() * other if isinstance(other, numbers) else NotImplemented
+
+
+def _reflected(function: Any) -> Any:
+    """`5 // x` and the like: the number becomes a 0-d tensor."""
+
+    def operator(input: Any, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return function(other, input)
+        if isinstance(other, np.generic):
+            other = dispatch.number_of(other)
+        return function(scalar_like(other), input) if isinstance(other, (bool, int, float, complex)) else NotImplemented
+
+    return operator
+
+
+def _rsub_operator(input: Any, other: Any) -> Any:
+    known = isinstance(other, (Tensor, bool, int, float, complex, np.generic))
+    return rsub(input, other) if known else NotImplemented
+
+
+NAMESPACE["rsub"] = _rsub_operator
+for _name, _function in {
+    "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__rtruediv__": _rdiv_operator,
+    "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder),
+    "__floordiv__": _binary(floor_divide), "__mod__": _binary(remainder), "__ifloordiv__": floor_divide_, "__imod__": remainder_,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _function)
+
+true_divide, divide, multiply, subtract, negative = div, div, mul, sub, neg
+for _name in ("true_divide", "divide", "multiply", "subtract", "negative"):
+    install_method(_name, globals()[_name])
+for _name, _target in {
+    "multiply_": "mul_",
+    "subtract_": "sub_",
+    "divide_": "div_",
+    "true_divide_": "div_",
+    "negative_": "neg_",
+}.items():
+    install_method(_name, getattr(Tensor, _target))

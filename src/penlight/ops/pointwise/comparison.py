@@ -1,0 +1,217 @@
+"""Comparisons, bits and logic: ops without derivatives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..machinery.declare import install_method, plain
+from ..machinery.guards import only
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "eq",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "ne",
+    "not_equal",
+]
+
+# ----- Comparisons --------------------------------------------------------------------------------------------------
+
+
+@plain(np.equal, "==", broadcast=True)
+def eq(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are equal.
+
+    >>> import penlight as torch
+    >>> torch.eq(torch.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+
+@plain(np.not_equal, "!=", broadcast=True)
+def ne(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements differ.
+
+    >>> import penlight as torch
+    >>> torch.ne(torch.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+
+@plain(np.less, "<", broadcast=True)
+def lt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are less.
+
+    >>> import penlight as torch
+    >>> torch.lt(torch.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+
+@plain(np.less_equal, "<=", broadcast=True)
+def le(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are less or equal.
+
+    >>> import penlight as torch
+    >>> torch.le(torch.tensor([1, 3]), 2)
+    tensor([ True, False])
+    """
+
+
+@plain(np.greater, ">", broadcast=True)
+def gt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are greater.
+
+    >>> import penlight as torch
+    >>> torch.gt(torch.tensor([1, 3]), 2)
+    tensor([False,  True])
+    """
+
+
+@plain(np.greater_equal, ">=", broadcast=True)
+def ge(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are greater or equal.
+
+    >>> import penlight as torch
+    >>> torch.ge(torch.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+
+# ----- Bits and logic -----------------------------------------------------------------------------------------------
+
+
+@plain(only("biu", "bitwise_and_cpu", np.bitwise_and), "&", broadcast=True, inplace=True)
+def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bitwise and; logical and for bools.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_and(torch.tensor([6]), 3)
+    tensor([2])
+    """
+
+
+@plain(only("biu", "bitwise_or_cpu", np.bitwise_or), "|", broadcast=True, inplace=True)
+def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bitwise or; logical or for bools.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_or(torch.tensor([6]), 3)
+    tensor([7])
+    """
+
+
+@plain(only("biu", "bitwise_xor_cpu", np.bitwise_xor), "^", broadcast=True, inplace=True)
+def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bitwise exclusive or.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_xor(torch.tensor([6]), 3)
+    tensor([5])
+    """
+
+
+@plain(only("iu", "lshift_cpu", np.left_shift), "<<", broadcast=True, inplace=True)
+def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bits moved to the left.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_left_shift(torch.tensor([1]), 3)
+    tensor([8])
+    """
+
+
+@plain(only("iu", "rshift_cpu", np.right_shift), ">>", broadcast=True, inplace=True)
+def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bits moved to the right.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_right_shift(torch.tensor([8]), 3)
+    tensor([1])
+    """
+
+
+@plain(only("biu", "bitwise_not_cpu", np.invert), "~", inplace=True)
+def bitwise_not(input: Tensor) -> Tensor:
+    """Each bit turned over; logical not for bools.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_not(torch.tensor([True, False]))
+    tensor([False,  True])
+    """
+
+
+def _inverted(self: Tensor) -> Tensor:
+    if self._array.dtype.kind not in "biu":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+setattr(Tensor, "__invert__", _inverted)
+
+
+@plain(np.logical_not, broadcast=True, inplace=True)
+def logical_not(input: Tensor) -> Tensor:
+    """Whether elements are zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_not(torch.tensor([0, 2]))
+    tensor([ True, False])
+    """
+
+
+@plain(np.logical_and, broadcast=True, inplace=True)
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Whether both elements are non-zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_and(torch.tensor([0, 2]), torch.tensor([1, 1]))
+    tensor([False,  True])
+    """
+
+
+@plain(np.logical_or, broadcast=True, inplace=True)
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Whether any of the two elements is non-zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_or(torch.tensor([0, 2]), torch.tensor([0, 1]))
+    tensor([False,  True])
+    """
+
+
+@plain(np.logical_xor, broadcast=True, inplace=True)
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Whether exactly one of the two elements is non-zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_xor(torch.tensor([0, 2]), torch.tensor([0, 1]))
+    tensor([False, False])
+    """
+
+
+greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+for _name in ("greater", "greater_equal", "less", "less_equal", "not_equal"):
+    install_method(_name, globals()[_name])

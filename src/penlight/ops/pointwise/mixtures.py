@@ -1,0 +1,183 @@
+"""Mixtures and fused products: lerp, addcmul, addcdiv and kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.large import one_pass
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.declare import OPS, method, pointwise
+from ..machinery.guards import c_name, need_number, need_real_value, only, without_numpy_warnings
+from ..machinery.half_precision import rounded_once
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "addcdiv",
+    "addcmul",
+    "lerp",
+]
+
+
+def _lerp_array(input: Any, end: Any, weight: Any) -> Any:
+    """From the nearer end, as PyTorch computes it."""
+    span = end - input
+    near = np.abs(weight) < 0.5
+    if isinstance(weight, (int, float, complex)):
+        need_real_value(weight, dtypes.from_np(input.dtype))
+        return input + weight * span if near else end - span * (1 - weight)
+    return np.where(near, input + weight * span, end - span * (1 - weight))
+
+
+def _one_dtype(env: dict[str, Any]) -> None:
+    kind = env["input"].dtype
+    for name in ("end", "weight"):
+        value = env[name]
+        if isinstance(value, Tensor) and value.dtype is not kind and (name == "end" or value.dim()):
+            raise RuntimeError(f"expected dtype {c_name(kind)} for `{name}` but got dtype {c_name(value.dtype)}")
+        if not isinstance(value, Tensor):
+            need_real_value(value, kind)
+
+
+@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_scalar", without_numpy_warnings(_lerp_array)))), node="LerpBackward0", check=_one_dtype,
+           input=lambda grad, weight: grad * (1 - weight),
+           end=lambda grad, weight: grad * weight)  # fmt: skip
+def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
+
+
+@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_tensor", without_numpy_warnings(_lerp_array)))), node="LerpBackward1", check=_one_dtype,
+           input=lambda grad, weight: grad * (1 - weight),
+           end=lambda grad, weight: grad * weight,
+           weight=lambda grad, input, end: grad * (end - input))  # fmt: skip
+def _lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor: ...
+
+
+@method
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """A mixture: `input + weight * (end - input)`.
+
+    >>> import penlight as torch
+    >>> torch.lerp(torch.tensor([1.0]), torch.tensor([3.0]), 0.25)
+    tensor([1.5000])
+    """
+    op: Any = _lerp_tensor if isinstance(weight, Tensor) else _lerp
+    return op(input, end, weight, out=out)
+
+
+@method
+def lerp_(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
+    """In-place version of `lerp`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([0.0, 10.0]).lerp_(torch.tensor([4.0, 20.0]), 0.25)
+    tensor([ 1.0000, 12.5000])
+    """
+    return dispatch.inplace(OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight))
+
+
+def _value_like(value: Any, array: Any) -> Any:
+    """A factor in the dtype of an array: truncated for integers, as in C."""
+    return int(value.real) if array.dtype.kind in "iu" else value
+
+
+def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+    need_real_value(value, dtypes.from_np(input.dtype))
+    value = _value_like(value, input)
+    return input + (tensor1 * tensor2 if value == 1 else tensor1 * value * tensor2)
+
+
+@pointwise(one_pass(rounded_once(without_numpy_warnings(_addcmul_array))), node="AddcmulBackward0",
+           input=lambda grad: grad,
+           tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
+           tensor2=lambda grad, tensor1, value: grad * (tensor1 * value))  # fmt: skip
+def _addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor: ...
+
+
+_INTEGER_QUOTIENT = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+    "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+)
+
+
+def _true_quotient(env: dict[str, Any]) -> None:
+    if env["tensor1"].dtype.category < dtypes.FLOATING and env["tensor2"].dtype.category < dtypes.FLOATING:
+        raise RuntimeError(_INTEGER_QUOTIENT)
+
+
+def _addcdiv_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if input.dtype.kind in "biu":
+        raise RuntimeError(_INTEGER_QUOTIENT)
+    need_real_value(value, dtypes.from_np(input.dtype))
+    return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
+
+
+@pointwise(one_pass(rounded_once(without_numpy_warnings(_addcdiv_array))), node="AddcdivBackward0", check=_true_quotient,
+           input=lambda grad: grad,
+           tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
+           tensor2=lambda grad, tensor1, tensor2, value: -grad * ((value * tensor1) / (tensor2 * tensor2)))  # fmt: skip
+def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor: ...
+
+
+def _operands(tensor1: Any, tensor2: Any, legacy: Any, value: Any) -> tuple[Any, Any, Any]:
+    """`addcmul(x, a, b, value=v)`, or in the old order `addcmul(x, v, a, b)`."""
+    if legacy is not None:
+        return tensor2, legacy, tensor1
+    need_number(value)
+    return tensor1, tensor2, value
+
+
+@method
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + value * tensor1 * tensor2`. The old order `addcmul(input, value, tensor1, tensor2)` works too.
+
+    >>> import penlight as torch
+    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
+    tensor([2.5000, 5.0000])
+    """
+    return _addcmul(input, *_operands(tensor1, tensor2, legacy, value), out=out)
+
+
+@method
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
+    """In-place version of `addcmul`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).addcmul_(torch.tensor([6.0]), torch.tensor([2.0]), value=0.5)
+    tensor([7.])
+    """
+    return dispatch.inplace(OPS["_addcmul"], (input, *_operands(tensor1, tensor2, legacy, value)))
+
+
+@method
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too.
+
+    >>> import penlight as torch
+    >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]))
+    tensor([1.5000, 1.5000])
+    """
+    return _addcdiv(input, *_operands(tensor1, tensor2, legacy, value), out=out)
+
+
+@method
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
+    """In-place version of `addcdiv`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).addcdiv_(torch.tensor([6.0]), torch.tensor([2.0]))
+    tensor([4.])
+    """
+    return dispatch.inplace(OPS["_addcdiv"], (input, *_operands(tensor1, tensor2, legacy, value)))

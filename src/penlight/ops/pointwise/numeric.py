@@ -1,0 +1,393 @@
+"""Arithmetic beyond the four operations, elementwise: hypotenuses, remainders, exponents, logarithms, clean-up."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.large import one_pass
+from ...kernels.lazy import lazy_import
+from ...kernels.rows import pointwise as blockwise
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.declare import OPS, differentiable, install_method, method, plain, pointwise
+from ..machinery.guards import need_number, no_derivative, only, without_numpy_warnings
+from ..machinery.overloads import no_tensor
+from ..reduce.sums import named_result
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "copysign",
+    "float_power",
+    "fmax",
+    "fmin",
+    "frexp",
+    "gcd",
+    "heaviside",
+    "hypot",
+    "lcm",
+    "ldexp",
+    "logaddexp",
+    "logaddexp2",
+    "nan_to_num",
+    "nextafter",
+    "positive",
+]
+
+_powers = lazy_import(globals(), "_powers", ".powers")
+
+
+# ----- Two numbers --------------------------------------------------------------------------------------------------
+
+
+@pointwise(one_pass(only("fV", "hypot_cpu", without_numpy_warnings(np.hypot))),
+           input=lambda grad, input, result: grad * (input / result),
+           other=lambda grad, other, result: grad * (other / result))  # fmt: skip
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """The hypotenuse: sqrt(input**2 + other**2).
+
+    >>> import penlight as torch
+    >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
+    tensor([5.])
+    """
+
+
+def _copysign_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
+    return grad * xp.where(input == 0, 0.0, result / input)
+
+
+@pointwise(np.copysign, node="CopysignBackward0", floating=True,
+           input=_copysign_rule,
+           other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+def _copysign(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(np.copysign, node="CopysignBackward1", floating=True, input=_copysign_rule)
+def _copysign_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+@method
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The size of one number with the sign of the other.
+
+    >>> import penlight as torch
+    >>> torch.copysign(torch.tensor([1.0, -2.0]), -0.0)
+    tensor([-1., -2.])
+    """
+    need_number(other)
+    op: Any = _copysign if isinstance(other, Tensor) else _copysign_number
+    return op(input, other, out=out)
+
+
+@method
+def copysign_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `copysign`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, -2.0]).copysign_(-1)
+    tensor([-1., -2.])
+    """
+    return dispatch.inplace(OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other))
+
+
+def _heaviside_array(input: Any, values: Any) -> Any:
+    if input.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    return np.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+def _same_dtype(env: dict[str, Any]) -> None:
+    if env["input"].dtype is not env["values"].dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@pointwise(
+    _heaviside_array,
+    node="NotImplemented",
+    check=_same_dtype,
+    input=no_derivative("heaviside"),
+    values=no_derivative("heaviside"),
+)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements, 1 for positive ones, and `values` where an element is 0.
+
+    >>> import penlight as torch
+    >>> torch.heaviside(torch.tensor([-2.0, 0.0, 3.0]), torch.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+
+@pointwise(only("fV", "nextafter_cpu", without_numpy_warnings(np.nextafter)),
+           input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
+           other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number that the dtype has, towards `other`.
+
+    >>> import penlight as torch
+    >>> bool(torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) > 1)
+    True
+    """
+
+
+def _first_wins(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
+    return xp.where(wins | xp.isnan(other), grad, 0.0)
+
+
+def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
+    return xp.where(wins | xp.isnan(other), 0.0, grad)
+
+
+def _not_nan(first: Any, input: Any, other: Any) -> Any:
+    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch; NumPy's
+    own fmax and fmin give either."""
+    return np.where(first | (other != other), input, other)
+
+
+@pointwise(without_numpy_warnings(lambda input, other: _not_nan(input >= other, input, other)),
+           input=lambda grad, input, other, xp: _first_wins(grad, input >= other, other, xp),
+           other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements, or the one that is not NaN.
+
+    >>> import penlight as torch
+    >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
+    tensor([2.0000, 0.5000])
+    """
+
+
+@pointwise(without_numpy_warnings(lambda input, other: _not_nan(input <= other, input, other)),
+           input=lambda grad, input, other, xp: _first_wins(grad, input <= other, other, xp),
+           other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements, or the one that is not NaN.
+
+    >>> import penlight as torch
+    >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
+    tensor([1.0000, 0.5000])
+    """
+
+
+@plain(only("iu", "gcd_cpu", np.gcd), broadcast=True, inplace=True)
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of two integers.
+
+    >>> import penlight as torch
+    >>> torch.gcd(torch.tensor([12, -9]), torch.tensor([18, 6]))
+    tensor([6, 3])
+    """
+
+
+def _lcm_array(input: Any, other: Any) -> Any:
+    """What overflows has no sign, as in PyTorch; the sign of shorter integers is that of their last bits."""
+    multiple = np.lcm(input, other)
+    return np.abs(multiple) if multiple.dtype.kind == "i" and multiple.itemsize >= 4 else multiple
+
+
+@plain(only("iu", "lcm_cpu", _lcm_array), broadcast=True, inplace=True)
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of two integers.
+
+    >>> import penlight as torch
+    >>> torch.lcm(torch.tensor([4, -6]), torch.tensor([6, 9]))
+    tensor([12, 18])
+    """
+
+
+# ----- Exponents and logarithms -------------------------------------------------------------------------------------
+
+
+@pointwise(without_numpy_warnings(lambda input, other: input * np.exp2(other)), floating=True,
+           input=lambda grad, other, xp: grad * xp.exp2(other),
+           other=lambda grad, result: grad * (result * math.log(2)))  # fmt: skip
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """`input * 2**other`.
+
+    >>> import penlight as torch
+    >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
+    tensor([8.])
+    """
+
+
+def _frexp_array(input: Any) -> Any:
+    if input.dtype.kind not in "fV":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    wide = input.astype(np.float32) if input.dtype.kind == "V" else input
+    mantissa, exponent = np.frexp(wide)
+    return np.asarray(mantissa).astype(input.dtype, copy=False), np.where(np.isfinite(wide), exponent, 0).astype(
+        np.int32
+    )
+
+
+def _frexp_rule(grads: Any, exponent: Any, xp: Any) -> Any:
+    grad = grads[0]
+    return None if grad is None else grad / xp.exp2(xp.cast(exponent, xp.np_dtype(grad)))
+
+
+@differentiable(_frexp_array, node="FrexpBackward0", results=("mantissa", "exponent"), input=_frexp_rule)
+def _frexp(input: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+_Frexp = named_result("frexp", "mantissa exponent")
+
+
+@method
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`.
+
+    >>> import penlight as torch
+    >>> torch.frexp(torch.tensor([3.0])).mantissa
+    tensor([0.7500])
+    """
+    return _Frexp(*_frexp(input, out=out))
+
+
+def _log_sum(input: Any, other: Any) -> Any:
+    if input.dtype.kind != "c":
+        return np.logaddexp(input, other)
+    swap = input.real < other.real
+    high, low = np.where(swap, other, input), np.where(swap, input, other)
+    return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
+
+
+@pointwise(one_pass(only("fcV", "logaddexp_cpu", without_numpy_warnings(_log_sum))),
+           input=lambda grad, input, other, xp: grad / (1 + xp.exp(other - input)),
+           other=lambda grad, input, other, xp: grad / (1 + xp.exp(input - other)))  # fmt: skip
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logaddexp(torch.tensor([1000.0]), torch.tensor([1000.0]))
+    tensor([1000.6932])
+    """
+
+
+@pointwise(only("fV", "logaddexp2_cpu", without_numpy_warnings(np.logaddexp2)),
+           input=lambda grad, input, other, xp: grad / (1 + xp.exp2(other - input)),
+           other=lambda grad, input, other, xp: grad / (1 + xp.exp2(input - other)))  # fmt: skip
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log2(2**input + 2**other), without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logaddexp2(torch.tensor([1000.0]), torch.tensor([1000.0]))
+    tensor([1001.])
+    """
+
+
+def _double(*operands: Any) -> dtypes.dtype:
+    """What `float_power` computes in: complex128 if anything is complex, else float64."""
+    kinds = [v.is_complex() if isinstance(v, Tensor) else isinstance(v, builtins.complex) for v in operands]
+    return dtypes.complex128 if any(kinds) else dtypes.float64
+
+
+def _wide(value: Any, dtype: dtypes.dtype) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(dtype)
+    return builtins.complex(value) if dtype.category == dtypes.COMPLEX else float(value)
+
+
+@method
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Powers in float64 (or complex128).
+
+    >>> import penlight as torch
+    >>> torch.float_power(torch.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise no_tensor("float_power", input, exponent, parameters=("input", "exponent"))
+    dtype = _double(input, exponent)
+    if out is not None and out.dtype is not dtype:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {dtypes.LEGACY[out.dtype]} but the operation's result requires dtype "
+            f"{dtypes.LEGACY[dtype]}"
+        )
+    return _powers.pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
+
+
+@method
+def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
+    """In-place version of `float_power`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([2.0], dtype=torch.float64).float_power_(3)
+    tensor([8.], dtype=torch.float64)
+    """
+    dtype = _double(input, exponent)
+    if input.dtype is not dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {dtypes.LEGACY[input.dtype]} but the operation's result requires dtype "
+            f"{dtypes.LEGACY[dtype]}"
+        )
+    return input.pow_(_wide(exponent, dtype))
+
+
+# ----- Clean-up -----------------------------------------------------------------------------------------------------
+
+
+def _replaced(input: Any, out: Any, nan: Any, high: Any, low: Any) -> None:
+    finite = np.where(input == -np.inf, low, np.where(input == np.inf, high, input))
+    out[...] = np.where(np.isnan(input), nan, finite)
+
+
+_LIMITS = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float32, np.float64)}
+
+
+def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if input.dtype.kind in "biu":
+        return input.copy()
+    limit = _LIMITS.get(input.dtype)
+    if limit is not None and input.flags.c_contiguous:
+        values = ((nan, 0.0), (posinf, limit), (neginf, -limit))
+        numbers = tuple([default if value is None else float(value) for value, default in values])
+        return blockwise(_replaced, input, numbers=numbers)
+    out = np.array(input)
+    parts = [out.real, out.imag] if out.dtype.kind == "c" else [out]
+    limits = np.finfo(out.dtype) if out.dtype.kind != "V" else _bfloat16_limits()
+    for part in parts:
+        missing, high, low = np.isnan(part), part == np.inf, part == -np.inf
+        for mask, value, default in ((missing, nan, 0.0), (high, posinf, limits.max), (low, neginf, limits.min)):
+            np.copyto(part, np.asarray(default if value is None else value).astype(part.dtype), where=mask)
+    return out
+
+
+def _bfloat16_limits() -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(ml_dtypes.bfloat16)
+
+
+@pointwise(
+    without_numpy_warnings(_nan_to_num_array),
+    input=lambda grad, input, xp: grad * xp.cast(xp.isfinite(input), xp.np_dtype(grad)),
+)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given.
+
+    >>> import penlight as torch
+    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=9.0)
+    tensor([0., 9.])
+    """
+
+
+@method
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself: `+x`.
+
+    >>> import penlight as torch
+    >>> torch.positive(torch.tensor([-1.0]))
+    tensor([-1.])
+    """
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+install_method("__pos__", positive)

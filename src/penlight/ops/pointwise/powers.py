@@ -1,0 +1,201 @@
+"""Powers, of tensors and numbers to tensors and numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.large import one_pass
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, method, pointwise
+from ..machinery.overloads import no_tensor
+
+if TYPE_CHECKING:
+    from ..machinery.types import Number
+
+__all__ = [
+    "pow",
+    "square",
+    "square_",
+]
+
+
+@one_pass
+def _power(input: Any, exponent: Any) -> Any:
+    if input.dtype.kind in "fc":
+        if exponent == 2:
+            return np.square(input)
+        if exponent == 3 and input.dtype.kind == "f":
+            return np.square(input) * input
+        if exponent == 1:
+            return input.copy() if input.ndim else input
+        if exponent == 0.5:
+            return np.sqrt(input)
+        if exponent == -0.5:
+            return np.reciprocal(np.sqrt(input))
+        if exponent == -1:
+            return np.reciprocal(input)
+    elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iub":
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if input.dtype.kind == "b" and type(exponent) is int:
+        input = input.astype(np.int64)
+    return np.power(input, exponent)
+
+
+def _slope_array(input: Any, exponent: Any) -> Any:
+    """The derivative of a power."""
+    if not input.ndim:
+        input = input[()]  # a scalar: see `_on_scalars` in generate.py
+    elif exponent == 2 and input.dtype is dtypes.float32.np:
+        return np.multiply(input, _TWO)
+    return exponent * _power(input, exponent - 1)
+
+
+_TWO = np.asarray(2.0, np.float32)
+
+
+def _slope(input: Any, exponent: Any) -> Any:
+    return exponent * _pow(input, exponent - 1)
+
+
+both("power_slope", _slope_array, _slope)
+
+
+@pointwise(_power, node="PowBackward0",
+           input=lambda grad, input, exponent, xp: grad * xp.power_slope(input, exponent) if exponent != 0
+           else xp.zeros_like(grad))  # fmt: skip
+def _pow(input: Tensor, exponent: Number) -> Tensor: ...
+
+
+@one_pass
+def _power_of(input: Any, exponent: Any) -> Any:
+    """x**y; integers to negative powers are 0, but for 1 and -1."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if input.dtype.kind in "iu" and np.any(exponent < 0):
+        negative = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
+        return np.where(exponent < 0, negative, np.power(input, np.maximum(exponent, 0)))
+    return np.power(input, exponent)
+
+
+@pointwise(_power_of, node="PowBackward1", inplace=True,
+           input=lambda grad, input, exponent, result, xp:  # PyTorch saves the result for this, too
+               xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
+           exponent=lambda grad, input, exponent, result, xp:
+               grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip
+def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
+
+
+def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any:
+    """d/dx base**x = base**x * log(base), and 0 for base 0 where the exponent is not negative."""
+    if base == 0:
+        return grad * xp.where(xp.real_part(exponent) >= 0, 0.0, result * -math.inf)
+    if isinstance(base, complex) or base < 0:
+        return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
+    return grad * (result * math.log(base))
+
+
+@one_pass
+def _power_to(exponent: Any, base: Any) -> Any:
+    input = np.asarray(base).astype(exponent.dtype)
+    return _power_of(input, exponent) if exponent.dtype.kind in "iu" else np.power(input, exponent)
+
+
+@pointwise(_power_to, node="PowBackward2", inplace=False,
+           exponent=_base_rule)  # fmt: skip
+def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
+
+
+def _power_operands(input: Any, exponent: Any) -> Any:
+    """The op and arguments that compute a power of these operands."""
+    if isinstance(exponent, Tensor):
+        if isinstance(input, Tensor):
+            return "_pow_tensor", (input, exponent)
+        if not isinstance(input, (bool, int, float, complex, np.generic)):
+            raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
+        if isinstance(input, np.generic):
+            input = input.item()
+        common = dtypes.result_dtype([exponent._array], [input])
+        return "_pow_base", (exponent if exponent.dtype is common else exponent.to(common), input)
+    if not isinstance(input, Tensor):
+        raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
+    if isinstance(exponent, np.generic):
+        exponent = exponent.item()
+    if not isinstance(exponent, (bool, int, float, complex)):
+        return None, ()
+    common = dtypes.result_dtype([input._array], [exponent]) if not isinstance(exponent, int) else input.dtype
+    return "_pow", (input if input.dtype is common else input.to(common), exponent)
+
+
+@method
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Each element to a power; either side may be a number.
+
+    >>> import penlight as torch
+    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2), torch.pow(2, torch.tensor([3.0]))
+    (tensor([1., 4., 9.]), tensor([8.]))
+    """
+    name, arguments = _power_operands(input, exponent)
+    if name is None:
+        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
+    return OPS[name].function(*arguments, out=out)
+
+
+@method
+def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
+    """In-place version of `pow`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([2.0, 3.0]).pow_(2)
+    tensor([4., 9.])
+    """
+    if not isinstance(exponent, Tensor) and not isinstance(exponent, int):
+        dtypes_ok = dtypes.result_dtype([input._array], [exponent])
+        if not dtypes.can_cast(dtypes_ok, input.dtype):
+            raise RuntimeError(
+                f"result type {dtypes.LEGACY[dtypes_ok]} can't be cast to the desired output type {dtypes.LEGACY[input.dtype]}"
+            )
+    return dispatch.inplace(OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent))
+
+
+@method
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element times itself.
+
+    >>> import penlight as torch
+    >>> torch.square(torch.tensor([3.0]))
+    tensor([9.])
+    """
+    return pow(input, 2, out=out)
+
+
+@method
+def square_(input: Tensor) -> Tensor:
+    """In-place version of `square`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([3.0]).square_()
+    tensor([9.])
+    """
+    return pow_(input, 2)
+
+
+def _pow_operator(input: Any, exponent: Any) -> Any:
+    if type(exponent) is int or (type(exponent) is float and input.dtype.category >= dtypes.FLOATING):
+        return _pow(input, exponent)
+    name, arguments = _power_operands(input, exponent)
+    return NotImplemented if name is None else OPS[name].function(*arguments)
+
+
+def _rpow_operator(input: Any, base: Any) -> Any:
+    known = isinstance(base, (bool, int, float, complex, np.generic, Tensor))
+    return pow(base, input) if known else NotImplemented
+
+
+for _name, _function in {"__pow__": _pow_operator, "__rpow__": _rpow_operator, "__ipow__": pow_}.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,201 @@
+"""Rounding and signs: pointwise functions whose gradient is zero, or a sign."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.large import one_pass
+from ...kernels.numpy_warnings import silent
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.declare import OPS, method, pointwise
+
+__all__ = [
+    "abs",
+    "ceil",
+    "floor",
+    "frac",
+    "round",
+    "round_",
+    "sgn",
+    "sign",
+    "trunc",
+]
+
+
+def _integers_stay(kernel: Any) -> Any:
+    """Rounding leaves integers alone; NumPy would make floats of them. PyTorch does not round bools."""
+
+    def run(input: Any) -> Any:
+        if input.dtype.kind in "iu":
+            return input.copy()
+        if input.dtype.kind == "b":
+            raise NotImplementedError(f"\"{kernel.__name__}_vml_cpu\" not implemented for 'Bool'")
+        return kernel(input)
+
+    return one_pass(run)
+
+
+@pointwise(_integers_stay(np.floor), input=lambda grad, xp: xp.zeros_like(grad))
+def floor(input: Tensor) -> Tensor:
+    """The largest whole number that is not greater.
+
+    >>> import penlight as torch
+    >>> torch.floor(torch.tensor([1.7, -1.2]))
+    tensor([ 1., -2.])
+    """
+
+
+@pointwise(_integers_stay(np.ceil), input=lambda grad, xp: xp.zeros_like(grad))
+def ceil(input: Tensor) -> Tensor:
+    """The smallest whole number that is not less.
+
+    >>> import penlight as torch
+    >>> torch.ceil(torch.tensor([1.2, -1.7]))
+    tensor([ 2., -1.])
+    """
+
+
+@pointwise(_integers_stay(np.trunc), input=lambda grad, xp: xp.zeros_like(grad))
+def trunc(input: Tensor) -> Tensor:
+    """The whole part.
+
+    >>> import penlight as torch
+    >>> torch.trunc(torch.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
+
+
+def _no_rounding(name: str, kinds: str, np_dtype: Any) -> None:
+    if np_dtype.kind in kinds:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
+
+
+@one_pass
+def _round_array(input: Any) -> Any:
+    _no_rounding("round_vml_cpu", "bc", input.dtype)
+    return np.rint(input) if input.dtype.kind not in "iu" else input.copy()
+
+
+def _round_at(input: Any, decimals: int) -> Any:
+    """Scaled, rounded, and scaled back, as PyTorch does it."""
+    _no_rounding("round_vml_cpu" if decimals == 0 else "round_cpu", "biuc", input.dtype)
+    if decimals == 0:
+        return np.rint(input)
+    with silent():
+        scale = 10.0 ** max(decimals, -decimals)
+        return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
+
+
+@pointwise(_round_array, node="RoundBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+def _round(input: Tensor) -> Tensor: ...
+
+
+@pointwise(_round_at, node="RoundBackward1", input=lambda grad, xp: xp.zeros_like(grad))
+def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
+
+
+@method
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
+    """The nearest whole number, halves to even; `decimals` rounds there.
+
+    >>> import penlight as torch
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
+    tensor([0., 2., 3.])
+    """
+    return _round(input, out=out) if decimals is None else _round_decimals(input, index(decimals), out=out)
+
+
+@method
+def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
+    """In-place version of `round`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.26, 2.5]).round_(decimals=1)
+    tensor([1.3000, 2.5000])
+    """
+    if decimals is None:
+        return dispatch.inplace(OPS["_round"], (input,))
+    return dispatch.inplace(OPS["_round_decimals"], (input, index(decimals)))
+
+
+@pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)
+def frac(input: Tensor) -> Tensor:
+    """The part behind the point.
+
+    >>> import penlight as torch
+    >>> torch.frac(torch.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
+
+
+@one_pass
+def _sign_array(input: Any) -> Any:
+    """As np.sign, with 0 for NaN."""
+    if not isinstance(input, (np.ndarray, np.generic)):  # see Note [Bodies as machine code]
+        return (input > 0) * 1.0 - (input < 0) * 1.0
+    if input.dtype.kind in "fV":
+        signs = np.asarray(np.sign(input))
+        signs[np.isnan(signs)] = 0
+        return signs
+    return np.sign(input) if input.dtype.kind != "b" else input.copy()
+
+
+@pointwise(_sign_array, input=lambda grad, xp: xp.zeros_like(grad))
+def sign(input: Tensor) -> Tensor:
+    """-1, 0 or 1 by the sign of each element.
+
+    >>> import penlight as torch
+    >>> torch.sign(torch.tensor([-3.0, 0.0, 2.0]))
+    tensor([-1.,  0.,  1.])
+    """
+
+
+@one_pass
+def _absolute(input: Any) -> Any:
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
+    return np.absolute(input)
+
+
+@pointwise(_absolute, complex_rule=True, input=lambda grad, input, xp: grad * xp.sgn(input))
+def abs(input: Tensor) -> Tensor:
+    """The absolute value of each element.
+
+    >>> import penlight as torch
+    >>> torch.abs(torch.tensor([-1.0, 2.0]))
+    tensor([1., 2.])
+    """
+
+
+@one_pass
+def _unit(input: Any) -> Any:
+    """The number of size 1 in the same direction, and 0 for 0."""
+    if input.dtype.kind != "c":
+        return _sign_array(input)
+    size = np.absolute(input)
+    return np.divide(input, size, out=np.zeros_like(input), where=size != 0)
+
+
+def _sgn_rule(grad: Any, input: Any, xp: Any) -> Any:
+    """Real numbers: flat. Complex numbers turn: only the part of grad across the direction counts."""
+    if not xp.is_complex(input):
+        return xp.zeros_like(grad)
+    size = xp.abs(input)
+    unit = xp.sgn(input)
+    across = (grad - xp.conj(grad) * unit * unit) / (2 * size)
+    return xp.where(size == 0, 0.0, across)
+
+
+@pointwise(_unit, complex_rule=True, input=_sgn_rule)
+def sgn(input: Tensor) -> Tensor:
+    """The sign; for complex numbers the direction.
+
+    >>> import penlight as torch
+    >>> torch.sgn(torch.tensor([3 + 4j]))
+    tensor([0.6000+0.8000j])
+    """

@@ -1,0 +1,395 @@
+"""Sorting and what rests on it: the largest few, ranks, medians, modes, quantiles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.numpy_calls import moveaxis
+from ...kernels.reduce import quantiles
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import as_int, merge_dim, values_of, wrap_dim
+from ..machinery.declare import differentiable, method, plain
+from ..machinery.guards import lazy, not_implemented, unrecorded
+from .extremes import _place_rule
+from .sums import named_result
+
+__all__ = [
+    "argsort",
+    "kthvalue",
+    "median",
+    "mode",
+    "msort",
+    "nanmedian",
+    "nanquantile",
+    "quantile",
+    "sort",
+    "topk",
+]
+
+# ----- Sorting ------------------------------------------------------------------------------------------------------
+
+
+def _refuse_complex(name: str, kernel: Any, bools: bool = True) -> Any:
+    def run(input: Any, *rest: Any) -> Any:
+        if input.dtype.kind == "c":
+            raise RuntimeError(f" {name} does not support complex dtypes on CPU")
+        if input.dtype.kind == "b" and not bools:
+            raise RuntimeError(f"{name} does not support bool dtypes on CPU")
+        return kernel(input, *rest)
+
+    return run
+
+
+def _put_back(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, xp: Any) -> Any:
+    """The gradient of moved elements, back where they came from."""
+    return None if grads[0] is None else xp.value_selecting_backward(grads[0], indices, input_shape, dim, True)
+
+
+_sort_kernel = _refuse_complex("Sort", lazy("sorting", "sort"))
+
+
+@differentiable(_sort_kernel, node="SortBackward0", results=("values", "indices"), input=_put_back)
+def _sort(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@differentiable(lambda input, dim, descending, stable: _sort_kernel(input, dim, descending), node="SortBackward1",
+                results=("values", "indices"), input=_put_back)  # fmt: skip
+def _sort_stable(input: Tensor, dim: int, descending: bool, stable: bool) -> tuple[Tensor, Tensor]: ...
+
+
+_Sort, _Topk = named_result("sort", "values indices"), named_result("topk", "values indices")
+
+
+@method
+def sort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    axis: Any = None,
+) -> Any:
+    """The elements in order along a dimension, and where they were. Equal elements keep their order.
+
+    >>> import penlight as torch
+    >>> torch.sort(torch.tensor([3, 1, 2]))
+    torch.return_types.sort(
+    values=tensor([1, 2, 3]),
+    indices=tensor([1, 2, 0]))
+    """
+    dim = dim if axis is None else axis
+    if isinstance(dim, bool):
+        raise TypeError("sort() received an invalid combination of arguments - got (Tensor, bool): dim must be int")
+    place = wrap_dim(dim, input.dim())
+    if stable is None:
+        return _Sort(*_sort(input, place, bool(descending), out=out))
+    return _Sort(*_sort_stable(input, place, bool(descending), stable, out=out))
+
+
+@plain(_refuse_complex("Sort", lazy("sorting", "argsort")))
+def _argsort(input: Tensor, dim: int, descending: bool) -> Tensor: ...
+
+
+@method
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, axis: Any = None
+) -> Tensor:
+    """The indices that would sort a dimension.
+
+    >>> import penlight as torch
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    dim = dim if axis is None else axis
+    return _argsort(input, wrap_dim(dim, input.dim()), bool(descending))
+
+
+@method
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sorted along the first dimension.
+
+    >>> import penlight as torch
+    >>> torch.msort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 3])
+    """
+    if out is None:
+        return sort(input, 0).values
+    sort(input, 0, out=(out, wrap(np.empty(0, np.int64))))
+    return out
+
+
+_topk_array = lazy("sorting", "topk")
+
+
+def _topk_kernel(input: Any, k: int, dim: int, largest: bool) -> Any:
+    if input.ndim == 0 and k in (0, 1):
+        return input.copy(), np.zeros((), np.int64)
+    return _topk_array(input, k, dim, largest)
+
+
+@differentiable(_refuse_complex("topk", _topk_kernel, bools=False), node="TopkBackward0", results=("values", "indices"),
+                input=_put_back)  # fmt: skip
+def _topk(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@method
+def topk(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+    axis: Any = None,
+) -> Any:
+    """The k largest (or smallest) elements along a dimension, in order, and where they are.
+
+    >>> import penlight as torch
+    >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
+    tensor([5., 3.])
+    """
+    dim = dim if axis is None else axis
+    return _Topk(*_topk(input, as_int(k), wrap_dim(dim, input.dim()), bool(largest), out=out))
+
+
+# ----- One element by its rank --------------------------------------------------------------------------------------
+
+_Kthvalue, _Mode = named_result("kthvalue", "values indices"), named_result("mode", "values indices")
+_Median, _Nanmedian = named_result("median", "values indices"), named_result("nanmedian", "values indices")
+
+
+@differentiable(lazy("sorting", "kthvalue"), node="KthvalueBackward0", results=("values", "indices"), input=_place_rule)
+def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@method
+def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+    """The k-th smallest element along a dimension, counted from 1, and where it is.
+
+    >>> import penlight as torch
+    >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "kthvalue")
+    return _Kthvalue(*_kthvalue(input, as_int(k), wrap_dim(dim, input.dim()), keepdim, out=out))
+
+
+@differentiable(lazy("sorting", "mode"), node="ModeBackward0", results=("values", "indices"), input=_place_rule)
+def _mode(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@method
+def mode(input: Tensor, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+    """The most frequent element along a dimension, and where it is.
+
+    >>> import penlight as torch
+    >>> torch.mode(torch.tensor([3, 1, 1])).values
+    tensor(1)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "mode")
+    return _Mode(*_mode(input, wrap_dim(dim, input.dim()), keepdim, out=out))
+
+
+def _median_along(name: str) -> Any:
+    kernel = lazy("sorting", name)
+
+    def run(input: Any, dim: int, keepdim: bool) -> Any:
+        if input.dtype.kind in "bc":
+            raise not_implemented("median_out", input.dtype)
+        if input.ndim and input.shape[dim] == 0:
+            raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
+        return kernel(input, dim, keepdim)
+
+    return run
+
+
+def _median_of_all(name: str) -> Any:
+    kernel, of_all = lazy("sorting", name), lazy("sorting", "median_of_all")
+
+    def run(input: Any, lead: int) -> Any:
+        if input.dtype.kind in "bc":
+            raise not_implemented("median_cpu", input.dtype)
+        shape = input.shape[:lead]
+        if input.size == 0:
+            return np.full(shape, math.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
+        if not lead:
+            return of_all(input, name == "nanmedian")
+        return kernel(np.ascontiguousarray(input).reshape(*shape, -1), lead, False)[0]
+
+    return run
+
+
+def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> Any:
+    """The gradient shared by all elements that equal the median; a NaN equals a NaN here."""
+    ndim = len(input.shape)
+    if lead:
+        shape = (*tuple(input.shape)[:lead], *(1,) * (ndim - lead))
+        grad, result = xp.reshape(grad, shape), xp.reshape(result, shape)
+    hits = (input == result) | (xp.isnan(input) & xp.isnan(result))
+    counted = xp.cast(hits, xp.np_dtype(grad))
+    if not lead:
+        grad = grad / xp._sum_all(counted)
+    elif ndim > lead:
+        grad = grad / xp._sum_dims(counted, tuple(range(lead, ndim)), True)
+    return xp.where(hits, grad, 0.0)  # the others get 0 even of a gradient that is NaN
+
+
+# `lead` is how many dimensions in front have medians of their own: those of vmap.
+
+
+@differentiable(_median_of_all("median"), node="MedianBackward0", input=_all_equal_rule)
+def _median_all(input: Tensor, lead: int) -> Tensor: ...
+
+
+@differentiable(_median_of_all("nanmedian"), node="NanmedianBackward0", input=_all_equal_rule)
+def _nanmedian_all(input: Tensor, lead: int) -> Tensor: ...
+
+
+@differentiable(_median_along("median"), node="MedianBackward1", results=("values", "indices"), input=_place_rule)
+def _median_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@differentiable(_median_along("nanmedian"), node="NanmedianBackward1", results=("values", "indices"), input=_place_rule)
+def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@method
+def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+    """The median of all elements (the lower of two), or along a dimension with where it is.
+
+    >>> import penlight as torch
+    >>> torch.median(torch.tensor([3.0, 1.0, 2.0]))
+    tensor(2.)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "median")
+    if dim is None:
+        return _median_all(input, 0, out=out)
+    return _Median(*_median_dim(input, wrap_dim(dim, input.dim()), keepdim, out=out))
+
+
+@method
+def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+    """The median of the elements that are not NaN, of all or along a dimension with where it is.
+
+    >>> import penlight as torch
+    >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 2.0]))
+    tensor(2.)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmedian")
+    if dim is None:
+        return _nanmedian_all(input, 0, out=out)
+    return _Nanmedian(*_nanmedian_dim(input, wrap_dim(dim, input.dim()), keepdim, out=out))
+
+
+# ----- Quantiles ----------------------------------------------------------------------------------------------------
+
+_MODES = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
+    """What PyTorch has against these arguments; q as a tensor."""
+    number = not isinstance(q, Tensor)
+    if number:
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        q = wrap(np.asarray(q, input.dtype.np if input.dtype.category == dtypes.FLOATING else np.float64))
+    if input.numel() == 0:
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if q.dim() > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if input.dtype not in (dtypes.float32, dtypes.float64):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if q.dtype is not input.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if interpolation not in _MODES:
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if not number:
+        found = values_of(q)
+        if not ((found >= 0) & (found <= 1)).all():
+            raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    return q
+
+
+def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str, out: Any) -> Tensor:
+    """Sorted, then read at the fractional ranks: differentiable in the values and in q."""
+    q = _check_quantile(input, q, interpolation)
+    place = None if dim is None else wrap_dim(dim, input.dim())
+    if unrecorded((input, q)):
+        array = input._array
+        values = quantiles(array, q._array, place, interpolation, name == "nanquantile")
+        if values is not None:
+            if keepdim and array.ndim:
+                lead = (1,) * array.ndim if place is None else (*array.shape[:place], 1, *array.shape[place + 1 :])
+                values = values.reshape((*lead, *values.shape[values.ndim - q._array.ndim :]))
+            values = moveaxis(values, -1, 0) if q._array.ndim else values
+            return dispatch.given("quantile", wrap(values), out)
+    shape = [1] * input.dim() if place is None else [1 if d == place else n for d, n in enumerate(input.shape)]
+    if place is None:
+        ordered = sort(input.flatten()).values
+    elif input.dim() == 0 or place == input.dim() - 1:
+        ordered = sort(input.unsqueeze(-1) if input.dim() == 0 else input).values
+    else:
+        ordered = sort(input.unsqueeze(-1).transpose(place, -1)).values
+    if not keepdim:
+        shape = [] if place is None else [n for d, n in enumerate(shape) if d != place]
+    ordered = ordered.view(*shape, ordered.shape[-1])
+    ranks = _ranks(name, ordered, q.unsqueeze(0) if q.dim() == 0 else q)
+    result = _read(ordered, ranks, interpolation)
+    result = result.squeeze_(-1) if q.dim() == 0 else result.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
+    return dispatch.given("quantile", result, out)
+
+
+def _ranks(name: str, ordered: Tensor, q: Tensor) -> Tensor:
+    """The places of the quantiles in sorted rows, as fractions; NaN counts as the last unless it is to be ignored."""
+    missing = ordered.detach().isnan()
+    if name == "nanquantile":
+        ranks = q * ((~missing).sum(-1, keepdim=True) - 1)
+        return ranks.masked_fill(ranks < 0, 0)
+    last = ordered.shape[-1] - 1
+    return (q * last).masked_fill(missing.any(-1, keepdim=True), last)
+
+
+def _read(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+    if interpolation in ("lower", "higher", "nearest"):
+        places = {"lower": Tensor.floor, "higher": Tensor.ceil, "nearest": Tensor.round}[interpolation](ranks.detach())
+        return ordered.gather(-1, places.long())
+    below, above = ranks.detach().long(), ranks.detach().ceil().long()
+    weights = ranks.detach() * 0 + 0.5 if interpolation == "midpoint" else ranks - below
+    return ordered.gather(-1, below).lerp(ordered.gather(-1, above), weights)
+
+
+@method
+def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
+             out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
+    """Quantiles of all elements or along a dimension; several values of q give a new first dimension.
+
+    >>> import penlight as torch
+    >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
+    return _quantiles("quantile", input, q, dim, keepdim, interpolation, out)
+
+
+@method
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
+                out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
+    """Quantiles of the elements that are not NaN.
+
+    >>> import penlight as torch
+    >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
+    return _quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)

@@ -1,0 +1,260 @@
+"""Running products, extremes and log-sums along a dimension. (`cumsum` is with the sums.)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...kernels.lazy import lazy_import
+from ...kernels.scan import running
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import ABSENT, merge_dim, wrap_dim
+from ..machinery.array_namespace import both
+from ..machinery.declare import OPS, differentiable, method
+from ..machinery.guards import lazy, only, without_numpy_warnings
+from ..machinery.half_precision import in_float32
+from .sums import in_out, named_result, refuse_bool
+
+__all__ = [
+    "cummax",
+    "cummin",
+    "cumprod",
+    "logcumsumexp",
+]
+
+_scatter = lazy_import(globals(), "_scatter", "...kernels.index.scatter")
+
+
+# ----- Products -----------------------------------------------------------------------------------------------------
+
+
+@in_float32
+def _cumprod_array(input: Any, dim: int) -> Any:
+    if input.ndim == 0:
+        return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
+    if input.dtype.kind == "f":
+        return running(input, dim, np.multiply)
+    return np.multiply.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+
+def _cumprod_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    """For each factor the sum, over the products it is in, of grad times the other factors.
+
+    Without zeros that is a sum over grad * result, divided by the factor. With them, from a table whose row k has a one in
+    place of factor k: nothing is divided, so zeros are exact, at every order.
+    """
+    if not input.dim():
+        return grad
+    if input._array.all():
+        tail = (grad * result.conj()).flip(dim).cumsum(dim).flip(dim)
+        return tail / input.conj()
+    rows, n = input.movedim(dim, -1).conj(), input.shape[dim]
+    own = wrap(np.eye(n, dtype=bool))
+    table = rows.unsqueeze(-2).expand(*rows.shape[:-1], n, n).masked_fill(own, 1)
+    others = cumprod(table, -1).triu()
+    return (others * grad.movedim(dim, -1).unsqueeze(-2)).sum(-1).movedim(-1, dim)
+
+
+def _cumprod_back_array(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    return grad if input.ndim == 0 else _cumprod_kernel(grad, input, result, dim)
+
+
+_cumprod_kernel = lazy("scan", "cumprod_backward")
+both("cumprod_backward", _cumprod_back_array, _cumprod_back_graph)
+
+
+@differentiable(without_numpy_warnings(_cumprod_array), node="CumprodBackward0", inplace=True,
+                input=lambda grad, input, result, dim, xp: xp.cumprod_backward(grad, input, result, dim))  # fmt: skip
+def _cumprod(input: Tensor, dim: int) -> Tensor: ...
+
+
+@method
+def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """Running products along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    place = _need_dim("cumprod", dim, input, kwargs)
+    if out is not None:
+        return in_out("cumprod", out, dtype, lambda kind: cumprod(input, place, dtype=kind))
+    if dtype is None or dtype.category >= dtypes.FLOATING:
+        return _cumprod(input if dtype is None else input.to(dtype), place)
+    refuse_bool("cumprod_out_cpu", dtype)
+    return _cumprod(input.to(dtype), place).to(dtype)
+
+
+def _need_dim(name: str, dim: Any, input: Tensor, kwargs: dict[str, Any]) -> int:
+    if kwargs:
+        dim, _ = merge_dim(dim, False, kwargs, name)
+    if dim is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    return wrap_dim(dim, input.dim())
+
+
+def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
+    if dtype is not None and dtype is not input.dtype:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {dtypes.LEGACY[input.dtype]} and output tensor dtype "
+            f"{dtypes.LEGACY[dtype]} should match"
+        )
+    return dispatch.inplace(OPS["_" + name], (input, wrap_dim(dim, input.dim())))
+
+
+@method
+def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
+    """In-place version of `cumprod`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
+    tensor([1., 2., 6.])
+    """
+    dim = dim if axis is None else axis
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    return _scanned_in_place("cumprod", input, dim, dtype)
+
+
+@method
+def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
+    """In-place version of `cumsum`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
+    tensor([1., 3., 6.])
+    """
+    dim = dim if axis is None else axis
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    return _scanned_in_place("cumsum", input, dim, dtype)
+
+
+# ----- Extremes -----------------------------------------------------------------------------------------------------
+
+
+def _places_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
+    if not shape:
+        return grad
+    return _scatter.scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
+
+
+def _places_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
+    return grad.new_zeros(shape).scatter_add(dim, indices, grad) if shape else grad
+
+
+both("add_at_places", _places_array, _places_graph)
+
+
+def _extreme_rule(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, xp: Any) -> Any:
+    return None if grads[0] is None else xp.add_at_places(grads[0], indices, input_shape, dim)
+
+
+@differentiable(
+    only("biufV", "cummax_cpu", lazy("scan", "cummax")),
+    node="CummaxBackward0",
+    results=("values", "indices"),
+    input=_extreme_rule,
+)
+def _cummax(input: Tensor, dim: int) -> tuple[Tensor, Tensor]: ...
+
+
+@differentiable(
+    only("biufV", "cummin_cpu", lazy("scan", "cummin")),
+    node="CumminBackward0",
+    results=("values", "indices"),
+    input=_extreme_rule,
+)
+def _cummin(input: Tensor, dim: int) -> tuple[Tensor, Tensor]: ...
+
+
+_Cummax, _Cummin = named_result("cummax", "values indices"), named_result("cummin", "values indices")
+
+
+@method
+def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
+    """Running maxima along a dimension, and where they are.
+
+    >>> import penlight as torch
+    >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
+    tensor([1, 3, 3])
+    """
+    dim = dim if axis is None else axis
+    return _Cummax(*_cummax(input, wrap_dim(dim, input.dim()), out=out))
+
+
+@method
+def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
+    """Running minima along a dimension, and where they are.
+
+    >>> import penlight as torch
+    >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
+    tensor([3, 1, 1])
+    """
+    dim = dim if axis is None else axis
+    return _Cummin(*_cummin(input, wrap_dim(dim, input.dim()), out=out))
+
+
+# ----- Log-sums -----------------------------------------------------------------------------------------------------
+
+
+TABLE = 1024  # the longest dimension for which a table of all pairs is made
+
+
+def _log_back_long(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    """The same for long dimensions, without the table: a log-sum from the end, of positive and negative gradients by themselves."""
+    lowest = float(np.finfo(input._array.dtype).min) / 2
+
+    def part(size: Any) -> Any:
+        some = size > 0
+        logs = size.masked_fill(~some, 1.0).log().masked_fill(~some, lowest)
+        return ((logs - result).flip(dim).logcumsumexp(dim).flip(dim) + input).exp()
+
+    return part(grad) - part(-grad)
+
+
+def _log_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    """The sum over i >= k of grad_i * exp(input_k - result_i), from the table of all pairs: none of its powers exceeds 1."""
+    if not input.dim():
+        return grad
+    if input.shape[dim] > TABLE and not input.is_complex():
+        return _log_back_long(grad, input, result, dim)
+    rows, sums = input.movedim(dim, -1), result.movedim(dim, -1)
+    n = input.shape[dim]
+    later = wrap(np.triu(np.ones((n, n), bool)))
+    table = (rows.unsqueeze(-1) - sums.unsqueeze(-2)).masked_fill(~later, -np.inf).exp()
+    return (table.conj() * grad.movedim(dim, -1).unsqueeze(-2)).sum(-1).movedim(-1, dim)
+
+
+def _log_back_array(grad: Any, input: Any, result: Any, dim: int) -> Any:
+    if input.ndim == 0:
+        return grad
+    if input.dtype.kind != "c":
+        return _log_kernel(grad, input, result, dim)
+    return _log_back_graph(wrap(grad), wrap(input), wrap(result), dim)._array
+
+
+_log_kernel = lazy("scan", "logcumsumexp_backward")
+both("logcumsumexp_backward", _log_back_array, _log_back_graph)
+
+
+@differentiable(only("fcV", "logcumsumexp_out_cpu", lazy("scan", "logcumsumexp")), node="LogcumsumexpBackward0",
+                input=lambda grad, input, result, dim, xp: xp.logcumsumexp_backward(grad, input, result, dim))  # fmt: skip
+def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
+
+
+@method
+def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, axis: Any = None) -> Tensor:
+    """The logarithm of the running sum of exp(x), without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor([1000.0000, 1000.6932])
+    """
+    dim = dim if axis is None else axis
+    return _logcumsumexp(input, wrap_dim(dim, input.dim()), out=out)

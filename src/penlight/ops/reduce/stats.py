@@ -1,0 +1,387 @@
+"""Variance with mean, sums that skip NaN, smallest with largest, covariance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ..._common.user_warnings import warn_user
+from ...kernels.lazy import lazy_import
+from ...tensor import Tensor
+from ..machinery import dispatch
+from ..machinery.arguments import merge_dim, sizes, values_of, wrap_dim, wrap_dims
+from ..machinery.array_namespace import shared
+from ..machinery.declare import differentiable, method, warning_free
+from ..machinery.guards import lazy, not_implemented
+from .extremes import _share
+from .sums import _add_reduce, _count, in_out, named_result
+from .variance import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
+
+__all__ = [
+    "aminmax",
+    "corrcoef",
+    "cov",
+    "nanmean",
+    "nansum",
+    "std_mean",
+    "var_mean",
+]
+
+_angles = lazy_import(globals(), "_angles", "..pointwise.angles")
+
+
+_FEW = 4096  # elements that need no blocks
+_var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "nansum")
+
+# ----- Variance and mean --------------------------------------------------------------------------------------------
+
+
+def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return _with_mean(input, dim, correction, keepdim, np.asarray)
+
+
+def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return _with_mean(input, dim, correction, keepdim, np.sqrt)
+
+
+@warning_free
+def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, measure: Any) -> Any:
+    """The measure of the variance (itself, or its root), and the mean."""
+    found, mean = _quick_var_mean(input, dim, correction, keepdim)
+    if not overflowed(input, found):
+        return measure(found), mean
+    variance, mean = in_double_precision(input, dim, correction, keepdim)
+    mean = np.where(
+        np.isfinite(mean), mean, np.nan
+    )  # PyTorch updates a mean by differences, and that of an infinity is NaN
+    return measure(variance).astype(found.dtype), mean.astype(input.dtype)
+
+
+@warning_free
+def _quick_var_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    few = _of_rows(input, dim, keepdim)
+    if few is not None:
+        mean, variance, shape = few
+        count = _count(input.shape, dim)
+        variance *= count / (count - correction) if count > correction else np.inf
+        return variance.reshape(shape), mean.reshape(shape)
+    if 0 < input.size <= _FEW and input.dtype.char in "fd":
+        count = _count(input.shape, dim)
+        if len(dim) == input.ndim and not keepdim:
+            mean = _add_reduce(input, None) / count
+            centred = (input - mean).reshape(-1)
+            return centred.dot(centred) / max(count - correction, 0), mean
+        mean = _add_reduce(input, dim, keepdims=True) / count
+        centred = input - mean
+        total = _add_reduce(centred * centred, dim, keepdims=keepdim)
+        spread = total / np.asarray(max(count - correction, 0), total.dtype)
+        return spread, mean if keepdim else np.asarray(mean).reshape(np.shape(spread))
+    return _var_mean_kernel(input, dim, correction, keepdim)
+
+
+def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    return xp.spread(shared(grad, _count(shape, dim) or 1), shape, dim, keepdim)
+
+
+def _two_parts(first: Any, second: Any) -> Any:
+    return second if first is None else first if second is None else first + second
+
+
+def _var_mean_rule(grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
+    through_var = None if grads[0] is None else _var_rule(grads[0], input, dim, correction, keepdim, xp)
+    through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
+    return _two_parts(through_var, through_mean)
+
+
+def _std_mean_rule(
+    grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, std: Any, xp: Any
+) -> Any:
+    through_std = None
+    if grads[0] is not None:
+        inner = xp.where(std == 0, 0.0, grads[0] / (std * 2))
+        through_std = _var_rule(inner, input, dim, correction, keepdim, xp)
+    through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
+    return _two_parts(through_std, through_mean)
+
+
+@differentiable(_var_mean_array, node="VarMeanBackward0", results=("var", "mean"), input=_var_mean_rule)
+def _var_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@differentiable(_std_mean_array, node="StdMeanBackward0", results=("std", "mean"), input=_std_mean_rule)
+def _std_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+def _both_of(name: str, run: Any, input: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+    return run(input, *_spread_arguments(name, input, *arguments))
+
+
+def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None,
+             **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The variance and the mean.
+
+    >>> import penlight as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    return _both_of("var_mean", _var_mean, input, dim, unbiased, correction, keepdim, kwargs)
+
+
+def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None,
+             **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The standard deviation and the mean.
+
+    >>> import penlight as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    return _both_of("std_mean", _std_mean, input, dim, unbiased, correction, keepdim, kwargs)
+
+
+# ----- Without NaN --------------------------------------------------------------------------------------------------
+
+
+def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    if input.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if input.dtype.kind in "biu":
+        return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
+    if input.dtype.itemsize >= 4 and input.size <= _FEW:
+        return _add_reduce(input, dim, keepdims=keepdim, where=input == input)
+    return _nansum_kernel(input, dim, keepdim)
+
+
+def _nansum_rule(grad: Any, input: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    return xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.cast(~xp.isnan(input), xp.np_dtype(grad))
+
+
+@differentiable(_nansum_array, node="NansumBackward0", input=_nansum_rule)
+def _nansum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def nansum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The sum of the elements that are not NaN, of all or over dimensions.
+
+    >>> import penlight as torch
+    >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nansum")
+    if out is not None:
+        if input.is_floating_point() and not out.is_floating_point():
+            raise not_implemented("nansum_cpu", out.dtype.np)
+        return in_out("nansum", out, dtype, lambda kind: nansum(input, dim, keepdim, dtype=kind))
+    if dtype is None or dtype.category >= dtypes.FLOATING:
+        return _nansum(input if dtype is None else input.to(dtype), wrap_dims(dim, input.dim()), keepdim)
+    return _nansum(input.to(dtype), wrap_dims(dim, input.dim()), keepdim).to(dtype)
+
+
+@method
+def nanmean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The mean of the elements that are not NaN, of all or over dimensions.
+
+    >>> import penlight as torch
+    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmean")
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.LEGACY[input.dtype]}"
+        )
+    if out is not None and not out.is_floating_point():
+        raise not_implemented("nansum_cpu", out.dtype.np)
+    total = nansum(input, dim, keepdim, dtype=dtype)
+    count = (~input.detach().isnan()).sum(dim, keepdim)
+    result = total / count
+    return dispatch.given("nanmean", result, out)
+
+
+# ----- Extremes together --------------------------------------------------------------------------------------------
+
+
+def _aminmax_array(input: Any, dim: Any, keepdim: bool) -> Any:
+    least, greatest = np.minimum.reduce, np.maximum.reduce
+    return least(input, axis=dim, keepdims=keepdim), greatest(input, axis=dim, keepdims=keepdim)  # type: ignore[call-overload]
+
+
+def _aminmax_rule(grads: Any, input: Any, dim: Any, keepdim: bool, min: Any, max: Any, xp: Any) -> Any:
+    dims = tuple(range(len(input.shape))) if dim is None else (dim,) if input.shape else ()
+    low = None if grads[0] is None else _share(grads[0], input, min, dims, keepdim, xp)
+    high = None if grads[1] is None else _share(grads[1], input, max, dims, keepdim, xp)
+    return _two_parts(low, high)
+
+
+@differentiable(_aminmax_array, node="AminmaxBackward0", results=("min", "max"), input=_aminmax_rule)
+def _aminmax(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+_Aminmax = named_result("aminmax", "min max")
+
+
+@method
+def aminmax(
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    out: Any = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Any:
+    """The smallest and the largest element, of all or along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.aminmax(torch.tensor([1, 3, 2])).max
+    tensor(3)
+    """
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
+    if dim is None and input.numel() == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    place = None if dim is None else wrap_dim(dim, input.dim())
+    if place is not None and input.dim() and input.shape[place] == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
+    return _Aminmax(*_aminmax(input, place if input.dim() else None, keepdim, out=out))
+
+
+# ----- Covariance ---------------------------------------------------------------------------------------------------
+
+
+def _observation_weights(weights: Tensor | None, name: str, count: int, integral: bool) -> None:
+    if weights is None:
+        return
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if (weights.dtype.category == dtypes.INTEGRAL) != integral:
+        wanted = "integral" if integral else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {dtypes.LEGACY[weights.dtype]} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if weights.numel() and not values_of(weights).min() >= 0:  # nor NaN
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+@method
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariance matrix of variables (rows) over observations (columns), weighted on demand.
+
+    >>> import penlight as torch
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    table = input.view(1, -1) if input.dim() < 2 else input
+    count = table.shape[1]
+    _observation_weights(fweights, "fweights", count, True)
+    _observation_weights(aweights, "aweights", count, False)
+    if not count:
+        return table.new_full((table.shape[0],) * 2, math.nan).squeeze()
+    weights = aweights if fweights is None else fweights if aweights is None else fweights * aweights
+    size: Any
+    if weights is None:
+        mean, size = table.sum(1) / count, count - correction
+    else:
+        total = weights.sum()
+        if (values_of(total) == 0).any():
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+        mean = (table * weights).sum(1) / total
+        size = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
+    if size <= 0:
+        warn_user(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+        )
+        size = max(size, 0) if not isinstance(size, Tensor) else size.clamp(min=0)
+    centred = table - mean.unsqueeze(1)
+    products = centred.mm((centred if weights is None else centred * weights).t().conj())
+    return (products / size).squeeze()
+
+
+@method
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables (rows) over observations (columns).
+
+    >>> import penlight as torch
+    >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    spread = covariance.diagonal()
+    deviation = (spread.real if spread.is_complex() else spread).sqrt()
+    result = covariance / deviation.view(-1, 1) / deviation.view(1, -1)
+    if not result.is_complex():
+        return result.clamp(-1, 1)
+    return _angles.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+
+
+# ----- Sums to a shape ----------------------------------------------------------------------------------------------
+
+
+@method
+def sum_to_size(input: Tensor, *args: Any, size: Any = None) -> Tensor:
+    """Summed over the dimensions that broadcasting from `size` would have added or widened.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    target = sizes(args if size is None else (size,), "sum_to_size")
+    extra = input.dim() - len(target)
+    shape = tuple(input.shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(target, shape[extra:])):
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    wide = tuple(range(extra)) + tuple(d for d in range(extra, input.dim()) if target[d - extra] == 1 and shape[d] != 1)
+    if not target:
+        return input.sum()
+    summed = input.sum(wide, keepdim=True) if wide else input
+    return summed.view(target) if extra > 0 else summed

@@ -1,0 +1,486 @@
+"""Reductions: sums, means, products, truth, log-sum-exp; and running sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...autograd import views
+from ...autograd.accumulate import writable
+from ...kernels.numpy_warnings import silent
+from ...kernels.reduce import reduce_sum
+from ...kernels.reduce.large import FROM as FOLDS_FROM
+from ...kernels.reduce.large import fold
+from ...kernels.rows import quiet
+from ...kernels.scan import running
+from ...kernels.softmax import logsumexp as logsumexp_kernel
+from ...return_types import named_result as named_result
+from ...tensor import Tensor, wrap
+from ..machinery import dispatch
+from ..machinery.arguments import merge_dim, wrap_dim, wrap_dims
+from ..machinery.array_namespace import both, shared
+from ..machinery.declare import differentiable, linear, method, plain, warning_free
+from ..machinery.guards import not_implemented
+from ..machinery.half_precision import in_float32
+from ..machinery.out import check_out
+
+__all__ = [
+    "all",
+    "any",
+    "cumsum",
+    "logsumexp",
+    "mean",
+    "prod",
+    "sum",
+]
+
+# ----- Sums and means -----------------------------------------------------------------------------------------------
+
+
+@warning_free
+def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    dtype = input.dtype
+    if input.size >= FOLDS_FROM:
+        total = fold(input, "sum", dim, keepdim)
+        if total is not None:
+            return _to_half(total, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else total
+    if dtype.kind in "biu":
+        return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
+    if dtype.itemsize == 2:  # as `in_float32` does, without a call more for all others
+        with silent():  # of infinities of both signs
+            return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
+    if input.size > _MANY and _down_columns(input.shape, dim):
+        return reduce_sum(input, tuple(range(input.ndim)) if dim is None else dim, keepdim)
+    return _add_reduce(input, dim, keepdims=keepdim)
+
+
+_MANY = 1 << 16  # elements
+
+
+@np.errstate(over="ignore")
+def _to_half(total: Any, dtype: Any) -> Any:
+    """A float32 sum as a 16-bit float, infinite if it is too large."""
+    return total.astype(dtype)
+
+
+def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
+    """Whether a sum runs over many rows: NumPy adds one after the other, and the rounding adds up."""
+    if not dim or len(shape) - 1 in dim:
+        return False
+    rows: int = math.prod(shape[d] for d in dim)
+    return rows > 4096
+
+
+def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    """A reduced gradient back over the dimensions that were reduced, as a broadcast of it that can be written to."""
+    if type(grad) is not np.ndarray or not grad.flags.writeable:
+        grad = writable(grad)
+    if not keepdim and dim:
+        grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
+    if grad.ndim == len(shape):
+        strides = tuple(0 if m == 1 != n else s for m, n, s in zip(grad.shape, shape, grad.strides))
+    else:
+        strides = (0,) * len(shape)
+    if grad.dtype.kind == "V" or not grad.flags.c_contiguous:
+        return views.strided_window(grad, shape, strides, 0)
+    return np.ndarray(shape, grad.dtype, grad, 0, strides)  # np.broadcast_to takes ten times as long
+
+
+def _average_array(grad: Any, count: int, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient of a mean, as a read-only broadcast. See Note [Read-only gradients] in autograd/accumulate.py."""
+    out = _spread_array(shared(grad, count), shape, dim, keepdim)
+    out.flags.writeable = False
+    return out
+
+
+def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    if not keepdim and dim:
+        grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
+    return grad.expand(shape)
+
+
+both("spread", _spread_array, _spread_tensor)
+both(
+    "average",
+    _average_array,
+    lambda grad, count, shape, dim, keepdim: shared(_spread_tensor(grad, shape, dim, keepdim), count),
+)
+
+
+_FLOAT32 = dtypes.float32.np
+_add_reduce: Any = np.add.reduce  # what `sum` and `mean` of an array end up calling
+_FEW = 512  # elements, whose sum is quicker as a product with ones
+_ONES = np.ones(_FEW, np.float32)
+
+
+def _sum_all_array(input: Any) -> Any:
+    if input.dtype is _FLOAT32 and input.size <= _FEW:
+        return input.ravel().dot(_ONES[: input.size])
+    return _sum_array(input, None, False)
+
+
+def _mean_all_array(input: Any) -> Any:
+    if input.dtype is _FLOAT32 and 0 < input.size <= _FEW:
+        return input.ravel().dot(_ONES[: input.size]) / input.size
+    return _mean_array(input, None, False)
+
+
+@linear(_sum_all_array, node="SumBackward0",
+        input=lambda grad, input_shape, xp: xp.spread(grad, input_shape, (), True))  # fmt: skip
+def _sum_all(input: Tensor) -> Tensor: ...
+
+
+@linear(_sum_array, node="SumBackward1",
+        input=lambda grad, input_shape, dim, keepdim, xp: xp.spread(grad, input_shape, dim, keepdim))  # fmt: skip
+def _sum_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+def _as_dtype(input: Tensor, dtype: Any) -> Tensor:
+    return input if dtype is None or input.dtype is dtype else input.to(dtype)
+
+
+def in_out(name: str, out: Tensor, dtype: Any, compute: Any) -> Tensor:
+    """A sum or product in `out`: it is computed in the dtype that was asked for, else in that of `out`."""
+    return dispatch.given(name, compute(out.dtype if dtype is None else dtype), out)
+
+
+@method
+def sum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The sum of all elements, or over some dimensions.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.sum(x), torch.sum(x, dim=1, keepdim=True)
+    (tensor(10.), tensor([[3.],
+            [7.]]))
+    """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    if kwargs or keepdim is not False:
+        dim, keepdim = merge_dim(dim, keepdim, kwargs, "sum")
+    if out is not None:
+        return in_out("sum", out, dtype, lambda kind: sum(input, dim, keepdim, dtype=kind))
+    if dtype is not None:
+        input = _as_dtype(input, dtype)
+    if dim is None and not keepdim and (dtype is None or dtype.category >= dtypes.FLOATING):
+        return _sum_all(input)
+    result = _sum_dims(input, wrap_dims(dim, input.dim()), keepdim)
+    return result if dtype is None or result.dtype is dtype else result.to(dtype)
+
+
+@warning_free
+def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    if input.size:
+        dtype = input.dtype
+        if input.size >= FOLDS_FROM:
+            total = fold(input, "sum", dim, keepdim)
+            if total is not None:
+                total /= _count(input.shape, range(input.ndim) if dim is None else dim)
+                return _to_half(total, dtype) if dtype.itemsize == 2 else total
+        if dtype.itemsize == 2:
+            with silent():
+                return _to_half(input.mean(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
+        if input.size > _MANY and _down_columns(input.shape, dim):
+            dim = tuple(range(input.ndim)) if dim is None else dim
+            return reduce_sum(input, dim, keepdim) / np.asarray(_count(input.shape, dim), dtype)
+        total = _add_reduce(input, dim, keepdims=keepdim)
+        total /= input.size if dim is None else _count(input.shape, dim)
+        return total
+    with silent():  # the mean of nothing is NaN
+        count = math.prod(input.shape if dim is None else [input.shape[d] for d in dim])
+        return input.sum(axis=dim, keepdims=keepdim) / np.asarray(count, input.dtype)
+
+
+def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
+    count = 1
+    for d in dim:
+        count *= shape[d]
+    return count
+
+
+@linear(_mean_all_array, node="MeanBackward0",
+        input=lambda grad, input_shape, xp: xp.average(grad, math.prod(input_shape) or 1, input_shape, (), True))  # fmt: skip
+def _mean_all(input: Tensor) -> Tensor: ...
+
+
+@linear(_mean_array, node="MeanBackward1",
+        input=lambda grad, input_shape, dim, keepdim, xp:
+            xp.average(grad, _count(input_shape, dim) or 1, input_shape, dim, keepdim))  # fmt: skip
+def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+def _need_float(dtype: dtypes.dtype, name: str, wanted: bool) -> None:
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a floating point or "
+            f"complex dtype. Got: {dtypes.LEGACY[dtype]}"
+        )
+
+
+@method
+def mean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The mean of all elements, or over some dimensions.
+
+    >>> import penlight as torch
+    >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([2., 3.])
+    """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    if kwargs or keepdim is not False:
+        dim, keepdim = merge_dim(dim, keepdim, kwargs, "mean")
+    _need_float(input.dtype if dtype is None else dtype, "mean", dtype is not None)
+    if out is not None:
+        if dtype is None and out.dtype.category < dtypes.FLOATING:
+            check_out("mean_all" if dim is None else "mean", dtypes.float32, out.dtype)
+        if dtype is None and dim is None:
+            check_out("mean_all", input.dtype, out.dtype)
+        return in_out("mean", out, dtype, lambda kind: mean(input, dim, keepdim, dtype=kind))
+    input = _as_dtype(input, dtype)
+    if dim is None and not keepdim:
+        return _mean_all(input)
+    return _mean_dims(input, wrap_dims(dim, input.dim()), keepdim)
+
+
+# ----- Products -----------------------------------------------------------------------------------------------------
+
+
+def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    """The product of the others. Where something is zero it is computed without dividing, so zeros are exact."""
+    shape = tuple(input.shape)
+    wide = xp.spread(grad, shape, dim, keepdim)
+    if not xp.any_zero(input):
+        return wide * xp.conj(xp.spread(result, shape, dim, keepdim) / input)
+    return wide * xp.conj(xp._others(input, dim))
+
+
+def _others_array(input: Any, dim: tuple[int, ...]) -> Any:
+    """For each element the product of all others along `dim`: those before times those after."""
+    moved = np.moveaxis(input, dim, range(-len(dim), 0)) if dim else input
+    lead = moved.shape[: moved.ndim - len(dim)]
+    flat = moved.reshape(*lead, -1)
+    ones = np.ones((*lead, 1), input.dtype)
+    before = np.concatenate([ones, np.cumprod(flat, -1)[..., :-1]], -1)
+    after = np.concatenate([np.cumprod(flat[..., ::-1], -1)[..., ::-1][..., 1:], ones], -1)
+    others = (before * after).reshape(moved.shape)
+    return np.moveaxis(others, range(-len(dim), 0), dim) if dim else others
+
+
+def _others_graph(input: Any, dim: tuple[int, ...]) -> Any:
+    """The same from differentiable ops: a product over a table in which the element itself is replaced by one."""
+    ndim = input.dim()
+    rest = tuple(d for d in range(ndim) if d not in dim)
+    moved = input.permute((*rest, *dim))
+    lead = moved.shape[: len(rest)]
+    flat = moved.reshape(*lead, -1)
+    n = flat.shape[-1]
+    table = flat.unsqueeze(-2).expand(*lead, n, n)
+    eye = _eye_mask(n)
+    others = _prod_dims(table.masked_fill(eye, 1), (len(lead) + 1,), False).reshape(moved.shape)
+    order = [0] * ndim
+    for place, d in enumerate((*rest, *dim)):
+        order[d] = place
+    return others.permute(order)
+
+
+def _eye_mask(n: int) -> Tensor:
+    return wrap(np.eye(n, dtype=bool))
+
+
+both("any_zero", lambda x: not np.all(x), lambda x: True)
+both("_others", _others_array, _others_graph)
+
+
+@quiet
+def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    if input.size >= FOLDS_FROM and input.dtype.kind == "f" and input.itemsize > 2:
+        product = fold(input, "product", dim, keepdim)
+        if product is not None:
+            return product
+    return input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+
+@differentiable(lambda input: _prod_array(input, None, False), node="ProdBackward0",
+                input=lambda grad, input, result, xp:
+                    _prod_rule(grad, input, result, tuple(range(len(input.shape))), False, xp) if input.shape else grad)  # fmt: skip
+def _prod_all(input: Tensor) -> Tensor: ...
+
+
+@differentiable(_prod_array, node="ProdBackward1", input=_prod_rule)
+def _prod_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def prod(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The product of all elements, or over a dimension.
+
+    >>> import penlight as torch
+    >>> torch.prod(torch.tensor([2.0, 3.0]))
+    tensor(6.)
+    """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "prod")
+    if out is not None:
+        return in_out("prod", out, dtype, lambda kind: prod(input, dim, keepdim, dtype=kind))
+    if dtype is not None:
+        result = prod(input.to(dtype), dim, keepdim)
+        return result if result.dtype is dtype else result.to(dtype)
+    if dim is None:
+        return _prod_all(input)
+    place = wrap_dim(dim, input.dim())
+    return _prod_dims(input, (place,) if input.dim() else (), keepdim)
+
+
+# ----- Running sums and products ------------------------------------------------------------------------------------
+
+
+def refuse_bool(name: str, dtype: dtypes.dtype) -> None:
+    if dtype is dtypes.bool_:
+        raise not_implemented(name, dtype.np)
+
+
+def _accumulate(ufunc: Any) -> Any:
+    @in_float32
+    def kernel(input: Any, dim: int) -> Any:
+        if input.ndim == 0:
+            return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
+        if input.dtype.kind == "f":
+            return running(input, dim, ufunc)
+        return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+    return kernel
+
+
+@linear(_accumulate(np.add), node="CumsumBackward0", inplace=True,
+        input=lambda grad, dim, xp: xp._flip(xp._cumsum(xp._flip(grad, (dim,)), dim), (dim,)) if grad.shape else grad)  # fmt: skip
+def _cumsum(input: Tensor, dim: int) -> Tensor: ...
+
+
+@method
+def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, axis: Any = None) -> Tensor:
+    """Running sums along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    dim = dim if axis is None else axis
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
+    if out is not None:
+        return in_out("cumsum", out, dtype, lambda kind: cumsum(input, dim, dtype=kind))
+    if dtype is None or dtype.category >= dtypes.FLOATING:
+        return _cumsum(_as_dtype(input, dtype), wrap_dim(dim, input.dim()))
+    refuse_bool("cumsum_out_cpu", dtype)
+    return _cumsum(input.to(dtype), wrap_dim(dim, input.dim())).to(dtype)
+
+
+# ----- Truth --------------------------------------------------------------------------------------------------------
+
+
+def _truth(kernel: Any) -> Any:
+    def run(input: Any, dim: Any, keepdim: bool) -> Any:
+        result = kernel(input, axis=dim, keepdims=keepdim)
+        return result.astype(np.uint8) if input.dtype == np.uint8 else result
+
+    return run
+
+
+@plain(_truth(np.logical_and.reduce))
+def _all(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
+
+
+@plain(_truth(np.logical_or.reduce))
+def _any(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
+
+
+def _some_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
+    """The dimensions of `all` and `any`, for which no dimensions are none, not all as for other reductions."""
+    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, input.dim())
+
+
+@method
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """Whether all elements are non-zero, altogether or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.all(torch.tensor([True, False]))
+    tensor(False)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "all")
+    return _all(input, _some_dims(dim, input), keepdim, out=out)
+
+
+@method
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """Whether any element is non-zero, altogether or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.any(torch.tensor([True, False]))
+    tensor(True)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "any")
+    return _any(input, _some_dims(dim, input), keepdim, out=out)
+
+
+# ----- Log-sum-exp --------------------------------------------------------------------------------------------------
+
+
+@differentiable(logsumexp_kernel, node="LogsumexpBackward0",
+                input=lambda grad, input, result, dim, keepdim, xp:
+                    xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.conj(xp.exp(input - xp.spread(result, tuple(input.shape), dim, keepdim))))  # fmt: skip
+def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def logsumexp(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
+    """log(sum(exp(x))) over dimensions, without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
+    """
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
+    if input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
+    return _logsumexp(input, wrap_dims(dim, input.dim()), keepdim, out=out)

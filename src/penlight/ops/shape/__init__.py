@@ -1,0 +1,1 @@
+"""Views, copies in another order, joining and splitting."""

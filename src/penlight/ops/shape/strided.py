@@ -1,0 +1,225 @@
+"""Windows with any strides into the memory behind a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...autograd import views
+from ...autograd.node import Edge, Node
+from ...tensor import Tensor
+from ...tensor.memory import root_of, storage_offset_of
+from ..machinery.arguments import sizes
+from ..machinery.declare import OPS, linear, method
+from ..machinery.dispatch import new_node
+from ..machinery.guards import lazy, unrecorded, unrecorded_view
+from .slicing import SHORT, at
+
+__all__ = [
+    "as_strided",
+]
+
+# Note [Windows of memory]
+# as_strided reads the memory behind a tensor, whatever the tensor's own shape. Its derivative thinks of that memory as one
+# flat array: the window's gradient is added into it, then the tensor's own elements are read from it. Both steps are
+# `_window_to_tensor`; `_tensor_to_window` is its transpose.
+
+
+def _as_strided_array(input: Any, size: Any, stride: Any, storage_offset: int) -> Any:
+    offset = storage_offset - storage_offset_of(input)
+    itemsize = input.itemsize
+    return views.strided_window(input, size, tuple([s * itemsize for s in stride]), offset)
+
+
+def _places(size: Sequence[int], stride: Sequence[int], start: int) -> Any:
+    """The place in flat memory of each element of a strided window."""
+    places = np.full(tuple(size), start, np.int64)
+    for d, (n, s) in enumerate(zip(size, stride)):
+        places += (np.arange(n) * s).reshape((-1, *(1,) * (len(size) - d - 1)))
+    return places
+
+
+def _flat_map(geometry: tuple[Any, ...], window: tuple[Any, ...]) -> tuple[Any, Any, int]:
+    low = min(geometry[2], window[2])
+    tensor_places = _places(geometry[0], geometry[1], geometry[2] - low)
+    window_places = _places(window[0], window[1], window[2] - low)
+    span = 1 + max((int(p.max()) for p in (tensor_places, window_places) if p.size), default=0)
+    return tensor_places, window_places, span
+
+
+_add_up = lazy("index.scatter", "index_put_add")
+
+
+def _overlaps(places: Any) -> bool:
+    return places.size > 1 and int(np.bincount(places.ravel()).max()) > 1
+
+
+def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether each element of a window has a place of its own: each step is longer than what all shorter ones reach."""
+    reach = 0
+    for s, n in sorted(zip(stride, size)):
+        if n > 1:
+            if s <= reach:
+                return False
+            reach += (n - 1) * s
+    return True
+
+
+def _stacked_dim(size: Sequence[int], stride: Sequence[int]) -> int | None:
+    """The dimension, a short one, without which elements of a window have places of their own; -1 if they have, None if there is none."""
+    if _apart(size, stride):
+        return -1
+    for d in sorted(range(len(size)), key=lambda d: size[d]):
+        if size[d] <= SHORT and _apart((*size[:d], *size[d + 1 :]), (*stride[:d], *stride[d + 1 :])):
+            return d
+    return None
+
+
+def _start_inside(geometry: Any, window: Any) -> int | None:
+    """Where a window begins in a tensor that lies in one piece and has all of the window's elements; None if it is not so."""
+    shape, strides, start = geometry
+    step = 1
+    for n, s in zip(reversed(shape), reversed(strides)):
+        if n != 1 and s != step:
+            return None
+        step *= n
+    begin = window[2] - start
+    if 0 in window[0] or begin < 0 or begin + sum([(n - 1) * s for n, s in zip(*window[:2])]) >= step:
+        return None
+    return begin
+
+
+def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
+    begin = _start_inside(geometry, window)
+    loop = None if begin is None else _stacked_dim(*window[:2])
+    if begin is not None and loop is not None:
+        out = np.zeros(geometry[0], input.dtype)
+        part = views.strided_window(out, window[0], tuple([s * out.itemsize for s in window[1]]), begin)
+        if loop < 0:
+            part[...] = input
+        else:
+            for k in range(window[0][loop]):
+                part[at(loop, k)] += input[at(loop, k)]
+        return out
+    tensor_places, window_places, span = _flat_map(geometry, window)
+    if _overlaps(window_places):
+        flat = _add_up((span,), (window_places.ravel(),), input.ravel())
+    else:
+        flat = np.zeros(span, input.dtype)
+        flat[window_places] = input
+    if _overlaps(tensor_places):
+        flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+    return flat[tensor_places]
+
+
+def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
+    begin = _start_inside(geometry, window)
+    if begin is not None:
+        whole = np.ascontiguousarray(input)
+        return views.strided_window(whole, window[0], tuple([s * whole.itemsize for s in window[1]]), begin).copy()
+    tensor_places, window_places, span = _flat_map(geometry, window)
+    if _overlaps(tensor_places):
+        flat = _add_up((span,), (tensor_places.ravel(),), input.ravel())
+        flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+    else:
+        flat = np.zeros(span, input.dtype)
+        flat[tensor_places] = input
+    return flat[window_places]
+
+
+@linear(_window_to_tensor_array, node="AsStridedBackwardBackward0",
+        input=lambda grad, geometry, window, xp: xp._tensor_to_window(grad, geometry, window))  # fmt: skip
+def _window_to_tensor(input: Tensor, geometry: Any, window: Any) -> Tensor: ...
+
+
+@linear(_tensor_to_window_array, node="AsStridedCopyBackward0",
+        input=lambda grad, geometry, window, xp: xp._window_to_tensor(grad, geometry, window))  # fmt: skip
+def _tensor_to_window(input: Tensor, geometry: Any, window: Any) -> Tensor: ...
+
+
+@linear(lambda input, size, stride, storage_offset, geometry: _as_strided_array(input, size, stride, storage_offset),
+        view=True, node="AsStridedBackward0",
+        input=lambda grad, geometry, size, stride, storage_offset, xp:
+            xp._window_to_tensor(grad, geometry, (size, stride, storage_offset)))  # fmt: skip
+def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Tensor: ...
+
+
+def _as_strided_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
+    """The same window of a tangent that lies in memory as its tensor does; of another, its elements collected."""
+    tangent, (shape, strides, start) = tangents["input"], env["geometry"]
+    if all(n == 1 or s == own for n, s, own in zip(shape, strides, tangent.stride())):
+        offset = tangent.storage_offset() + env["storage_offset"] - start
+        return xp._as_strided(tangent, env["size"], env["stride"], offset, geometry_of(tangent))
+    return xp._tensor_to_window(tangent, env["geometry"], (env["size"], env["stride"], env["storage_offset"]))
+
+
+OPS["_as_strided"].jvp = _as_strided_jvp
+
+
+def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
+    if tensor._level is not None:
+        return (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+    return (tensor._array.shape, tensor.stride(), storage_offset_of(tensor._array))
+
+
+def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, itemsize: int, nbytes: int) -> None:
+    """Refuse a window by strides that leaves its memory."""
+    last = offset
+    for n, s in zip(size, stride):
+        if n <= 0 or s < 0:
+            break
+        last += (n - 1) * s
+    else:
+        if offset >= 0 and (last + 1) * itemsize <= nbytes and len(size) == len(stride):
+            return
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if stride and min(stride) < 0:
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
+        )
+    if size and min(size) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    need = offset + sum([(n - 1) * s for n, s in zip(size, stride)]) + 1 if 0 not in size else 0
+    if need * itemsize > nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} requiring a "
+            f"storage size of {need * itemsize} are out of bounds for storage of size {nbytes}"
+        )
+
+
+@method
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A window of the memory behind a tensor, with any shape and strides in elements; a view.
+
+    >>> import penlight as torch
+    >>> torch.arange(6).as_strided((2, 2), (3, 1))
+    tensor([[0, 1],
+            [3, 4]])
+    """
+    size, stride = sizes((size,)), sizes((stride,))
+    if input._level is None and unrecorded((input,)):
+        array = input._array
+        start, itemsize = storage_offset_of(array), array.itemsize
+        offset = start if storage_offset is None else storage_offset
+        check_window(size, stride, offset, itemsize, root_of(array).nbytes)
+        window = views.strided_window(array, size, tuple([s * itemsize for s in stride]), offset - start)
+        return unrecorded_view(input, window)
+    geometry = geometry_of(input)
+    offset = geometry[2] if storage_offset is None else storage_offset
+    nbytes = root_of(input._array).nbytes if input._level is None else input.untyped_storage().nbytes()
+    check_window(size, stride, offset, input._array.itemsize, nbytes)
+    return _as_strided(input, size, stride, offset, geometry)
+
+
+def as_strided_node(base: Tensor, view: Tensor, base_edge: Edge) -> Node:
+    """The node that leads from a view to its base by strides alone, for a view whose own history a write has ended."""
+    node = new_node(OPS["_as_strided"].Backward)
+    node.next_functions = (base_edge,)
+    node.s_size, node.s_stride, node.s_storage_offset = geometry_of(view)
+    node.s_geometry = geometry_of(base)
+    return node

@@ -1,0 +1,131 @@
+"""torch.sparse: products, sums and softmax of sparse tensors by coordinates; the rest is refused when it is used."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .. import dtypes
+from .._refused import refuse
+from .coo import SparseTensor, matmul, sparse_coo_tensor, sum_of
+from .coo import softmax as _softmax
+
+
+def mm(mat1: Any, mat2: Any) -> Any:
+    """The product of a sparse matrix and a dense one, differentiable in both.
+
+    >>> import penlight as torch
+    >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    return matmul(mat1, mat2) if isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor) else mat1.mm(mat2)
+
+
+def addmm(mat: Any, mat1: Any, mat2: Any, beta: float = 1.0, alpha: float = 1.0) -> Any:
+    """`beta * mat + alpha * (mat1 @ mat2)` for a sparse `mat1`.
+
+    >>> import penlight as torch
+    >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[2.],
+            [2.]])
+    """
+    return beta * mat + alpha * mm(mat1, mat2)
+
+
+def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+    """The sum of a sparse tensor's elements: of all of them dense, along dimensions sparse.
+
+    >>> import penlight as torch
+    >>> torch.sparse.sum(torch.eye(3).to_sparse())
+    tensor(3.)
+    """
+    return sum_of(input, dim, dtype=dtype)
+
+
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The softmax along a dimension over the elements that are there; absent ones count as minus infinity.
+
+    >>> import penlight as torch
+    >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).to_dense()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return _softmax(input if dtype is None else input.to(dtype), dim, False)
+
+
+def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """The logarithm of `softmax`.
+
+    >>> import penlight as torch
+    >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), 1).values()
+    tensor([0., 0.])
+    """
+    return _softmax(input if dtype is None else input.to(dtype), dim, True)
+
+
+class check_sparse_tensor_invariants:
+    """Accepted: the places of a sparse tensor are checked always.
+
+    >>> import penlight as torch
+    >>> torch.sparse.check_sparse_tensor_invariants.is_enabled()
+    True
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        pass
+
+    @staticmethod
+    def is_enabled() -> bool:
+        return True
+
+    @staticmethod
+    def enable() -> None:
+        pass
+
+    @staticmethod
+    def disable() -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def _legacy(name: str, dtype: dtypes.dtype) -> Any:
+    def make(*args: Any, device: Any = None) -> Any:
+        warnings.warn(
+            "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
+            "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=).",
+            stacklevel=2,
+        )
+        if len(args) < 2 or isinstance(args[0], int):
+            return sparse_coo_tensor(size=args, dtype=dtype)
+        return sparse_coo_tensor(*args, dtype=dtype, device=device)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""A sparse tensor of {dtype}: the legacy constructor.
+
+    >>> import penlight as torch
+    >>> torch.sparse.{name}(torch.tensor([[0, 1]]), torch.ones(2).to({dtype}), torch.Size([2])).is_sparse
+    True
+    """
+    return make
+
+
+FloatTensor, DoubleTensor, HalfTensor, LongTensor, IntTensor = (
+    _legacy(n, d)
+    for n, d in {
+        "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16, "LongTensor": dtypes.int64,
+        "IntTensor": dtypes.int32,
+    }.items()
+)  # fmt: skip
+
+
+__getattr__ = refuse(
+    __name__,
+    "Penlight has sparse tensors by coordinates only, with few functions.",
+    "Use torch.sparse_coo_tensor, or a dense tensor.",
+)

@@ -1,0 +1,515 @@
+"""Sparse tensors by coordinates, as far as programs with sparse matrices use them.
+
+# Note [Sparse tensors]
+A sparse tensor is a pair of dense ones, indices and values, behind the face of a Tensor; gradients flow through the values. It
+takes over the library's functions by `__torch_function__` (Note [Functions taken over] in _takeover.py), so that nothing on the
+hot path knows of it: a function that is in the table below runs, another one refuses and names `to_dense()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+import penlight
+
+from .. import dtypes
+from .._takeover import wake
+from ..autograd.node import NO_EDGE
+from ..layout import sparse_coo
+from ..size import Size
+from ..tensor import Tensor, new, wrap
+
+_TABLE: dict[str, Callable[..., Any]] = {}
+
+
+class SparseTensor(Tensor):
+    """A tensor that holds the places and values of its elements that are not zero; `torch.sparse_coo_tensor` makes it.
+
+    >>> import penlight as torch
+    >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+    >>> s @ torch.ones(2, 1)
+    tensor([[2.],
+            [3.]])
+    """
+
+    __slots__ = ("_coalesced", "_places", "_size", "_vals")
+
+    _places: Tensor
+    _vals: Tensor
+    _size: Size
+    _coalesced: bool
+
+    is_sparse = True
+    layout = sparse_coo  # type: ignore[assignment]
+
+    def __new__(cls, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> Any:
+        wake()
+        out: Any = new(cls)
+        out._places, out._vals, out._size, out._coalesced = indices, values, Size(size), coalesced
+        out._edge = NO_EDGE
+        out._vc = out._grad = out._view = out._meta = None
+        return out
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", str(func))
+        if name in _TABLE:
+            return _TABLE[name](*args, **(kwargs or {}))
+        return _refuse(name)
+
+    @property
+    def _array(self) -> NoReturn:  # type: ignore[override]
+        raise NotImplementedError(
+            "This works on dense tensors only, and was given a sparse one. Use Tensor.to_dense() first."
+        )
+
+    shape = property(lambda self: self._size)
+    dtype = property(lambda self: self._vals.dtype)
+    ndim = property(lambda self: len(self._size))
+    T = property(lambda self: self.t())
+    mT = property(lambda self: self.transpose(-2, -1))
+    data = property(lambda self: self.detach())
+    is_leaf = property(lambda self: self._vals.is_leaf)
+    grad_fn = property(lambda self: self._vals.grad_fn)
+    _version = property(lambda self: self._vals._version)
+    device = property(lambda self: self._vals.device)
+    output_nr = property(lambda self: self._vals.output_nr)
+    itemsize = property(lambda self: self._vals.itemsize)
+    is_cuda = is_mps = is_xpu = is_mkldnn = is_quantized = is_sparse_csr = is_nested = False
+    is_meta = property(lambda self: self._vals.is_meta)
+    is_cpu = property(lambda self: self._vals.is_cpu)
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._vals.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._vals.requires_grad = value
+
+    @property  # type: ignore[misc]
+    def grad(self) -> Any:  # type: ignore[override]
+        grad = self._vals.grad
+        return None if grad is None else SparseTensor(self._places, grad, self._size)
+
+    def __len__(self) -> int:
+        return self._size[0]
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        return _shown(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.clone()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return SparseTensor, (self._places, self._vals.detach(), tuple(self._size), self._coalesced)
+
+    def __copy__(self) -> Any:
+        return SparseTensor(self._places, self._vals, self._size, self._coalesced)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' backend: Penlight's sparse tensors have few functions. "
+        "Use Tensor.to_dense() first."
+    )
+
+
+def _shown(s: SparseTensor) -> str:
+    def part(label: str, tensor: Tensor, indent: int) -> str:
+        text = repr(tensor) if tensor.numel() else f"tensor([], size={tuple(tensor.shape)})"
+        return label + text.replace("\n", "\n" + " " * indent)
+
+    lines = ["tensor(" + part("indices=", s._places, 15) + ",", "       " + part("values=", s._vals.detach(), 14) + ","]
+    words = [f"size={tuple(s._size)}", f"nnz={s._vals.shape[0]}"]
+    if s.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_):
+        words.append(f"dtype={s.dtype}")
+    words.append("layout=torch.sparse_coo")
+    last = "       " + ", ".join(words)
+    if s.requires_grad:
+        leaf = getattr(s, "_leaf", False)
+        more = "requires_grad=True" if leaf else "grad_fn=<SparseCooTensorWithDimsAndTensorsBackward0>"
+        last += (",\n       " if len(last) + len(more) + 3 > 80 else ", ") + more
+    return "\n".join([*lines, last + ")"])
+
+
+# ----- Making them ------------------------------------------------------------------------------------------------------
+
+
+def sparse_coo_tensor(
+    indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None, is_coalesced: bool | None = None,
+) -> Any:  # fmt: skip
+    """A sparse tensor with these values at these places, one column of `indices` for each; values at the same place add up.
+
+    >>> import penlight as torch
+    >>> torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 5.]])
+    """
+    if values is None and (indices is not None or size is not None):
+        size = size if size is not None else indices
+        indices, values = penlight.empty(len(size), 0, dtype=dtypes.int64), penlight.empty(0, dtype=dtype)
+    if values is None:
+        raise TypeError(
+            "sparse_coo_tensor() received an invalid combination of arguments - got (), but expected indices and values"
+        )
+    places = penlight.as_tensor(indices, device=device).long()
+    vals = penlight.as_tensor(values, dtype=dtype, device=device)
+    if places.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+    if vals.dim() == 0:
+        vals = vals.expand(places.shape[1])
+    if vals.shape[0] != places.shape[1]:
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: {vals.shape[0]}"
+        )
+    if size is None:
+        size = [int(n) + 1 for n in places._array.max(1)] if places.shape[1] else [0] * places.shape[0]
+        size = [*size, *vals.shape[1:]]
+    _check_places(places, size, vals)
+    made: Any = SparseTensor(places, vals, size, bool(is_coalesced))
+    return made._require_grad_() if requires_grad else made
+
+
+def _check_places(places: Tensor, size: Any, vals: Tensor) -> None:
+    if len(size) != places.shape[0] + vals.dim() - 1:
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({places.shape[0]}) + dense_dim ({vals.dim() - 1}), but got {len(size)}"
+        )
+    if not places.numel():
+        return
+    low, high = places._array.min(1), places._array.max(1)
+    for d, n in enumerate(size[: places.shape[0]]):
+        if low[d] < 0:
+            raise RuntimeError(f"found negative index {low[d]} for dim {d}")
+        if high[d] >= n:
+            raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {n} but found index {high[d]}")
+
+
+def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
+    """The elements of a dense tensor that are not zero, with their places."""
+    if isinstance(input, SparseTensor):
+        return input
+    dims = input.dim() if sparse_dim is None else sparse_dim
+    if not isinstance(dims, int):
+        raise NotImplementedError("Tensor.to_sparse(layout=...): Penlight has sparse tensors by coordinates only")
+    array = input._array
+    kept = array != 0 if dims == array.ndim else (array != 0).any(axis=tuple(range(dims, array.ndim)))
+    places = wrap(np.stack(np.nonzero(kept)) if dims else np.zeros((0, 1), np.int64))
+    return SparseTensor(places, input[tuple(places)], input.shape, True)
+
+
+# ----- The table --------------------------------------------------------------------------------------------------------
+
+
+def function(*names: str) -> Callable[[Any], Any]:
+    """Puts a function into the table, under its name or these."""
+
+    def enter(made: Any) -> Any:
+        for name in names or (made.__name__,):
+            _TABLE[name] = made
+        return made
+
+    return enter
+
+
+def _flat(s: SparseTensor) -> np.ndarray[Any, Any]:
+    """The places as indices into the flattened sparse dimensions."""
+    dims = s._places.shape[0]
+    if not s._places.numel():
+        return np.zeros(s._places.shape[1], np.int64)
+    return np.ravel_multi_index(tuple(s._places._array), tuple(s._size[:dims]))
+
+
+def _with(s: SparseTensor, values: Tensor, coalesced: bool | None = None) -> Any:
+    return SparseTensor(s._places, values, s._size, s._coalesced if coalesced is None else coalesced)
+
+
+@function()
+def to_dense(s: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    dims = s._places.shape[0]
+    rows = int(np.prod(s._size[:dims], dtype=np.int64))
+    values = s._vals if dtype is None else s._vals.to(dtype)
+    empty = penlight.zeros((rows, *values.shape[1:]), dtype=values.dtype)
+    return empty.index_add(0, wrap(_flat(s)), values).view(tuple(s._size))
+
+
+@function()
+def coalesce(s: SparseTensor) -> Any:
+    if s._coalesced:
+        return s
+    dims = s._places.shape[0]
+    flat, inverse = np.unique(_flat(s), return_inverse=True)
+    places = (
+        np.stack(np.unravel_index(flat, tuple(s._size[:dims]))).astype(np.int64) if dims else s._places._array[:, :1]
+    )
+    empty = penlight.zeros((flat.size, *s._vals.shape[1:]), dtype=s._vals.dtype)
+    return SparseTensor(wrap(places), empty.index_add(0, wrap(inverse.reshape(-1)), s._vals), s._size, True)
+
+
+@function()
+def indices(s: SparseTensor) -> Tensor:
+    if not s._coalesced:
+        raise RuntimeError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
+    return s._places
+
+
+@function()
+def values(s: SparseTensor) -> Tensor:
+    if not s._coalesced:
+        raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
+    return s._vals
+
+
+_TABLE |= {
+    "_indices": lambda s: s._places,
+    "_values": lambda s: s._vals,
+    "_nnz": lambda s: s._vals.shape[0],
+    "is_coalesced": lambda s: s._coalesced,
+    "sparse_dim": lambda s: s._places.shape[0],
+    "dense_dim": lambda s: s._vals.dim() - 1,
+    "dim": lambda s: len(s._size),
+    "ndimension": lambda s: len(s._size),
+    "numel": lambda s: s._size.numel(),
+    "nelement": lambda s: s._size.numel(),
+    "size": lambda s, dim=None: s._size if dim is None else s._size[dim],
+    "is_floating_point": lambda s: s.dtype.is_floating_point,
+    "is_complex": lambda s: s.dtype.is_complex,
+    "element_size": lambda s: s._vals.element_size(),
+    "get_device": lambda s: s._vals.get_device(),
+    "is_inference": lambda s: s._vals.is_inference(),
+    "type": lambda s, dtype=None: (
+        f"torch.sparse.{dtypes.LEGACY[s.dtype]}Tensor" if dtype is None else _with(s, s._vals.type(dtype))
+    ),
+    "detach": lambda s: _with(s, s._vals.detach()),
+    "clone": lambda s, **_: SparseTensor(s._places.clone(), s._vals.clone(), s._size, s._coalesced),
+    "contiguous": lambda s, **_: s,
+    "cpu": lambda s, **_: s,
+    "to": lambda s, *a, **k: _with(s, s._vals.to(*a, **k)),
+    "is_contiguous": lambda s, **_: False,
+    "numpy": lambda s, **_: _raise(
+        TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    ),
+    "__array__": lambda s, *_, **__: _raise(
+        TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    ),
+    "cuda": lambda s, *a, **k: s._vals.cuda(*a, **k),
+    "to_sparse": from_dense,
+    "to_sparse_coo": from_dense,
+    "zeros_like": lambda s, **_: sparse_coo_tensor(size=s._size, dtype=s.dtype),
+}
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
+@function()
+def requires_grad_(s: SparseTensor, requires_grad: bool = True) -> Any:
+    s._vals = s._vals.detach()._require_grad_(requires_grad)
+    s._leaf = requires_grad  # type: ignore[attr-defined]
+    return s
+
+
+_TABLE["detach_"] = lambda s: requires_grad_(s, False)
+
+
+@function()
+def zero_(s: SparseTensor) -> Any:
+    s._places, s._vals, s._coalesced = s._places[:, :0], s._vals.detach()[:0], True
+    return s
+
+
+for _name in ("float", "double", "half", "bfloat16", "int", "long", "bool"):
+    _TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._vals, _name)())
+
+# What keeps zeros, and so works on the values once each place is there only once.
+for _name in "neg abs sign sqrt sin tan tanh sinh asin asinh atan atanh expm1 log1p relu floor ceil round trunc erf square isnan".split():  # noqa: SIM905
+    _TABLE[_name] = lambda s, _name=_name, **_: (lambda c: _with(c, getattr(c._vals, _name)()))(coalesce(s))
+
+
+@function()
+def pow(s: Any, exponent: Any) -> Any:
+    if not isinstance(s, SparseTensor) or isinstance(exponent, Tensor) or exponent <= 0:
+        _refuse("pow")
+    c = coalesce(s)
+    return _with(c, c._vals**exponent)
+
+
+@function("t")
+def _t(s: SparseTensor) -> Any:
+    return transpose(s, 0, 1) if len(s._size) == 2 else s
+
+
+@function()
+def transpose(s: SparseTensor, dim0: int, dim1: int) -> Any:
+    order = list(range(len(s._size)))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    dims = s._places.shape[0]
+    if max(dim0 % len(order), dim1 % len(order)) >= dims:
+        _refuse("transpose")
+    size = [s._size[i] for i in order]
+    return SparseTensor(s._places[order[:dims]], s._vals, size)
+
+
+@function("add")
+def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    if not isinstance(input, SparseTensor):
+        return penlight.add(input, other.to_dense(), alpha=alpha)
+    if not isinstance(other, SparseTensor):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if input._size != other._size:
+        raise RuntimeError(
+            f"add: expected sizes of 'self' and 'other' to match, but {list(input._size)} != {list(other._size)}"
+        )
+    added = other._vals if alpha == 1 else other._vals * alpha
+    places = penlight.cat([input._places, other._places], 1)
+    both = SparseTensor(places, penlight.cat([input._vals, added]), input._size)
+    return coalesce(both) if input._coalesced and other._coalesced else both
+
+
+@function("sub")
+def _sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    return _add(input, other, alpha=-alpha)
+
+
+@function("add_")
+def _add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """A dense tensor takes up a sparse one: the step of an optimiser on a table's rows."""
+    if isinstance(input, SparseTensor):
+        result = _add(input, other, alpha=alpha)
+        input._places, input._vals, input._coalesced = result._places, result._vals, result._coalesced
+        return input
+    c = coalesce(other)
+    if c._places.shape[0] == 1:
+        return input.index_add_(0, c._places[0], c._vals.to(input.dtype), alpha=alpha)
+    return input.add_(c.to_dense(), alpha=alpha)
+
+
+@function("mul")
+def _mul(input: Any, other: Any, *, out: Any = None) -> Any:
+    s, factor = (input, other) if isinstance(input, SparseTensor) else (other, input)
+    if isinstance(factor, SparseTensor):
+        return from_dense(s.to_dense() * factor.to_dense())
+    if not isinstance(factor, Tensor) or factor.dim() == 0:
+        return _with(s, s._vals * factor)
+    return _with(s, s._vals * factor.expand(tuple(s._size))[tuple(s._places)])
+
+
+@function("div")
+def _div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) -> Any:
+    if not isinstance(input, SparseTensor) or (isinstance(other, Tensor) and other.dim()):
+        _refuse("div")
+    c = coalesce(input) if rounding_mode else input
+    return _with(c, c._vals.div(other, rounding_mode=rounding_mode))
+
+
+@function("mul_")
+def _mul_in_place(input: Any, other: Any) -> Any:
+    if not isinstance(input, SparseTensor):
+        _refuse("mul_")
+    input._vals = _mul(input, other)._vals
+    return input
+
+
+@function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__", "__rmatmul__")
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """A product with a sparse matrix on one side: each element adds its multiple of a row."""
+    if not isinstance(input, SparseTensor):
+        if input.dim() == 1:
+            return matmul(other.t(), input)
+        return matmul(other.t(), input.mT).mT
+    rows, columns = input._size
+    if isinstance(other, SparseTensor):
+        return from_dense(matmul(input, other.to_dense()))
+    if other.shape[0] != columns or other.dim() > 2:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {'x'.join(map(str, other.shape))})"
+        )
+    row, column = input._places
+    picked = other.index_select(0, column)
+    added = picked * (input._vals if other.dim() == 1 else input._vals.unsqueeze(1))
+    return penlight.zeros((rows, *other.shape[1:]), dtype=added.dtype).index_add(0, row, added)
+
+
+@function()
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    return beta * input + alpha * matmul(mat1, mat2)
+
+
+@function("sum")
+def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    if dim is None:
+        return s._vals.sum(dtype=dtype)
+    dims = [d % len(s._size) for d in ((dim,) if isinstance(dim, int) else dim)]
+    many = s._places.shape[0]
+    vals = s._vals.sum([d - many + 1 for d in dims if d >= many]) if any(d >= many for d in dims) else s._vals
+    kept = [d for d in range(many) if d not in dims]
+    if not kept:
+        return vals.sum(0)
+    size = [n for d, n in enumerate(s._size) if d not in dims]
+    return coalesce(SparseTensor(s._places[kept], vals, size))
+
+
+@function("norm")
+def norm(s: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return coalesce(s)._vals.norm(p) if dim is None else _refuse("norm")
+
+
+@function("index_select")
+def index_select(s: SparseTensor, dim: int, index: Tensor) -> Any:
+    return from_dense(s.to_dense().index_select(dim, index))
+
+
+@function("__getitem__")
+def pick(s: SparseTensor, index: Any) -> Any:
+    if not isinstance(index, int):
+        _refuse("index")
+    picked = s.to_dense()[index]
+    return from_dense(picked) if picked.dim() else picked
+
+
+@function("cat", "concat", "concatenate")
+def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
+    places, start = [], 0
+    for s in tensors:
+        if not isinstance(s, SparseTensor):
+            raise RuntimeError("Concatenating sparse tensors, but a dense tensor was found.")
+        shift = penlight.zeros(s._places.shape[0], 1, dtype=dtypes.int64)
+        shift[dim] = start
+        places.append(s._places + shift)
+        start += s._size[dim]
+    size = list(tensors[0]._size)
+    size[dim] = start
+    return SparseTensor(penlight.cat(places, 1), penlight.cat([s._vals for s in tensors]), size)
+
+
+@function("sparse_mask")
+def sparse_mask(input: Tensor, mask: Any) -> Any:
+    return _with(mask, input[tuple(mask._places)])
+
+
+@function("softmax", "log_softmax")
+def _softmax(*args: Any, **kwargs: Any) -> NoReturn:
+    raise NotImplementedError(
+        "softmax of a sparse tensor: use torch.sparse.softmax(tensor, dim), or Tensor.to_dense() first."
+    )
+
+
+def softmax(s: SparseTensor, dim: int, logarithm: bool) -> Any:
+    """The softmax along one of two dimensions over the elements that are there."""
+    c = coalesce(s)
+    if len(c._size) != 2 or c._vals.dim() != 1:
+        raise NotImplementedError("torch.sparse.softmax: Penlight has it for matrices. Use Tensor.to_dense() first.")
+    line, lines = c._places[1 - dim % 2], c._size[1 - dim % 2]
+    top = penlight.full((lines,), -np.inf, dtype=c.dtype).scatter_reduce(0, line, c._vals.detach(), "amax")
+    shifted = c._vals - top[line]
+    total = penlight.zeros(lines, dtype=c.dtype).index_add(0, line, shifted.exp())[line]
+    return _with(c, shifted - total.log() if logarithm else shifted.exp() / total)
