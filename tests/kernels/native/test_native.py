@@ -11,8 +11,9 @@ import pytest
 from penlight.kernels import executable, native
 from penlight.kernels.compiler import math as functions
 from penlight.kernels.compiler import values
+from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.compiler.values import Value, fma, fnma
-from penlight.kernels.native import Kernel, Rows, over_elements, over_rows
+from penlight.kernels.native import Kernel, over_elements, over_rows
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 # Columns around the borders of a vector, of four and of eight.

@@ -7,7 +7,8 @@ import penlight as torch
 from penlight.kernels import native
 from penlight.kernels.compiler import angles
 from penlight.kernels.compiler import math as functions
-from penlight.kernels.native import Kernel, Rows, operands
+from penlight.kernels.compiler.rows import Rows
+from penlight.kernels.native import Kernel, operands
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 ODD = np.array([0.0, -0.0, 1, -1, 0.5, -0.5, 2.5, -3, 1e-42, -1e-42, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native import Kernel, Rows
+from penlight.kernels.compiler.rows import Rows
+from penlight.kernels.native import Kernel
 from penlight.kernels.recurrent.sequence import Counting, Moving, repeat
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")

@@ -44,10 +44,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..rows import GROUP
 from .ir import F64, I64, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
 from .values import Value, as_float, as_whole, cast, full_bits, is_nan, less, logical_right, shuffled, where
 
-GROUP = 64  # rows that a row of sums is for
 # What arrays may hold, by the names of dtypes.
 ELEMENTS = {
     "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "int32": "i32", "int64": "i64",

@@ -23,14 +23,12 @@ from typing import Any
 import numpy as np
 
 from .. import waiting_threads
-from ..compiler import load
-from ..compiler.rows import GROUP, Rows
 from ..executable import available
-from ..rows import column_sum
+from ..lazy import lazy_import
+from ..rows import GROUP, column_sum
 
 __all__ = [
     "Kernel",
-    "Rows",
     "available",
     "in_order",
     "kernel",
@@ -40,6 +38,9 @@ __all__ = [
     "summed",
     "sums",
 ]
+
+load = lazy_import(globals(), "load", "..compiler.load")
+definitions = lazy_import(globals(), "definitions", "..compiler.rows")
 
 _FLOAT = np.dtype(np.float32)
 _ONES = np.ones(GROUP, _FLOAT)
@@ -53,7 +54,7 @@ class Kernel:
     def __init__(
         self, define: Callable[..., None], flat: bool = False, spread: tuple[int, ...] = (), **options: Any
     ) -> None:
-        rows = Rows(define.__name__.strip("_"), flat, spread)
+        rows = definitions.Rows(define.__name__.strip("_"), flat, spread)
         define(rows, **options)
         self.ir = rows.kernel()
         self.written = sorted(rows.written)  # which of the arrays

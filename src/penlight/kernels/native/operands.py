@@ -1,7 +1,7 @@
 """Ufuncs, traced programs and plain functions of ufuncs on operands of any kind, as native kernels.
 
 See Note [Bodies as machine code]. Operands that are numbers, in whatever form, are passed as numbers; one that broadcasts, or is a part of a
-wider array, is read as it is: Note [Rows by their places].
+wider array, is read as it is: Note [Rows by their offsets].
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def elementwise(
 
 def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
     """What `body(x, out)` writes to `out` for a contiguous array of float64, of any size; None if there is no machine code, or if it cannot tell
-    all values (see `partial` in _build.py)."""
+    all values (Note [Partial functions] in compiler/math.py)."""
     key = (body.__code__, "doubles", *(_held(body) or ()))
     try:
         made = _runs[key]

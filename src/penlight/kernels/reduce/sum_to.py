@@ -1,7 +1,7 @@
 """Sums of what an elementwise function gives, without writing that down first: the gradients of operands that were broadcast.
 
 The gradient of a column `c` in `x * c` is the sum along each row of `grad * x`, and that of a row the sum of all rows: one pass over two
-arrays. A sum along a row is one in float32 with four times eight parts; for sums of rows see Note [Sums over rows] in _build.py.
+arrays. A sum along a row is one in float32 with four times eight parts; for sums of rows see Note [Sums over rows] in compiler/rows.py.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
-from ..compiler.rows import GROUP, Rows
+from ..compiler.rows import Rows
 from ..compiler.trace import placed_element
 from ..compiler.values import Value
 from ..native import Kernel, operands, traced
 from ..native.layout import Layout
+from ..rows import GROUP
 
 _MOST_COLUMNS = 1 << 13  # elements that are summed in float32
 _FLOAT = np.dtype(np.float32)
