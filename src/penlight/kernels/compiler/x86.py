@@ -283,6 +283,7 @@ class Emitter:
         self.places = Allocation(kernel.body, self.inputs, self.selection, target)
         self._labels = 0
         self._held: dict[Op, Register] = {}  # constants of the loop that is being written
+        self._pool: dict[Op, Pooled] = {}
         self._has_vectors = any([op.type.lanes > 1 for op in self.places.life.live])
 
     def finish(self) -> bytes:
@@ -348,15 +349,16 @@ class Emitter:
             place = self.places[op]
             return place.number if type(place) is Register else self._stack(place.number)
         held = self._held.get(op)
-        return _pooled(op) if held is None else held.number
+        if held is not None:
+            return held.number
+        found = self._pool.get(op)
+        if found is None:
+            found = self._pool[op] = _pooled(op)
+        return found
 
     def _in_vector(self, op: Op, scratch: int) -> int:
         """A float in a register."""
-        found = self._float(op)
-        if isinstance(found, int):
-            return found
-        self.code.load_float(op.type, scratch, found)
-        return scratch
+        return self._loaded(op.type, self._float(op), scratch)
 
     def _in_general(self, op: Op, scratch: int) -> int:
         """A whole number in a register."""
@@ -834,12 +836,23 @@ class Emitter:
     # ----- Arithmetic -------------------------------------------------------------------------------------------------
 
     def _arithmetic(self, op: Op) -> None:
-        a, b = op.operands
-        if ir.OPS[op.name].commutative and not isinstance(self._float(a), int) and isinstance(self._float(b), int):
-            a, b = b, a
+        first, second = map(self._float, op.operands)
+        if type(first) is not int:
+            if op.name in ("add", "mul") and type(second) is int:
+                first, second = second, first
+            else:
+                first = self._loaded(op.type, first, 1)
         target = self._target(op, 0)
-        self.code.arithmetic(op.name, op.type, target, self._in_vector(a, 1), self._float(b))
+        self.code.arithmetic(op.name, op.type, target, first, second)
         self._put(op, target)
+
+    def _loaded(self, type_: Type, found: int | Address | Pooled, scratch: int) -> int:
+        """A vector or float in a register."""
+        if type(found) is int:
+            return found
+        assert not isinstance(found, int)
+        self.code.load_float(type_, scratch, found)
+        return scratch
 
     def _whole(self, op: Op) -> None:
         a, b = op.operands
@@ -922,25 +935,27 @@ class Emitter:
         if negated:
             (a,) = a.operands
         target = self._target(op, 0)
-        if not isinstance(self._float(a), int) and isinstance(self._float(b), int):
-            a, b = b, a  # the second factor may be in memory
-        first, second, third = self._float(a), self._float(b), self._float(c)
-        if second == target:
-            (a, first), (b, second) = (b, second), (a, first)
+        code, type_, first, second, third = self.code, op.type, self._float(a), self._float(b), self._float(c)
+        if second == target or (type(first) is not int and type(second) is int):
+            first, second = second, first  # the second factor may be in memory
         if third == target:
-            form = 231, self._in_vector(a, 1), second
-        elif first == target and isinstance(third, int):
-            form = 132, third, second
+            code.multiply_add(231, negated, type_, target, self._loaded(type_, first, 1), second)
+        elif first == target and type(third) is int:
+            code.multiply_add(132, negated, type_, target, third, second)
         elif first == target:
-            form = 213, self._in_vector(b, 1), third
-        elif isinstance(second, int) and not isinstance(third, int):
-            self._copy_float(a, target)
-            form = 213, second, third
+            code.multiply_add(213, negated, type_, target, self._loaded(type_, second, 1), third)
+        elif type(second) is int and type(third) is not int:
+            self._copy(type_, target, first)
+            code.multiply_add(213, negated, type_, target, second, third)
         else:
-            self._copy_float(c, target)
-            form = 231, self._in_vector(a, 1), second
-        self.code.multiply_add(form[0], negated, op.type, target, form[1], form[2])
+            self._copy(type_, target, third)
+            code.multiply_add(231, negated, type_, target, self._loaded(type_, first, 1), second)
         self._put(op, target)
+
+    def _copy(self, type_: Type, target: int, found: int | Address | Pooled) -> None:
+        if self._loaded(type_, found, target) != target:
+            assert isinstance(found, int)
+            self.code.copy_float(type_, target, found)
 
     def _unary(self, op: Op) -> tuple[int, int]:
         return self._target(op, 0), self._in_vector(op.operands[0], 0)
