@@ -20,6 +20,7 @@ from .machinery import array_namespace, dispatch
 from .machinery.arguments import broadcast_shape
 from .machinery.array_namespace import both, cast, real_part, sum_to
 from .machinery.declare import OPS, differentiable, install_method, linear, method, pointwise, warning_free
+from .machinery.op import traits
 from .machinery.public_functions import failed
 from .shape.joining import _clone_array, in_format
 from .shape.slicing import _select
@@ -464,6 +465,7 @@ both("pairs_as_complex", lambda grad: _as_complex(np.ascontiguousarray(grad)), _
 
 
 @linear(_as_real, view="replay", input=lambda grad, xp: xp.pairs_as_complex(grad))
+@traits(out=False)
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with a last dimension of size two; a view.
 
@@ -491,6 +493,7 @@ def _as_complex(input: Any) -> Any:
 
 
 @linear(_as_complex, view="replay", input=lambda grad, xp: xp.view_as_real(grad))
+@traits(out=False)
 def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension has size two as a complex one; a view.
 

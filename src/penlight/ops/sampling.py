@@ -17,6 +17,7 @@ from ..tensor import Tensor, wrap
 from .machinery import dispatch
 from .machinery.declare import OPS, differentiable, install_method, method
 from .machinery.guards import lazy, no_derivative
+from .machinery.op import traits
 
 __all__ = [
     "binomial",
@@ -82,6 +83,8 @@ def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
 
     faces += [face0, face1, face2]
     face = faces[parameters]
+    if name == "geometric":
+        traits(refuses={"b": "geometric_cpu"})(face)
     face.__name__ = f"_{name}_into"
     differentiable(kernel, node=node, inplace=True, input=_flat)(face)
 

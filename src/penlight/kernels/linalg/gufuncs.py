@@ -186,7 +186,7 @@ def _not_finite(A: Array) -> Array | None:
         total = A.sum()
         if total - total == 0:
             return None
-        unfit = ~np.isfinite(A).all((-1, -2))
+        unfit: Array = np.asarray(~np.isfinite(A).all((-1, -2)))
     finally:
         unhush(token)
     return unfit if unfit.any() else None

@@ -16,6 +16,7 @@ from ..machinery.arguments import ABSENT, first_outside, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear, method
 from ..machinery.guards import lazy, need_number
+from ..machinery.op import traits
 from ..shape.joining import cat
 from .advanced import within
 
@@ -84,6 +85,7 @@ def _gather_back(grad: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any
 
 @linear(_gather_array, node="GatherBackward0",
         input=lambda grad, input_shape, dim, index, xp: xp._gather_backward(grad, input_shape, dim, index))  # fmt: skip
+@traits(shows={"sparse_grad": False})
 def _gather(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
 
 

@@ -15,6 +15,7 @@ from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear, method
 from ..machinery.guards import lazy, not_implemented
+from ..machinery.op import traits
 from .advanced import extremes
 from .gather import _scatter_arguments
 
@@ -250,6 +251,7 @@ def _index_reduce_src(
 @differentiable(lambda input, dim, index, source, reduce, include_self:
                     _index_reduced(input, dim, index, source, reduce, include_self),
                 node="IndexReduceBackward0", inplace=True, input=_index_reduce_input, source=_index_reduce_src)  # fmt: skip
+@traits(refuses={"bc": "index_func_"})
 def _index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor: ...

@@ -14,9 +14,10 @@ from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import legacy_sum
 from ..machinery.declare import OPS, differentiable, method
+from ..machinery.op import traits
 from ..shape.transpose import _t
 from .matmul import _FEW, _FLOAT32, _matmul_array, matmul
-from .product_checks import check_batched_sum, check_expand, check_sum
+from .product_checks import check_batched_sum, check_expand, check_sum, geometry
 
 if TYPE_CHECKING:
     from ..machinery.types import Number
@@ -82,6 +83,7 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
                 input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
                 mat1=lambda grad, mat2, mat1_strides, alpha, xp: _scaled_back(xp.left_factor(grad, mat2, mat1_strides), alpha),
                 mat2=lambda grad, mat1, mat2_strides, alpha, xp: _scaled_back(xp.right_factor(grad, mat1, mat2_strides), alpha))  # fmt: skip
+@traits(shows=geometry("mat1", "mat2"), hides=("self_sym_sizes",))
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 

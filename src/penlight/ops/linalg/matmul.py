@@ -20,8 +20,9 @@ from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both, graph
 from ..machinery.declare import OPS, bilinear, install_method, method, warning_free
 from ..machinery.guards import not_implemented, unrecorded
+from ..machinery.op import traits
 from ..shape.views import _expand, _unsafe_view, _view
-from .product_checks import check_factors
+from .product_checks import check_factors, geometry
 
 if TYPE_CHECKING:
     pass
@@ -94,6 +95,7 @@ both("right_factor", _right_array, lambda grad, other, strides: graph._mm(graph.
 @bilinear(_matmul_array, node="MmBackward0",
           input=lambda grad, mat2, input_strides, xp: xp.left_factor(grad, mat2, input_strides),
           mat2=lambda grad, input, mat2_strides, xp: xp.right_factor(grad, input, mat2_strides))  # fmt: skip
+@traits(shows=geometry("self", "mat2"))
 def _mm(input: Tensor, mat2: Tensor) -> Tensor: ...
 
 

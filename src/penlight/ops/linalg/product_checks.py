@@ -92,3 +92,18 @@ def common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: An
         kinds = dtypes.LEGACY[common], dtypes.LEGACY[input.dtype]
         raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
     return common
+
+
+def geometry(*names: str) -> dict[str, Any]:
+    """What nodes show of the saved factors of a product: their sizes and strides; None where a factor was not saved."""
+
+    def reader(name: str, what: str) -> Any:
+        def read(node: Any) -> Any:
+            value = getattr(node, "_saved_" + name)
+            return None if value is None else tuple(getattr(value, what)())
+
+        return property(read)
+
+    return {
+        f"{n}_sym_{end}": reader(n, what) for n in names for end, what in (("sizes", "size"), ("strides", "stride"))
+    }

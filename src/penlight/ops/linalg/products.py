@@ -16,6 +16,7 @@ from ..machinery.arguments import broadcast_shape, wrap_dim
 from ..machinery.declare import bilinear, linear, method, warning_free
 from ..machinery.guards import need_one_dtype, not_implemented, plain_floats, unrecorded, without_numpy_warnings
 from ..machinery.half_precision import in_float32
+from ..machinery.op import traits
 from ..shape.joining import cat
 from ..shape.views import _unsafe_view
 
@@ -39,6 +40,7 @@ __all__ = [
 @bilinear(np.vdot, node="VdotBackward0",
           input=lambda grad, other, xp: xp.conj(grad) * other,
           other=lambda grad, input: grad * input)  # fmt: skip
+@traits(refuses={"b": "dot"})
 def _vdot(input: Tensor, other: Tensor) -> Tensor: ...
 
 
@@ -103,6 +105,7 @@ def _cross_array(input: Any, other: Any, dim: int) -> Any:
 @bilinear(_cross_array, node="LinalgCrossBackward0",
           input=lambda grad, other, dim, input_shape, xp: xp.sum_to(xp._linalg_cross(xp.conj(other), grad, dim), input_shape),
           other=lambda grad, input, dim, other_shape, xp: xp.sum_to(xp._linalg_cross(grad, xp.conj(input), dim), other_shape))  # fmt: skip
+@traits(refuses={"b": "cross"})
 def _linalg_cross(input: Tensor, other: Tensor, dim: int) -> Tensor: ...
 
 
@@ -168,6 +171,7 @@ def _trace_rule(grad: Any, input_shape: tuple[int, ...], xp: Any) -> Any:
 
 
 @linear(_trace_array, input=_trace_rule)
+@traits(out=False)
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal.
 

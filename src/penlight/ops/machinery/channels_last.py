@@ -14,24 +14,7 @@ import numpy as np
 
 from ...kernels.copies import contiguous
 from ...kernels.copies.order import in_memory_order
-
-# By name, whether 5-d inputs count too.
-FOLLOWING = {
-    "_convolution": True, "_avg_pool2d": False, "_max_pool2d": False, "_max_pool3d": True, "_max_unpool2d": False, "_adaptive_avg_pool2d": False,
-    "_adaptive_max_pool2d": False, "_native_batch_norm": True, "_native_group_norm": True, "_constant_pad": True,
-    "_reflect_pad2d": False, "_replicate_pad2d": False, "_replicate_pad3d": True, "_pixel_shuffle": False, "_pixel_unshuffle": False,
-    "_channel_shuffle": False, "_flip": True, "_prelu_kernel": True,
-    **{f"_resize_{mode}2d{aa}": False for mode in ("nearest", "nearest_exact", "bilinear", "bicubic", "lanczos") for aa in ("", "_aa")},
-    **{f"_resize_{mode}3d": True for mode in ("nearest", "nearest_exact", "trilinear")},
-}  # fmt: skip
-
-
-# Elementwise ops with kernels that run through memory in the order of dimensions; ufuncs keep any order by themselves.
-ELEMENTWISE = frozenset(
-    ("_gelu", "_gelu_kept", "_silu", "_mish", "_softplus", "_hardswish", "_hardsigmoid", "_elu", "_celu", "_leaky_relu", "_softshrink",
-     "hardshrink", "_threshold", "erf")
-)  # fmt: skip
-
+from .op import Op
 
 # The orders of dimensions in which channels are last, and the way back.
 _LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
@@ -60,14 +43,13 @@ def with_channels_last(array: Any) -> Any:
     return contiguous(array.transpose(_LAST[ndim])).transpose(_FIRST[ndim])
 
 
-def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel, its results in the format of its input (of either of the first two, for convolutions)."""
-    if name in ELEMENTWISE:
+def following(op: Op) -> Callable[..., Any]:
+    """The kernel of an op, its results in the format of its input (of one of the first inputs, if the declaration says so)."""
+    kernel, ranks, looked_at = op.kernel, op.traits.channels_last, op.traits.channels_last_of
+    if op.traits.memory_order:
         return _in_memory_order(kernel)
-    if name not in FOLLOWING:
+    if not ranks:
         return kernel
-    ranks = (4, 5) if FOLLOWING[name] else (4,)
-    looked_at = 2 if name == "_convolution" else 1
 
     def run(*args: Any) -> Any:
         found = kernel(*args)

@@ -14,7 +14,6 @@ and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain ar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
@@ -104,8 +103,8 @@ def _declarator(
     given = warning_free(kernel)
 
     def decorate(face: F) -> F:
-        kernel = refusing_dtypes(face.__name__, following(face.__name__, given), kind == "pointwise")
-        op = Op(face, kernel, kind, rules, **more)
+        op = Op(face, given, kind, rules, **more)
+        op.kernel = kernel = refusing_dtypes(op, following(op))
         op.inplace = inplace
         op._make_backward = node_class
         op.function = generate.stub(op)
@@ -204,10 +203,10 @@ def node_class(op: Op) -> type[OpNode]:
         slots.append("outputs")
     body: dict[str, Any] = {"__slots__": tuple(slots), "op": op, "__module__": "torch.autograd.graph"}
     body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
-    body.update({"_saved_" + name: value for name, value in _SHOWN.get(op.node_name, {}).items()})
+    body.update({"_saved_" + name: value for name, value in op.traits.shows.items()})
     for want in wants:
         name = _torch_name(op, want)
-        if name is None or (op.node_name, name) in _HIDDEN:
+        if name is None or name in op.traits.hides:
             continue
         body["_saved_" + name] = property(_reader(op, want))
         if slot_kind(op, want) in ("input", "result"):
@@ -216,33 +215,6 @@ def node_class(op: Op) -> type[OpNode]:
     if op.outputs == 1 and op.kind != "multi":
         ONE_OUTPUT.add(made)
     return made
-
-
-def _geometry(*names: str) -> dict[str, Any]:
-    """Sizes and strides of saved matrices; None where the matrix was not saved."""
-
-    def reader(name: str, what: str) -> Any:
-        def read(node: Any) -> Any:
-            value = getattr(node, "_saved_" + name)
-            return None if value is None else tuple(getattr(value, what)())
-
-        return property(read)
-
-    return {
-        f"{n}_sym_{end}": reader(n, what) for n in names for end, what in (("sizes", "size"), ("strides", "stride"))
-    }
-
-
-_COUNT = {"self_sym_numel": property(lambda node: math.prod(node._saved_self_sym_sizes))}
-
-# What PyTorch's nodes show besides what ours save: it keeps the factor of a sum also where it is 1.
-_SHOWN: dict[str, dict[str, Any]] = {
-    "AddBackward0": {"alpha": 1}, "SubBackward0": {"alpha": 1}, "RsubBackward1": {"alpha": 1}, "MeanBackward0": _COUNT, "MeanBackward1": _COUNT,
-    "GatherBackward0": {"sparse_grad": False}, "MmBackward0": _geometry("self", "mat2"), "AddmmBackward0": _geometry("mat1", "mat2"),
-}  # fmt: skip
-
-# And what it does not show.
-_HIDDEN = {("UnbindBackward0", "self_sym_sizes"), ("AddmmBackward0", "self_sym_sizes")}
 
 
 def _torch_name(op: Op, want: str) -> str | None:

@@ -26,9 +26,8 @@ from .arguments import broadcast_shape
 from .generate import straight
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from .overloads import wrong_type
-from .refused_dtypes import REFUSED, refuse
+from .refused_dtypes import refuse
 from .rules import ComplexFit, PackedFit, restore_result
-from .scalars import IN_FULL
 
 _arithmetic = lazy_import(globals(), "_arithmetic", "..pointwise.arithmetic")
 _packing = lazy_import(globals(), "_packing", "...autograd.packing")
@@ -103,8 +102,8 @@ def _straight(op: Op) -> Any:
 
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on these arguments (in the order of its face)."""
-    if op.name == "_rsub" and hasattr(arguments[1], "_array"):
-        return NAMESPACE["rsub"](*arguments)  # has a derivative by both
+    if op.traits.with_tensor and hasattr(arguments[1], "_array"):
+        return NAMESPACE[op.traits.with_tensor](*arguments)  # has a derivative by both
     if op.kind == "pointwise" and out is None and not NAMESPACE["SLOW"]:
         return (op.mixed or _mixed(op))(*arguments)
     stack = interpreters.get()
@@ -172,7 +171,7 @@ def _computed(op: Op, raws: list[Any]) -> Any:
     if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
         return raw
     kinds = {getattr(r, "dtype", None) for r in raws}
-    if op.name in IN_FULL and is_half(raws[0].dtype):
+    if op.traits.full_scalars and is_half(raws[0].dtype):
         return narrow(as_array(raw), raws[0].dtype)
     if dtypes.bfloat16._np not in kinds or np.dtype(np.float32) in kinds or np.dtype(np.float64) in kinds:
         return raw
@@ -202,13 +201,6 @@ def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         op_watchers.reset(token)
 
 
-# Ops that take a number for their first tensor too, as PyTorch does: torch.mul(2.0, x).
-_NUMBERS_FIRST = frozenset(
-    ("mul", "_add", "_add_scaled", "_sub", "_sub_scaled", "_div", "_div_floor", "_div_trunc", "bitwise_and", "bitwise_or",
-     "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift")
-)  # fmt: skip
-
-
 def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Arguments by name, with NumPy scalars as Python numbers; refuses what is no tensor where one must be."""
     env = dict(zip(op.parameters, arguments))
@@ -224,7 +216,7 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
             env[i] = number_of(value)
         elif (
             place == 0
-            and op.name in _NUMBERS_FIRST
+            and op.traits.scalar_first
             and isinstance(value, (bool, int, float, complex, np.generic))
             and (not op.name.startswith("bitwise") or isinstance(arguments[1], Tensor))
         ):
@@ -271,11 +263,11 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
     arrays = [raws[i] for i in names if isinstance(raws[i], np.ndarray)]
     numbers = [raws[i] for i in names if not isinstance(raws[i], np.ndarray)]
     common = dtypes.result_dtype(arrays, numbers)
-    if common.category == dtypes.COMPLEX and op.name in REFUSED:
-        refuse(op.name, common.np)
+    if common.category == dtypes.COMPLEX and op.traits.refuses:
+        refuse(op, common.np)
     if op.floating and common.category < dtypes.FLOATING:
         common = dtypes.get_default_dtype()
-    last = names[-1] if op.name in IN_FULL and is_half(common.np) else None
+    last = names[-1] if op.traits.full_scalars and is_half(common.np) else None
     for i in names:
         value = raws[i]
         if i == last and stays_full(value):

@@ -22,7 +22,6 @@ from ...kernels.large import HALVES, LARGE, least_size
 from ...kernels.lazy import lazy_import
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 from .public_functions import explaining
-from .scalars import IN_FULL
 
 _compile_backward = lazy_import(globals(), "_compile_backward", ".generate_backward")
 
@@ -39,12 +38,11 @@ def stub(op: Op, operator: str | None = None) -> Any:
         function.__doc__ = in_place(op)
     function.__module__, function.__qualname__ = "penlight", name
     takes_out = (operator is None and name[0] != "_") or name[:9] == "_special_"
-    function.__wrapped__ = _WithOut(op.face) if takes_out and op.name not in _NO_OUT else op.face
+    function.__wrapped__ = _WithOut(op.face) if takes_out and op.traits.out else op.face
     return function
 
 
 # Public ops that have no `out=` in PyTorch.
-_NO_OUT = frozenset(("alias", "bincount", "isfinite", "isinf", "isnan", "isreal", "relu", "trace", "view_as_complex", "view_as_real"))  # fmt: skip
 
 
 class _WithOut:
@@ -72,7 +70,7 @@ def _compiled(op: Op, operator: str | None, function: Any) -> Compiled:
     else:
         lines = _forward(op, operator)
     given = op.parameters
-    if operator is None and op.name not in _NO_OUT:
+    if operator is None and op.traits.out:
         kwdefaults, given = {**(kwdefaults or {}), "out": None}, (*given, "out")
     if not name.startswith("_"):
         NAMESPACE[f"public_{name}"] = function
@@ -130,7 +128,7 @@ def _signature(op: Op) -> str:
         if place == code.co_argcount:
             parts.append("*")
         parts.append(f"{p}=None" if p in op.defaults else p)
-    if op.name not in _NO_OUT:
+    if op.traits.out:
         parts += ["out=None"] if "*" in parts else ["*", "out=None"]
     return ", ".join(parts)
 
@@ -149,7 +147,7 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
     arguments = ", ".join(op.parameters)
     if operator is None:
         out = [f"def {op.name}({_signature(op)}):"]
-        slow, given = ("SLOW", "None") if op.name in _NO_OUT else ("SLOW or out is not None", "out")
+        slow, given = ("SLOW or out is not None", "out") if op.traits.out else ("SLOW", "None")
         out.append(f"    if {slow}: return enter(op_{op.name}, ({arguments},), {given})")
     else:
         out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
@@ -314,7 +312,7 @@ def _array_of_number(op: Op, i: str) -> list[str]:
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
     if type(op.kernel) is not np.ufunc and not hasattr(op.kernel, "takes_arrays"):
         return [f"if dtype not in FLOATS: {leave}", f"{i}_ = {i}"]
-    which = "_IN_FULL" if op.name in IN_FULL else ""
+    which = "_IN_FULL" if op.traits.full_scalars else ""
     return [
         f"table = NUMBERS32 if dtype is float32 else (NUMBERS{which} if kind is float else BESIDE_INT{which}).get(dtype)",
         f"if table is None: {leave}",
@@ -328,8 +326,8 @@ def _array_of_number(op: Op, i: str) -> list[str]:
 def _array_of_tensor(op: Op, i: str) -> list[str]:
     """Lines that take the array out of an operand that might have been a number."""
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
-    if op.name == "_rsub":
-        return ["return rsub(input, other)"]  # which has a derivative by both
+    if op.traits.with_tensor:
+        return [f"return {op.traits.with_tensor}(input, other)"]  # which has a derivative by both
     return [f"{i}_ = {i}._array", f"if {i}_.dtype is not dtype: {leave}"]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from .generate import joins, saves_for
 from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, slot_kind
-from .scalars import IN_FULL
 from .ufunc_calls import written_out
 
 
@@ -153,6 +152,6 @@ def _unpack(op: Op, want: str, scalars: bool) -> tuple[str, list[str]]:
         lines.append(f"elif {want} is FREED: raise AttributeError")
         if type(op.kernel) is np.ufunc and not scalars:
             lines.append(f"elif grad.dtype is float32: {want} = NUMBERS32.get({want}, {want})")
-        if op.name in IN_FULL:
+        if op.traits.full_scalars:
             lines.append(f"elif grad.itemsize == 2: {want} = asarray({want}, float32)")
     return want, lines

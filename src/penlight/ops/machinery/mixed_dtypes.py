@@ -18,8 +18,6 @@ from ...kernels.large import least_size
 from .dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
 from .generate import _make, saves_for
 from .op import NUMBER, TENSOR, Op, slot_kind
-from .refused_dtypes import REFUSED
-from .scalars import IN_FULL
 
 _NUMBER_TYPES = frozenset((int, float, bool, complex))
 
@@ -38,14 +36,14 @@ def promoted(op: Op, *operands: Any) -> Any:
         common = _common[key]
     except KeyError:
         common = _common[key] = _find_common(op, operands)
-    if common is None or (common.category == dtypes.COMPLEX and op.name in REFUSED):
+    if common is None or (common.category == dtypes.COMPLEX and op.traits.refuses):
         return None
     np_dtype = common.np
     found = [
         (a if a.dtype is np_dtype else cast_operand(a, np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
         for a in operands
     ]
-    if op.name in IN_FULL and is_half(np_dtype) and stays_full(operands[-1]):
+    if op.traits.full_scalars and is_half(np_dtype) and stays_full(operands[-1]):
         found[-1] = np.asarray(operands[-1], np.float32)
     return found
 
@@ -94,7 +92,7 @@ def _lines(op: Op) -> list[str]:
     if run is not None:
         few = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
         call = f"{call} if {operands[0]}_.size < ({few}) else {run}(kernel_{op.name}, {given})"
-    full = f" or {operands[0]}_p.dtype is float16" if op.name in IN_FULL else ""
+    full = f" or {operands[0]}_p.dtype is float16" if op.traits.full_scalars else ""
     body += [
         f"result = {call}",
         "if type(result) is not ndarray: result = asarray(result)",

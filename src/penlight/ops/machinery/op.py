@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,12 +25,41 @@ _KINDS = {
 _VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|stable|decimals|value|(of_)?number|of)$")
 
 
+class Traits(NamedTuple):
+    """What a declaration says besides, with `@traits(...)` below it."""
+
+    out: bool = True  # whether it takes `out=`
+    scalar_first: bool = False  # whether it takes a number for its first tensor too: torch.mul(2.0, x)
+    with_tensor: str = ""  # of an op of a tensor and a number: the function to call where the number is a tensor
+    full_scalars: bool = False  # see Note [Numbers beside 16-bit floats] in scalars.py
+    channels_last: tuple[int, ...] = ()  # numbers of dimensions for which Note [Channels last] holds
+    channels_last_of: int = 1  # how many of the first inputs are looked at for that
+    memory_order: bool = False  # elementwise, with a kernel that runs through memory in the order of dimensions
+    refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see refused_dtypes.py
+    shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
+    hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_NO_TRAITS = Traits()
+
+
+def traits(**given: Any) -> Callable[[_F], _F]:
+    """Say more of an op than its declaration does: see `Traits`."""
+
+    def mark(face: _F) -> _F:
+        face.__dict__["traits"] = Traits(**given)
+        return face
+
+    return mark
+
+
 class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
         "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
-        "kind", "kinds", "mixed", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "view", "wants",
+        "kind", "kinds", "mixed", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
     )  # fmt: skip
 
     function: Any  # the public function
@@ -54,6 +83,7 @@ class Op:
     ) -> None:
         code = face.__code__
         self.name = face.__name__
+        self.traits: Traits = face.__dict__.get("traits", _NO_TRAITS)
         self.face, self.kernel, self.kind, self.rules, self.jvp = face, kernel, kind, rules, jvp
         self.parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         defaults = face.__defaults__ or ()
@@ -73,9 +103,9 @@ class Op:
         self._backward: Any = None
         self._make_backward: Any = None
         self.source = ""
-        self.straight: Any = None  # see `_compile.straight`
-        self.mixed: Any = None  # see `_mixed.mixed`
-        self.in_place: Any = None  # see `_compile.in_place_function`
+        self.straight: Any = None  # see `generate.straight`
+        self.mixed: Any = None  # see `mixed_dtypes.mixed`
+        self.in_place: Any = None  # see `generate.in_place_function`
         self.into: Any = None  # its kernel in a form that writes to the first operand
 
     @property

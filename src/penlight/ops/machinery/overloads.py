@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_OVERLOADED = (
-    "addbmm addcdiv addcmul addmm addmv addr all any argsort baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_or "
-    "bitwise_right_shift bitwise_xor bucketize clamp clamp_max clamp_min clip copysign count_nonzero cumulative_trapezoid divide dsplit eq "
-    "fill float_power floor_divide fmod ge gradient greater greater_equal gt histogram histogramdd hsplit index_fill isin le lerp less "
-    "less_equal lt masked_fill max mean min moveaxis movedim multiply nanquantile narrow ne normal not_equal nuclear_norm pow prod quantile "
-    "remainder repeat_interleave round rsub scatter searchsorted sort squeeze std std_mean subtract sum tensor_split trapezoid "
-    "trapz true_divide var var_mean vsplit where xlogy"
-)
+from ...kernels.lazy import lazy_import
+
+_torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
+
+
+def _is_overloaded(name: str) -> bool:
+    """Whether PyTorch has several forms of a function."""
+    _, _, forms = _torch_signatures.FORMS.partition(f"\n{name}: ")
+    return " | " in forms.partition("\n")[0]
 
 
 def wrong_type(
     name: str, arguments: Sequence[Any], place: int, parameter: str, wanted: str, forms: str = ""
 ) -> TypeError:
     """The error for the argument at `place`, which is not a `wanted`. `forms`: how the function may be called."""
-    if name in _OVERLOADED.split():
+    if _is_overloaded(name):
         got = ", ".join(type(a).__name__ for a in arguments)
         return TypeError(
             f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{forms}"

@@ -75,8 +75,8 @@ def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     first, other = arguments
     if not hasattr(other, "_array") and not isinstance(other, _NUMBERS):
         return _stepping_back(op, first, other)
-    if op.name == "_rsub" and (hasattr(other, "_array") or isinstance(other, np.generic)):
-        return NAMESPACE["rsub"](*arguments)
+    if op.traits.with_tensor and (hasattr(other, "_array") or isinstance(other, np.generic)):
+        return NAMESPACE[op.traits.with_tensor](*arguments)
     return enter(op, arguments)
 
 

@@ -21,7 +21,6 @@ from ...kernels.lazy import lazy_import
 from ...tensor import wrap
 from .constant_gradients import attach, unmoved
 from .op import LIST, Op, slot_kind
-from .scalars import IN_FULL
 
 if TYPE_CHECKING:
     from ...tensor import Tensor
@@ -151,7 +150,7 @@ def unpack_raw(op: Op, node: Any, want: str) -> Any:
     value = unpack_graph(op, node, want, edges=False)
     if op.kinds.get(want) == LIST and isinstance(value, tuple):
         return [t._array for t in value]
-    if op.name in IN_FULL and type(value) in (float, int) and _of_halves(node):
+    if op.traits.full_scalars and type(value) in (float, int) and _of_halves(node):
         return np.asarray(value, np.float32)
     return getattr(value, "_array", value)
 

@@ -7,7 +7,7 @@ never kept: 0.0 and -0.0 are one key.
 
 # Note [Numbers beside 16-bit floats]
 PyTorch multiplies and divides 16-bit floats by a number in float32: the number is not rounded to 16 bits, 70000 is not infinite.
-So for these ops (IN_FULL) such a number, or a tensor of no dimension that is one, is a float32 array, and the result, which NumPy
+So for these ops (`full_scalars`) such a number, or a tensor of no dimension that is one, is a float32 array, and the result, which NumPy
 widens, is narrowed; so is the gradient. Other ops round the number first, as PyTorch does.
 """
 
@@ -23,7 +23,6 @@ from ...autograd.modes import NAMESPACE
 NUMBERS: dict[Any, dict[Any, Any]] = {d.np: {} for d in (dtypes.float16, dtypes.float32, dtypes.float64)}
 _WHOLE = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8)
 BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, **{d.np: {} for d in _WHOLE}}  # where the number is an int
-IN_FULL = frozenset(("mul", "_div", "_div_number"))  # see Note [Numbers beside 16-bit floats]
 NUMBERS_IN_FULL = {dtype: table for dtype, table in NUMBERS.items() if dtype.itemsize > 2}
 BESIDE_INT_IN_FULL = {dtype: table for dtype, table in BESIDE_INT.items() if dtype.itemsize > 2 or dtype.kind in "iu"}
 _MOST = 1000  # kept in one table

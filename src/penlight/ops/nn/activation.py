@@ -21,6 +21,7 @@ from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, install_method, method, pointwise, warning_free
 from ..machinery.guards import cannot_cast, need_number
+from ..machinery.op import traits
 from ..pointwise.elementary import _as_operands
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ __all__ = [
     "sigmoid",
     "softmax",
 ]
+
+_NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 
 # ----- Clamping -----------------------------------------------------------------------------------------------------
 
@@ -93,28 +96,33 @@ def _inside(input: Any, min: Any, max: Any) -> Any:
 
 @pointwise(_clamp_array, node="ClampBackward1",
            input=lambda grad, input, min, max, xp: xp.where(_inside(input, min, max), grad, 0.0))  # fmt: skip
+@traits(refuses={"c": _NO_CLAMP})
 def _clamp(input: Tensor, min: Any, max: Any) -> Tensor: ...
 
 
 @pointwise(one_pass(lambda input, min: _clamp_array(input, min, None)), node="ClampMinBackward0",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0))  # fmt: skip
+@traits(refuses={"c": _NO_CLAMP})
 def _clamp_min(input: Tensor, min: Any) -> Tensor: ...
 
 
 @pointwise(one_pass(lambda input, max: _clamp_array(input, None, max)), node="ClampMaxBackward0",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0))  # fmt: skip
+@traits(refuses={"c": _NO_CLAMP})
 def _clamp_max(input: Tensor, max: Any) -> Tensor: ...
 
 
 @pointwise(np.maximum, node="ClampMinBackward1",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
            min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
+@traits(refuses={"c": "maximum_cpu"})
 def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor: ...
 
 
 @pointwise(np.minimum, node="ClampMaxBackward1",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
            max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
+@traits(refuses={"c": "minimum_cpu"})
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor: ...
 
 
@@ -122,18 +130,21 @@ def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor: ...
            input=lambda grad, input, min, max, xp: xp.where((input >= min) & (input <= max), grad, 0.0),
            min=lambda grad, input, min, max, xp: xp.where((input < min) & (min < max), grad, 0.0),
            max=lambda grad, input, min, max, xp: xp.where((input > max) | (max < min), grad, 0.0))  # fmt: skip
+@traits(refuses={"c": _NO_CLAMP, "b": "clamp_cpu"})
 def _clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor: ...
 
 
 @pointwise(np.maximum, node="ClampBackward0",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
            min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
+@traits(refuses={"c": _NO_CLAMP})
 def _clamp_low(input: Tensor, min: Tensor) -> Tensor: ...
 
 
 @pointwise(np.minimum, node="ClampBackward0",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
            max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
+@traits(refuses={"c": _NO_CLAMP})
 def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
 
 
@@ -276,6 +287,7 @@ def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tens
 
 
 @pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
+@traits(out=False, refuses={"c": _NO_CLAMP})
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
@@ -400,6 +412,7 @@ def _softmax_array(input: Any, dim: int) -> Any:
 
 @differentiable(_softmax_array, node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
+@traits(refuses={"c": "softmax_lastdim_kernel_impl"})
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
@@ -425,6 +438,7 @@ def _log_softmax_array(input: Any, dim: int) -> Any:
 
 @differentiable(_log_softmax_array, node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
+@traits(refuses={"c": "log_softmax_lastdim_kernel_impl"})
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 

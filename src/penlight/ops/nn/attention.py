@@ -20,6 +20,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable
 from ..machinery.guards import c_name, not_implemented
 from ..machinery.joint_gradients import Together
+from ..machinery.op import traits
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import softmax
@@ -47,6 +48,7 @@ def _safe_softmax_array(input: Any, dim: int) -> Any:
 
 @differentiable(_safe_softmax_array, node="SafeSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim))  # fmt: skip
+@traits(refuses={"c": "softmax_kernel_impl"})
 def _safe_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 

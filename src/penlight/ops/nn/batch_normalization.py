@@ -15,6 +15,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import not_implemented
 from ..machinery.joint_gradients import Together, saved_as_input
+from ..machinery.op import traits
 from .normalization import check_parameters, input_grad, like, normalised, wide
 
 __all__ = [
@@ -110,6 +111,7 @@ def _batch_rule(place: int) -> Any:
 
 @differentiable(_batch_array, node="NativeBatchNormBackward0", results=("result0", "result1", "result2"),
                 input=_batch_rule(0), weight=_batch_rule(1), bias=_batch_rule(2))  # fmt: skip
+@traits(channels_last=(4, 5), refuses={"biuc": "batch_norm"})
 def _native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float,

@@ -16,6 +16,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import plain_numbers
 from ..machinery.joint_gradients import saved_as_input
+from ..machinery.op import traits
 from .conv_arguments import Ints, check_dtypes, check_ranks, expand, refuse, settle, settled, transposed_shape
 from .padding import constant_pad_nd
 
@@ -122,6 +123,7 @@ def _bias_rule(grad: Any, bias_shape: Ints, xp: Any) -> Any:
 @differentiable(
     _convolution_array, node="ConvolutionBackward0", input=_input_rule, weight=_weight_rule, bias=_bias_rule
 )
+@traits(channels_last=(4, 5), channels_last_of=2)
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
     output_padding: Ints, groups: int,

@@ -10,6 +10,7 @@ from ...kernels import fold as kernels
 from ...tensor import Tensor
 from ..machinery.declare import linear
 from ..machinery.guards import not_implemented, plain_numbers
+from ..machinery.op import traits
 
 __all__ = [
     "fold",
@@ -48,6 +49,7 @@ def _im2col(input: Tensor, kernel_size: Ints, dilation: Ints, padding: Ints, str
 @linear(_fold_array, node="Col2ImBackward0",
         input=lambda grad, kernel_size, dilation, padding, stride, xp:
             xp._im2col(grad, kernel_size, dilation, padding, stride))  # fmt: skip
+@traits(refuses={"iu": "col2im_out_cpu"})
 def _col2im(
     input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Tensor: ...

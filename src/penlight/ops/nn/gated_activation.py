@@ -20,6 +20,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, install_method, pointwise
 from ..machinery.guards import not_implemented, plain_floats
 from ..machinery.joint_gradients import Together
+from ..machinery.op import traits
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from ._activation import floats_only, run
@@ -62,6 +63,7 @@ both(
 @pointwise(kernels.prelu, inplace=False, node="PreluKernelBackward0",
            input=lambda grad, input, weight, needs, xp: xp.prelu_backward(0, needs, grad, input, weight),
            weight=lambda grad, input, weight, needs, xp: xp.prelu_backward(1, needs, grad, input, weight))  # fmt: skip
+@traits(channels_last=(4, 5))
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
 
 

@@ -20,6 +20,7 @@ from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable
 from ..machinery.guards import not_implemented
+from ..machinery.op import traits
 from ..pointwise.elementary import where
 from ..special.functions import xlogy
 from . import smooth_activation as _nonlinear  # noqa: F401  declares `_logsigmoid`
@@ -92,6 +93,7 @@ def _mse_complex(difference: Any, reduction: int) -> Any:
 @differentiable(
     _mse_array, node="MseLossBackward0", jvp=_mse_jvp, method=False, input=_mse_rule(1), target=_mse_rule(-1)
 )
+@traits(refuses={"c": "mse_cpu"})
 def _mse_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 
@@ -172,6 +174,7 @@ both("huber_backward", _by_word(kernels.huber_loss_backward), _huber_slope)
                 node="SmoothL1LossBackward0",
                 input=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, input, target, reduction, beta),
                 target=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, target, input, reduction, beta))  # fmt: skip
+@traits(refuses={"c": "smooth_l1_cpu"})
 def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor: ...
 
 
@@ -179,6 +182,7 @@ def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) 
                 node="HuberLossBackward0",
                 input=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, input, target, reduction, delta),
                 target=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, target, input, reduction, delta))  # fmt: skip
+@traits(refuses={"c": "huber_cpu"})
 def _huber_loss(input: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor: ...
 
 
@@ -268,6 +272,7 @@ def _logits_target_rule(grad: Any, input: Any, weight: Any, pos_weight: Any, red
                 input=lambda grad, input, target, weight, pos_weight, reduction, xp:
                     xp.bce_logits_backward(grad, input, target, weight, pos_weight, reduction),
                 target=_logits_target_rule)  # fmt: skip
+@traits(refuses={"biuc": "log_sigmoid_cpu"})
 def _bce_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor: ...
@@ -338,6 +343,7 @@ def _bce_target_rule(grad: Any, input: Any, weight: Any, reduction: int, xp: Any
                 node="BinaryCrossEntropyBackward0",
                 input=lambda grad, input, target, weight, reduction, xp: xp.bce_backward(grad, input, target, weight, reduction),
                 target=_bce_target_rule)  # fmt: skip
+@traits(refuses={"c": "binary_cross_entropy"})
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor: ...
 
 

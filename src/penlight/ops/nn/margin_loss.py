@@ -18,6 +18,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import differentiable
 from ..machinery.guards import refuse_complex_gradient, unrecorded
+from ..machinery.op import traits
 from ..pointwise.elementary import minimum, where
 from ..reduce.norms import _norm_array, _norm_rule
 from ..reduce.sums import _sum_array
@@ -186,6 +187,7 @@ def _multi_margin_rule(
 
 
 @differentiable(_multi_margin_array, node="MultiMarginLossBackward0", input=_multi_margin_rule)
+@traits(refuses={"biuch": "multi_margin_loss_cpu_kernel"})
 def _multi_margin_loss(
     input: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: int
 ) -> Tensor: ...
@@ -268,6 +270,7 @@ def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any
 
 
 @differentiable(_multilabel_array, node="MultilabelMarginLossBackward0", input=_multilabel_rule)
+@traits(refuses={"biuch": "multilabel_margin_loss_forward_out_frame"})
 def _multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 

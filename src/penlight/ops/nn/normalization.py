@@ -18,6 +18,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.joint_gradients import Together, saved_as_input
+from ..machinery.op import traits
 
 __all__ = [
     "group_norm",
@@ -102,6 +103,7 @@ def _layer_rule(place: int) -> Any:
 
 @differentiable(_layer_array, node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
                 input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
+@traits(refuses={"biuc": "LayerNormKernelImpl"})
 def _native_layer_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Any: ...
@@ -284,6 +286,7 @@ def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> 
 @differentiable(_group_array,
                 node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
                 input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
+@traits(channels_last=(4, 5), refuses={"biuc": "GroupNormKernelImpl"})
 def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...
 
 

@@ -12,6 +12,7 @@ from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
+from ..machinery.op import traits
 
 __all__ = [
     "constant_pad_nd",
@@ -30,6 +31,7 @@ def _pairs(pad: Ints) -> tuple[tuple[int, int], ...]:
 @differentiable(lambda input, pad, value: kernels.pad(input, _pairs(pad), "constant", value), node="ConstantPadNdBackward0",
                 jvp=lambda tangents, env, xp: xp._constant_pad(tangents["input"], env["pad"], 0),
                 input=lambda grad, pad, xp: xp._constant_pad(grad, tuple(-n for n in pad), 0))  # fmt: skip
+@traits(channels_last=(4, 5))
 def _constant_pad(input: Tensor, pad: Ints, value: Any) -> Tensor: ...
 
 
@@ -39,6 +41,7 @@ def _pad_backward(input: Tensor, shape: Ints, padding: Ints, mode: str) -> Tenso
 
 
 _NAMES = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circular"}
+_CHANNELS_LAST = {("reflect", 2): (4,), ("replicate", 2): (4,), ("replicate", 3): (4, 5)}
 
 
 def _declare(mode: str, dims: int) -> None:
@@ -52,6 +55,8 @@ def _declare(mode: str, dims: int) -> None:
     def rule(grad: Any, input_shape: Ints, padding: Ints, xp: Any) -> Any:
         return xp._pad_backward(grad, input_shape, padding, mode)
 
+    if (mode, dims) in _CHANNELS_LAST:
+        traits(channels_last=_CHANNELS_LAST[mode, dims])(face)
     face.__name__ = f"_{mode}_pad{dims}d"
     linear(kernel, node=f"{_NAMES[mode]}Pad{dims}DBackward0", input=rule)(face)
 

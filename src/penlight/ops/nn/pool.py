@@ -17,6 +17,7 @@ from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
+from ..machinery.op import traits
 
 __all__ = [
     "avg_pool1d",
@@ -114,6 +115,9 @@ def _declare(dims: int) -> None:
 
     def unpool(input: Tensor, indices: Tensor, output_size: Ints) -> Tensor: ...
 
+    traits(channels_last=(4,) if dims == 2 else (4, 5))(largest)
+    traits(channels_last=(4,) if dims == 2 else (), refuses={} if dims == 2 else {"h": "avg_pool3d_out_frame"})(mean)
+    traits(channels_last=(4,) if dims == 2 else (), refuses={"biuc": f"max_unpool{dims}d"})(unpool)
     largest.__name__, mean.__name__, unpool.__name__ = f"_max_pool{dims}d", f"_avg_pool{dims}d", f"_max_unpool{dims}d"
     differentiable(
         _max_array, node=f"MaxPool{dims}DWithIndicesBackward0", results=("result0", "result1"), input=_max_rule

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..machinery.declare import linear
+from ..machinery.op import traits
 
 __all__ = [
     "channel_shuffle",
@@ -46,16 +47,19 @@ def _deal_array(input: Any, groups: int) -> Any:
     node="PixelShuffleBackward0",
     input=lambda grad, upscale_factor, xp: xp._pixel_unshuffle(grad, upscale_factor),
 )
+@traits(channels_last=(4,))
 def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor: ...
 
 
 @linear(_channels_array, node="PixelUnshuffleBackward0",
         input=lambda grad, downscale_factor, xp: xp._pixel_shuffle(grad, downscale_factor))  # fmt: skip
+@traits(channels_last=(4,))
 def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor: ...
 
 
 @linear(_deal_array, node="ChannelShuffleBackward0",
         input=lambda grad, groups, xp: xp._channel_shuffle(grad, grad.shape[1] // groups if groups else 1))  # fmt: skip
+@traits(channels_last=(4,))
 def _channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 
 

@@ -18,6 +18,7 @@ from ..machinery.declare import OPS, inplace_function, install_method, method, p
 from ..machinery.generate import stub
 from ..machinery.guards import cannot_cast
 from ..machinery.half_precision import rounded_once
+from ..machinery.op import traits
 from ..machinery.overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ _IN_ONE_PASS = 1 << 12  # elements
 @pointwise(np.add, "+", node="AddBackward0",
            input=lambda grad: grad,
            other=lambda grad: grad)  # fmt: skip
+@traits(scalar_first=True, shows={"alpha": 1})
 def _add(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -90,6 +92,7 @@ _subtract_multiple, _subtract_multiple_into = _with_multiple(np.subtract)
            node="AddBackward0",
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * alpha)  # fmt: skip
+@traits(scalar_first=True, shows={"alpha": 1})
 def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
 
@@ -114,6 +117,7 @@ def no_bools(env: dict[str, Any]) -> None:
 @pointwise(np.subtract, "-", node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
            other=lambda grad: -grad)  # fmt: skip
+@traits(scalar_first=True, shows={"alpha": 1})
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -121,6 +125,7 @@ def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
            node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip
+@traits(scalar_first=True, shows={"alpha": 1})
 def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
 
@@ -136,6 +141,7 @@ _subtract_from.takes_arrays = True  # type: ignore[attr-defined]
 
 @pointwise(_subtract_from, node="RsubBackward1", inplace=False, check=no_bools,
            input=lambda grad: -grad)  # fmt: skip
+@traits(with_tensor="rsub", shows={"alpha": 1})
 def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -148,6 +154,7 @@ def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
 @pointwise(np.multiply, "*",
            input=lambda grad, other: grad * other,
            other=lambda grad, input: grad * input)  # fmt: skip
+@traits(scalar_first=True, full_scalars=True)
 def mul(input: Tensor, other: Tensor | Number) -> Tensor:
     """The product, element by element, broadcasting.
 
@@ -168,6 +175,7 @@ def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @pointwise(np.true_divide, node="DivBackward1", inplace=False, floating=True, input=lambda grad, other: grad / other)
+@traits(full_scalars=True)
 def _div_number(input: Tensor, other: Tensor | Number) -> Tensor:
     """The quotient by a number where PyTorch's own functions divide by one."""
 
@@ -175,6 +183,7 @@ def _div_number(input: Tensor, other: Tensor | Number) -> Tensor:
 @pointwise(np.true_divide, "/", node="DivBackward0", floating=True,
            input=lambda grad, other: grad / other,
            other=lambda grad, input, other: -grad * ((input / other) / other))  # fmt: skip
+@traits(scalar_first=True, full_scalars=True)
 def _div(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -364,10 +373,12 @@ def _no_derivative(name: str) -> Any:
 @pointwise(_floor_quotient, node="NotImplemented",
            input=_no_derivative("floor_divide"),
            other=_no_derivative("floor_divide"))  # fmt: skip
+@traits(refuses={"bc": "div_floor_cpu"})
 def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 
 
 @pointwise(_floor_quotient, node="NotImplemented", input=_no_derivative("floor_divide"))
+@traits(refuses={"bc": "div_floor_cpu"})
 def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 
 
@@ -377,6 +388,7 @@ def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
     input=lambda grad, xp: xp.zeros_like(grad),
     other=lambda grad, xp: xp.zeros_like(grad),
 )
+@traits(scalar_first=True, refuses={"bc": "div_floor_cpu"})
 def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -386,26 +398,31 @@ def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
     input=lambda grad, xp: xp.zeros_like(grad),
     other=lambda grad, xp: xp.zeros_like(grad),
 )
+@traits(scalar_first=True, refuses={"bc": "div_trunc_cpu"})
 def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
 @pointwise(_remainder, node="RemainderBackward1",
            input=lambda grad: grad,
            other=lambda grad, input, other, xp: -grad * xp._div_floor(input, other))  # fmt: skip
+@traits(refuses={"bc": "remainder_cpu"})
 def _remainder_of(input: Tensor, other: Tensor) -> Tensor: ...
 
 
 @pointwise(_remainder, node="RemainderBackward0", input=lambda grad: grad)
+@traits(refuses={"bc": "remainder_cpu"})
 def _remainder_number(input: Tensor, other: Number) -> Tensor: ...
 
 
 @pointwise(_c_remainder, node="FmodBackward1",
            input=lambda grad: grad,
            other=lambda grad, input, other, xp: -grad * xp._div_trunc(input, other))  # fmt: skip
+@traits(refuses={"bc": "fmod_cpu"})
 def _fmod(input: Tensor, other: Tensor) -> Tensor: ...
 
 
 @pointwise(_c_remainder, node="FmodBackward0", input=lambda grad: grad)
+@traits(refuses={"bc": "fmod_cpu"})
 def _fmod_number(input: Tensor, other: Number) -> Tensor: ...
 
 

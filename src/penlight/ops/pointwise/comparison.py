@@ -9,6 +9,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..machinery.declare import install_method, plain
 from ..machinery.guards import only
+from ..machinery.op import traits
 
 if TYPE_CHECKING:
     from ..machinery.types import Number
@@ -61,6 +62,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.less, "<", broadcast=True)
+@traits(refuses={"c": "lt_cpu"})
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are less.
 
@@ -71,6 +73,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.less_equal, "<=", broadcast=True)
+@traits(refuses={"c": "le_cpu"})
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are less or equal.
 
@@ -81,6 +84,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.greater, ">", broadcast=True)
+@traits(refuses={"c": "gt_cpu"})
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are greater.
 
@@ -91,6 +95,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.greater_equal, ">=", broadcast=True)
+@traits(refuses={"c": "ge_cpu"})
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are greater or equal.
 
@@ -104,6 +109,7 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(only("biu", "bitwise_and_cpu", np.bitwise_and), "&", broadcast=True, inplace=True)
+@traits(scalar_first=True)
 def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise and; logical and for bools.
 
@@ -114,6 +120,7 @@ def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(only("biu", "bitwise_or_cpu", np.bitwise_or), "|", broadcast=True, inplace=True)
+@traits(scalar_first=True)
 def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise or; logical or for bools.
 
@@ -124,6 +131,7 @@ def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(only("biu", "bitwise_xor_cpu", np.bitwise_xor), "^", broadcast=True, inplace=True)
+@traits(scalar_first=True)
 def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise exclusive or.
 
@@ -134,6 +142,7 @@ def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(only("iu", "lshift_cpu", np.left_shift), "<<", broadcast=True, inplace=True)
+@traits(scalar_first=True)
 def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits moved to the left.
 
@@ -144,6 +153,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(only("iu", "rshift_cpu", np.right_shift), ">>", broadcast=True, inplace=True)
+@traits(scalar_first=True)
 def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits moved to the right.
 

@@ -14,6 +14,7 @@ from ..machinery import dispatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, pointwise
 from ..machinery.guards import need_number
+from ..machinery.op import traits
 
 __all__ = [
     "acos",
@@ -289,6 +290,7 @@ def atanh(input: Tensor) -> Tensor:
 @pointwise(np.maximum,
            input=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp),
            other=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp))  # fmt: skip
+@traits(refuses={"c": RuntimeError("maximum not implemented for complex tensors.")})
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; a tie shares the gradient.
 
@@ -301,6 +303,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 @pointwise(np.minimum,
            input=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp),
            other=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp))  # fmt: skip
+@traits(refuses={"c": RuntimeError("minimum not implemented for complex tensors.")})
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; a tie shares the gradient.
 
@@ -321,6 +324,7 @@ def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
 @pointwise(np.arctan2, floating=True,
            input=lambda grad, input, other, xp: _atan2_rule(grad, other, input * input + other * other, xp),
            other=lambda grad, input, other, xp: -_atan2_rule(grad, input, input * input + other * other, xp))  # fmt: skip
+@traits(refuses={"c": "atan2_cpu"})
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input).
 

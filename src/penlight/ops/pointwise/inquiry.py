@@ -12,6 +12,7 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery.arguments import broadcast_shape
 from ..machinery.declare import method, plain
+from ..machinery.op import traits
 from .arithmetic import scalar_like
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
 
 
 @plain(np.isnan)
+@traits(out=False)
 def isnan(input: Tensor) -> Tensor:
     """Whether elements are NaN.
 
@@ -47,6 +49,7 @@ def isnan(input: Tensor) -> Tensor:
 
 
 @plain(np.isfinite)
+@traits(out=False)
 def isfinite(input: Tensor) -> Tensor:
     """Whether elements are neither NaN nor infinite.
 
@@ -57,6 +60,7 @@ def isfinite(input: Tensor) -> Tensor:
 
 
 @plain(np.isinf)
+@traits(out=False)
 def isinf(input: Tensor) -> Tensor:
     """Whether elements are infinite.
 
@@ -96,6 +100,7 @@ def isneginf(input: Tensor) -> Tensor:
 
 
 @plain(np.isreal)
+@traits(out=False)
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part of elements is 0.
 
@@ -202,6 +207,7 @@ def _isin_array(elements: Any, test_elements: Any, invert: bool) -> Any:
 
 
 @plain(_isin_array)
+@traits(refuses={"bc": RuntimeError("Unsupported input type encountered for isin(): {}")})
 def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor: ...
 
 

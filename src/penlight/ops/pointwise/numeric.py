@@ -16,6 +16,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, differentiable, install_method, method, plain, pointwise
 from ..machinery.guards import need_number, no_derivative, only, without_numpy_warnings
+from ..machinery.op import traits
 from ..machinery.overloads import no_tensor
 from ..reduce.sums import named_result
 
@@ -65,10 +66,12 @@ def _copysign_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
 @pointwise(np.copysign, node="CopysignBackward0", floating=True,
            input=_copysign_rule,
            other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+@traits(refuses={"c": "copysign_cpu"})
 def _copysign(input: Tensor, other: Tensor) -> Tensor: ...
 
 
 @pointwise(np.copysign, node="CopysignBackward1", floating=True, input=_copysign_rule)
+@traits(refuses={"c": "copysign_cpu"})
 def _copysign_number(input: Tensor, other: Number) -> Tensor: ...
 
 
@@ -152,6 +155,7 @@ def _not_nan(first: Any, input: Any, other: Any) -> Any:
 @pointwise(without_numpy_warnings(lambda input, other: _not_nan(input >= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input >= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
+@traits(refuses={"c": RuntimeError("fmax not implemented for complex tensors.")})
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements, or the one that is not NaN.
 
@@ -164,6 +168,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 @pointwise(without_numpy_warnings(lambda input, other: _not_nan(input <= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input <= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
+@traits(refuses={"c": RuntimeError("fmin not implemented for complex tensors.")})
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements, or the one that is not NaN.
 

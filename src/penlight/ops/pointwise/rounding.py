@@ -13,6 +13,7 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
+from ..machinery.op import traits
 
 __all__ = [
     "abs",
@@ -41,6 +42,7 @@ def _integers_stay(kernel: Any) -> Any:
 
 
 @pointwise(_integers_stay(np.floor), input=lambda grad, xp: xp.zeros_like(grad))
+@traits(refuses={"c": NotImplementedError("floor is not supported for complex inputs")})
 def floor(input: Tensor) -> Tensor:
     """The largest whole number that is not greater.
 
@@ -51,6 +53,7 @@ def floor(input: Tensor) -> Tensor:
 
 
 @pointwise(_integers_stay(np.ceil), input=lambda grad, xp: xp.zeros_like(grad))
+@traits(refuses={"c": NotImplementedError("ceil is not supported for complex inputs")})
 def ceil(input: Tensor) -> Tensor:
     """The smallest whole number that is not less.
 
@@ -61,6 +64,7 @@ def ceil(input: Tensor) -> Tensor:
 
 
 @pointwise(_integers_stay(np.trunc), input=lambda grad, xp: xp.zeros_like(grad))
+@traits(refuses={"c": NotImplementedError("trunc is not supported for complex inputs")})
 def trunc(input: Tensor) -> Tensor:
     """The whole part.
 
@@ -124,6 +128,7 @@ def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
 
 
 @pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)
+@traits(refuses={"biuc": "frac_cpu"})
 def frac(input: Tensor) -> Tensor:
     """The part behind the point.
 
@@ -146,6 +151,13 @@ def _sign_array(input: Any) -> Any:
 
 
 @pointwise(_sign_array, input=lambda grad, xp: xp.zeros_like(grad))
+@traits(
+    refuses={
+        "c": NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    }
+)
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1 by the sign of each element.
 

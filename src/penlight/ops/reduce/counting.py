@@ -16,6 +16,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.arguments import wrap_dim, wrap_dims
 from ..machinery.declare import differentiable, method, plain
 from ..machinery.guards import c_name, lazy, no_derivative, not_implemented, not_written
+from ..machinery.op import traits
 from ..pointwise.arithmetic import scalar_like
 from .sums import named_result
 
@@ -58,16 +59,19 @@ def _raise(name: str) -> Any:
 
 @differentiable(lambda input, inverse_, counts_: _filled(_unique_array(input, inverse_, counts_)), node="Unique2Backward0", results=_PARTS,
                 input=_raise("_unique2"))  # fmt: skip
+@traits(refuses={"c": "unique"})
 def _unique(input: Tensor, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, inverse_, counts_: _filled(_unique_dim_array(input, dim, inverse_, counts_), dim), node="UniqueDimBackward0",
                 results=_PARTS, input=_raise("unique_dim"))  # fmt: skip
+@traits(refuses={"c": "unique_dim"})
 def _unique_dim(input: Tensor, dim: int, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, inverse_, counts_: _filled(_consecutive_array(input, dim, inverse_, counts_), dim),
                 node="UniqueConsecutiveBackward0", results=_PARTS, input=_raise("unique_consecutive"))  # fmt: skip
+@traits(refuses={"c": "unique"})
 def _unique_consecutive(
     input: Tensor, dim: int | None, inverse_: bool, counts_: bool
 ) -> tuple[Tensor, Tensor, Tensor]: ...
@@ -127,6 +131,7 @@ def _search_kernel(sorted_sequence: Any, input: Any, right: bool, int32: bool, s
 
 
 @plain(_search_kernel)
+@traits(refuses={"bc": "searchsorted_out_cpu"})
 def _searchsorted(
     sorted_sequence: Tensor, input: Tensor, right: bool, int32: bool, sorter: Tensor | None
 ) -> Tensor: ...
@@ -380,6 +385,7 @@ def _hash_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 @plain(_hash_array)
+@traits(refuses={"c": "xor_sum_cpu"})
 def _hash_tensor(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -417,6 +423,7 @@ def _bincount_kernel(input: Any, weights: Any, minlength: int) -> Any:
 
 
 @plain(_bincount_kernel)
+@traits(out=False)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights.
 

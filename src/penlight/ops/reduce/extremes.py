@@ -16,6 +16,7 @@ from ...tensor import Tensor
 from ..machinery.arguments import merge_dim, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, method, plain
+from ..machinery.op import traits
 from ..pointwise import elementary
 from .sums import _sum_array
 
@@ -72,22 +73,26 @@ def _extreme_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
 
 
 @differentiable(_extreme_all(np.maximum, "max"), node="MaxBackward1", input=_extreme_rule)
+@traits(refuses={"c": "max_all"})
 def _max_all(input: Tensor) -> Tensor: ...
 
 
 @differentiable(_extreme_all(np.minimum, "min"), node="MinBackward1", input=_extreme_rule)
+@traits(refuses={"c": "min_all"})
 def _min_all(input: Tensor) -> Tensor: ...
 
 
 @differentiable(
     lambda input, dim, keepdim: _extreme(input, np.maximum, dim, keepdim), input=_share, node="AmaxBackward0"
 )
+@traits(refuses={"c": "max_values_cpu"})
 def _amax(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
 @differentiable(
     lambda input, dim, keepdim: _extreme(input, np.minimum, dim, keepdim), input=_share, node="AminBackward0"
 )
+@traits(refuses={"c": "min_values_cpu"})
 def _amin(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -142,6 +147,7 @@ both("value_selecting_backward", _value_selecting_array, _value_selecting_graph)
     results=("values", "indices"),
     input=_place_rule,
 )
+@traits(refuses={"c": RuntimeError("max(): does not support complex input")})
 def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -151,6 +157,7 @@ def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: .
     results=("values", "indices"),
     input=_place_rule,
 )
+@traits(refuses={"c": RuntimeError("min(): does not support complex input")})
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -254,10 +261,12 @@ def _arg(argument: Any, name: str) -> Any:
 
 
 @plain(_arg(np.argmax, "argmax"))
+@traits(refuses={"c": RuntimeError("argmax(): does not support complex input")})
 def _argmax(input: Tensor, dim: int | None, keepdim: bool) -> Tensor: ...
 
 
 @plain(_arg(np.argmin, "argmin"))
+@traits(refuses={"c": RuntimeError("argmin(): does not support complex input")})
 def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor: ...
 
 

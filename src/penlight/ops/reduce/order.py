@@ -15,6 +15,7 @@ from ..machinery import dispatch
 from ..machinery.arguments import as_int, merge_dim, values_of, wrap_dim
 from ..machinery.declare import differentiable, method, plain
 from ..machinery.guards import lazy, not_implemented, unrecorded
+from ..machinery.op import traits
 from .extremes import _place_rule
 from .sums import named_result
 
@@ -166,6 +167,7 @@ _Median, _Nanmedian = named_result("median", "values indices"), named_result("na
 
 
 @differentiable(lazy("sorting", "kthvalue"), node="KthvalueBackward0", results=("values", "indices"), input=_place_rule)
+@traits(refuses={"bc": "kthvalue_cpu"})
 def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -182,6 +184,7 @@ def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out
 
 
 @differentiable(lazy("sorting", "mode"), node="ModeBackward0", results=("values", "indices"), input=_place_rule)
+@traits(refuses={"c": "mode_cpu"})
 def _mode(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 

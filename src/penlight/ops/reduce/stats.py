@@ -16,6 +16,7 @@ from ..machinery.arguments import merge_dim, sizes, values_of, wrap_dim, wrap_di
 from ..machinery.array_namespace import shared
 from ..machinery.declare import differentiable, method, warning_free
 from ..machinery.guards import lazy, not_implemented
+from ..machinery.op import traits
 from .extremes import _share
 from .sums import _add_reduce, _count, in_out, named_result
 from .variance import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
@@ -239,6 +240,7 @@ def _aminmax_rule(grads: Any, input: Any, dim: Any, keepdim: bool, min: Any, max
 
 
 @differentiable(_aminmax_array, node="AminmaxBackward0", results=("min", "max"), input=_aminmax_rule)
+@traits(refuses={"c": "aminmax_cpu"})
 def _aminmax(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 

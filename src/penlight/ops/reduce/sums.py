@@ -26,6 +26,7 @@ from ..machinery.array_namespace import both, shared
 from ..machinery.declare import differentiable, linear, method, plain, warning_free
 from ..machinery.guards import not_implemented
 from ..machinery.half_precision import in_float32
+from ..machinery.op import traits
 from ..machinery.out import check_out
 
 __all__ = [
@@ -123,6 +124,9 @@ def _sum_all_array(input: Any) -> Any:
     return _sum_array(input, None, False)
 
 
+_COUNT = {"self_sym_numel": property(lambda node: math.prod(node._saved_self_sym_sizes))}
+
+
 def _mean_all_array(input: Any) -> Any:
     if input.dtype is _FLOAT32 and 0 < input.size <= _FEW:
         return input.ravel().dot(_ONES[: input.size]) / input.size
@@ -212,12 +216,14 @@ def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
 
 @linear(_mean_all_array, node="MeanBackward0",
         input=lambda grad, input_shape, xp: xp.average(grad, math.prod(input_shape) or 1, input_shape, (), True))  # fmt: skip
+@traits(shows=_COUNT)
 def _mean_all(input: Tensor) -> Tensor: ...
 
 
 @linear(_mean_array, node="MeanBackward1",
         input=lambda grad, input_shape, dim, keepdim, xp:
             xp.average(grad, _count(input_shape, dim) or 1, input_shape, dim, keepdim))  # fmt: skip
+@traits(shows=_COUNT)
 def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

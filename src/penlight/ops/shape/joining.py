@@ -24,6 +24,7 @@ from ..machinery.arguments import as_int, sizes, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both
 from ..machinery.channels_last import channels_last
 from ..machinery.declare import linear, method
+from ..machinery.op import traits
 
 __all__ = [
     "cat",
@@ -347,6 +348,7 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     node="FlipBackward0",
     input=lambda grad, dims, xp: xp._flip(grad, dims),
 )
+@traits(channels_last=(4, 5))
 def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 

@@ -13,6 +13,7 @@ from ...autograd import views
 from ...tensor import Tensor
 from ..machinery.arguments import ABSENT, as_int, wrap_dim
 from ..machinery.declare import linear, method
+from ..machinery.op import traits
 
 __all__ = [
     "chunk",
@@ -152,6 +153,7 @@ def _unbind_rule(grads: Any, input_shape: tuple[int, ...], dim: int, xp: Any) ->
 
 @linear(lambda input, dim: [input[at(dim, i)] for i in range(input.shape[dim])], view=True, multi=True, node="UnbindBackward0",
         input=_unbind_rule)  # fmt: skip
+@traits(hides=("self_sym_sizes",))
 def _unbind(input: Tensor, dim: int) -> tuple[Tensor, ...]: ...
 
 

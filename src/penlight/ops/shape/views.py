@@ -18,6 +18,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, install_method, linear, method
 from ..machinery.guards import type_name
 from ..machinery.in_place_views import in_place_view
+from ..machinery.op import traits
 from ..machinery.public_functions import failed
 
 __all__ = [
@@ -87,6 +88,7 @@ def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
 @linear(lambda input: input.view(), view=True, input=lambda grad: grad)
+@traits(out=False)
 def alias(input: Tensor) -> Tensor:
     """A view of the whole tensor.
 

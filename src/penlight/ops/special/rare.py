@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...tensor import Tensor
 from ..machinery.declare import pointwise
 from ..machinery.guards import lazy, not_written, wide_only
+from ..machinery.op import traits
 from .functions import _log_of, away_from_zero, by_operands, kernel, like
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 @pointwise(kernel("erfcx", "erfcx_cpu"), node="SpecialErfcxBackward0", floating=True, inplace=False,
            input=lambda grad, input, result: (2.0 * input * result - _TWO_OVER_ROOT_PI) * grad)  # fmt: skip
+@traits(refuses={"h": "erfcx_cpu"})
 def _special_erfcx(input: Tensor) -> Tensor:
     """The complementary error function scaled by exp(x squared), which stays finite for large x.
 
@@ -35,6 +37,7 @@ def _special_erfcx(input: Tensor) -> Tensor:
 
 @pointwise(kernel("ndtri", "ndtri_cpu"), node="SpecialNdtriBackward0", floating=True, inplace=False,
            input=lambda grad, result, xp: grad * (_ROOT_TWO_PI * xp.exp(result * result / 2)))  # fmt: skip
+@traits(refuses={"h": "ndtri_cpu"})
 def _special_ndtri(input: Tensor) -> Tensor:
     """The inverse of the standard normal distribution function.
 
@@ -46,6 +49,7 @@ def _special_ndtri(input: Tensor) -> Tensor:
 
 @pointwise(kernel("log_ndtr", "log_ndtr_cpu"), node="SpecialLogNdtrBackward0", floating=True, inplace=False,
            input=lambda grad, input, xp: grad / xp._special_erfcx(input * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))  # fmt: skip
+@traits(refuses={"h": "log_ndtr_cpu"})
 def _special_log_ndtr(input: Tensor) -> Tensor:
     """The logarithm of the standard normal distribution function, exact far below zero too.
 
@@ -128,16 +132,19 @@ _zeta_kernel = kernel("zeta", "zeta_cpu")
 @pointwise(_zeta_kernel, node="SpecialZetaBackward0", floating=True, inplace=False,
            input=not_written("zeta"),
            other=lambda grad, input, other, xp: grad * -input * xp._special_zeta(input + 1, other))  # fmt: skip
+@traits(refuses={"h": "zeta_cpu"})
 def _special_zeta(input: Tensor, other: Tensor) -> Tensor: ...
 
 
 @pointwise(lambda input, other: _zeta_kernel(input, like(other, input)), node="SpecialZetaBackward2", floating=True, inplace=False,
            input=not_written("zeta"))  # fmt: skip
+@traits(refuses={"h": "zeta_cpu"})
 def _zeta_number(input: Tensor, other: Number) -> Tensor: ...
 
 
 @pointwise(lambda other, input: _zeta_kernel(like(input, other), other), node="SpecialZetaBackward1", floating=True, inplace=False,
            other=lambda grad, other, input, xp: grad * -input * xp._zeta_of_number(other, input + 1))  # fmt: skip
+@traits(refuses={"h": "zeta_cpu"})
 def _zeta_of_number(other: Tensor, input: Number) -> Tensor: ...
 
 
