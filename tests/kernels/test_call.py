@@ -103,7 +103,6 @@ def test_forked_processes_share_the_memory_of_code_and_do_not_overwrite_each_oth
 import os
 import numpy as np
 from penlight.kernels import call, native
-from penlight.kernels.native._build import Builder
 
 def run(times):
     def define(b):

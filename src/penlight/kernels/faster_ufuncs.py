@@ -161,9 +161,15 @@ FASTER: dict[Any, Callable[..., bool]] = {
 
 def run(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), by faster ones if the operands are arrays of float32 of one shape, or one of them a number, and not few elements."""
-    faster = FASTER.get(ufunc)
-    if faster is None or not fits(operands):
-        return ufunc(*operands)
+    token = hush()
+    try:
+        faster = FASTER.get(ufunc)
+        return ufunc(*operands) if faster is None or not fits(operands) else _in_blocks(faster, ufunc, operands)
+    finally:
+        unhush(token)
+
+
+def _in_blocks(faster: Any, ufunc: Any, operands: Any) -> Array:
     shape = next(o.shape for o in operands if type(o) is np.ndarray)
     is_array = [type(o) is np.ndarray for o in operands]
     flat = [o.reshape(-1) if whole else np.full(_BLOCK, o, _FLOAT) for o, whole in zip(operands, is_array)]
@@ -177,11 +183,7 @@ def run(ufunc: Any, *operands: Any) -> Any:
             if not faster(*parts, out[start:end]):
                 ufunc(*parts, out[start:end])
 
-    token = hush()
-    try:
-        parallel_for(body, out.size, 4 * _BLOCK, blas=False)
-    finally:
-        unhush(token)
+    parallel_for(body, out.size, 4 * _BLOCK, blas=False)
     return result
 
 

@@ -41,6 +41,7 @@ from ..kernels.lazy import lazy_import
 if TYPE_CHECKING:
     from penlight.optim._elementwise import Elementwise
 
+_trace = lazy_import(globals(), "_trace", "penlight.kernels.compiler.trace")
 _traced = lazy_import(globals(), "_traced", "penlight.kernels.native.traced")
 
 
@@ -392,7 +393,7 @@ def _update_natively(
     rule: Any, flat: list[Array], grad: Array, pattern: list[Any], decays: int, floats: list[float]
 ) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
-    body = _body_of(rule, tuple(pattern), decays, len(flat), _traced.Stand)
+    body = _body_of(rule, tuple(pattern), decays, len(flat), _trace.Stand)
     return _traced.run(body, grad, *flat, numbers=tuple(floats))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,16 +12,26 @@ import numpy as np
 
 from penlight.kernels import distance, executable, scalars, special
 from penlight.kernels.attention import kernels as attention
-from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, x86
+from penlight.kernels.attention import rows as attention_rows
+from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
+from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.grid_sample import compiled as grid_sample
+from penlight.kernels.grid_sample import coordinates as taps
 from penlight.kernels.loss import compiled as loss
 from penlight.kernels.loss import ctc_kernels
+from penlight.kernels.native import fma, small
 from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
+from penlight.kernels.norm import kernels as norm_rows
 from penlight.kernels.pool import kernels as pool
-from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  (they declare kernels)
+from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
+from penlight.kernels.recurrent import kernels as recurrent_rows
+from penlight.kernels.reduce import columns as reduce_rows
+from penlight.kernels.reduce import sum_to
+from penlight.kernels.scan import kernels as scan_rows
+from penlight.kernels.softmax import kernels as softmax_rows
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
     getattr(special, _name)
@@ -91,7 +102,75 @@ def _loops() -> Iterator[tuple[str, Kernel]]:
             yield said, python.loops(function, floats, ir.F64 if wide else floats, **known)
 
 
+# What the options of definitions of rows can be; the others are flags.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
+}  # fmt: skip
+PRIVATE = (taps._taps, taps._pairs, taps._slopes, small._spread)
+FLAT = (twister.uniform24, twister.uniform53, fma._with_numbers, fma._with_array)
+FLOATS = ("float32", "float64")
+
+
+def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> Kernel:
+    rows = Rows(define.__name__.strip("_"), flat)
+    define(rows, **options)
+    return rows.kernel()
+
+
+def _definitions() -> Iterator[Callable[..., None]]:
+    modules = (attention_rows, norm_rows, normal_kernels, recurrent_rows, reduce_rows, scan_rows, softmax_rows)
+    for module in modules:
+        for name, define in vars(module).items():
+            if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
+                yield define
+    yield from (*PRIVATE, *FLAT)
+
+
+def _rows() -> Iterator[tuple[str, Kernel]]:
+    for define in _definitions():
+        options = list(inspect.signature(define).parameters)[1:]
+        for values in itertools.product(*[CHOICES.get(name, EITHER) for name in options]):
+            said = " ".join(map(str, [define.__module__.split(".")[2], define.__name__, *values]))
+            yield said, of_rows(define, define in FLAT, **dict(zip(options, values, strict=True)))
+
+
+def _body(ufunc: np.ufunc) -> Callable[..., Any]:
+    return (lambda x, out: ufunc(x, out)) if ufunc.nin == 1 else lambda x, y, out: ufunc(x, y, out=out)
+
+
+def _mixed(x: Any, y: Any, chosen: Any, out: Any) -> None:
+    """Of everything a little: masks, numbers on either side, functions that are no ufuncs."""
+    out[...] = np.where(chosen & (x > 0.25), 2.0 - x / 3.0, np.abs(y) * x.special("erf"))
+
+
+def _traced() -> Iterator[tuple[str, Kernel]]:
+    """Bodies in NumPy."""
+    for ufunc in (*ufuncs.UFUNCS, *ufuncs.COMPARISONS, *ufuncs.INQUIRIES):
+        gives_mask = ufunc not in ufuncs.UFUNCS
+        for kind in FLOATS[: 2 if ufunc in ufuncs.UFUNCS_OF_DOUBLES and ufunc is not np.power else 1]:
+            kinds = (*[kind] * ufunc.nin, "bool" if gives_mask else kind)
+            yield (
+                f"{ufunc.__name__} {kind}",
+                of_rows(trace.define_flat, True, body=_body(ufunc), arrays=kinds, numbers=0),
+            )
+    for kind in ("float32", "float16", "bfloat16"):
+        kinds = (kind, kind, "bool", kind)
+        yield f"mixed {kind}", of_rows(trace.define_flat, True, body=_mixed, arrays=kinds, numbers=0, precision=kind)
+        kinds = (f"vector {kind}", f"column {kind}", "vector bool", f"vector {kind}")
+        yield f"mixed rows {kind}", of_rows(trace.define_rows, body=_mixed, arrays=kinds, numbers=0, precision=kind)
+    scaled: dict[str, Any] = {"body": lambda x, y, out, a: np.multiply(x * y, a, out), "numbers": 1}
+    for kind in FLOATS:
+        kinds = (f"vector {kind}", f"column {kind}", f"vector {kind}")
+        yield f"scaled rows {kind}", of_rows(trace.define_rows, arrays=kinds, **scaled)
+    yield "total", of_rows(trace.define_total, arrays=2, **scaled)
+    kinds = ("vector float32", "column float32", "result float32")
+    for down in EITHER:
+        yield f"sums {down}", of_rows(sum_to._define_sums, arrays=kinds, down=down, **scaled)
+
+
 def kernels() -> Iterator[tuple[str, Kernel]]:
+    yield from _rows()
+    yield from _traced()
     for function in scalars.FUNCTIONS:
         if function.__module__.startswith("penlight."):
             for char in "fd":
@@ -115,6 +194,8 @@ def arguments(kernel: Kernel, length: int, seed: int = 0) -> dict[str, Any]:
     pick = np.random.default_rng(seed)
     if kernel.name.startswith("samples"):
         return _for_samples(kernel, length, pick)
+    if kernel.arguments[0].attribute == "low":
+        return _for_rows(kernel, length, pick)
     if not any([op.attribute == f"{name}_step" for op in kernel.arguments for name in kernel.buffers]):
         return _for_loops(kernel, length, pick)
     columns = [buffer for buffer in kernel.buffers.values() if buffer.name != "out"]
@@ -160,6 +241,32 @@ def _for_samples(kernel: Kernel, length: int, pick: np.random.Generator) -> dict
         "begin": 0, "end": length, "table": table, "draws": draws, "out": np.zeros(length), "state": state, "size": draws.size,
         "count": draws.size,
     }  # fmt: skip
+
+
+def _for_rows(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[str, Any]:
+    """Arrays that are exactly as large as the kernel requires; those whose rows lie anywhere have them in another order."""
+    if any([buffer.type.element in ("f16", "bf16", "bool") for buffer in kernel.buffers.values()]):
+        length = 8 * min(length, 5)
+    flat = kernel.arguments[1] is kernel.arguments[-1] or kernel.arguments[2].type.is_float
+    rows = length if flat else min(length, 5)
+    named: dict[str, Any] = {"low": 0, "high": rows, "columns": length}
+    named.update({op.attribute: float(pick.integers(1, 9)) for op in kernel.arguments if op.type.is_float})
+    found = bounds.requirements(kernel)
+    placed = [buffer for buffer in kernel.buffers.values() if buffer.strided]
+    for buffer in kernel.buffers.values():
+        size = rows * length if buffer.strided else max(eval(found.sizes.get(buffer.name, "0"), {}, named), 0)
+        values = pick.normal(0, 2, size)
+        if buffer.type.is_float:
+            values = np.where(pick.random(size) < 0.9, values, pick.choice([0.0, -0.0, np.nan, np.inf], size))
+        elif buffer.type.element == "bf16":
+            values = values.astype(np.float32).view(np.int32) >> 16
+        elif buffer.type is ir.BOOL:
+            values = values > 0
+        named[buffer.name] = values.astype(buffer.type.dtype)
+    if placed:
+        offsets = [pick.permutation(rows) * length * buffer.type.dtype.itemsize for buffer in placed]
+        named["table"] = np.stack(offsets, 1).astype(np.int64).reshape(-1)
+    return named
 
 
 def _for_loops(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -229,6 +230,57 @@ BROKEN: dict[str, Callable[[Builder, Op, Op], Any]] = {
 def test_malformed_ir_is_refused(which: str) -> None:
     with pytest.raises(verify.Malformed):
         verify.verify(small_kernel(BROKEN[which]))
+
+
+VECTORS = {
+    "shuffle": "v9: f32x8 = shuffle 0 1 2 3 4 5 6 16, v3, v3",
+    "short shuffle": "v9: f32x8 = shuffle 0 1 2 3, v3, v3",
+    "shift": "v9: i32x8 = shift left 32, v4",
+    "way": "v9: i32x8 = shift up 3, v4",
+    "half": "v9: f32x8 = half 1, v3",
+    "join": "v9: f32x8 = join v3, v3",
+    "bitcast": "v9: f64x8 = bitcast v3",
+    "first": "v9: f64 = first v3",
+    "reduce": "v9: f32 = reduce xor, v3",
+    "no mask": "v9: f32x8 = load_masked x[v0], v5",
+    "mask of other lanes": "v9: f64x4 = load_masked y[v0], v2",
+}
+
+
+@pytest.mark.parametrize("which", VECTORS)
+def test_malformed_vectors_are_refused(which: str) -> None:
+    said = """
+    kernel vectors(size: i64, x: f32 reads, y: f64 reads, out: f32 writes)
+      v0: i64 = const 0
+      v2: boolx8 = lanes_below f32, v0, size
+      v3: f32x8 = load_masked x[v0], v2
+      v4: i32x8 = bitcast v3
+      v5: boolx8 = cmp lt, v3, v3
+      store_masked out[v0], v3, v2
+    """
+    verify.verify(text.parsed(dedent(said)))
+    with pytest.raises(verify.Malformed):
+        verify.verify(text.parsed(dedent(said) + f"  {VECTORS[which]}\n"))
+
+
+def masked(index: str) -> str:
+    return dedent(f"""
+    kernel masked(size: i64, start: i64, x: f32 reads shared, out: f32 updates shared)
+      v0: i64 = const 8
+      v1: i64 = idiv size, v0
+      v2: i64 = mul v1, v0
+      v3: boolx8 = lanes_below f32, v2, size
+      v4: i64 = add start, v2
+      v5: f32x8 = load_masked x[{index}], v3
+      store_masked out[v2], v5, v3
+    """)
+
+
+def test_the_end_of_what_is_masked_is_required() -> None:
+    found = bounds.requirements(text.parsed(masked("v4")))
+    assert found.sizes == {"x": "size + start", "out": "size"}
+    with pytest.raises(bounds.Unbounded, match="none of its index"):
+        bounds.requirements(text.parsed(masked("v0")))
 
 
 def test_parallel_stores_depend_on_the_index() -> None:

@@ -17,6 +17,8 @@ from penlight.kernels.attention import rows as attention
 from penlight.kernels.conv import conv_output_shape, depthwise_compiled, implicit, winograd
 from penlight.kernels.conv.im2col import gather_weight
 from penlight.kernels.index.scatter_kernels import reduce_rows
+from penlight.kernels.compiler.trace import define_flat, define_rows
+from penlight.kernels.compiler.ufuncs import COMPARISONS, UFUNCS
 from penlight.kernels.native import Kernel, operands, traced
 from penlight.kernels.norm import kernels as norm
 from penlight.kernels.random import normal_kernels as normal
@@ -69,7 +71,7 @@ for define, options in definitions():
             given = {"low": 0, "high": rows, "columns": columns}
             for argument in kernel.run.signature.arguments:
                 if argument.is_array:
-                    given[argument.name] = fenced(eval(argument.least, {}, given), at_end, call.dtype_of(argument.type))
+                    given[argument.name] = fenced(eval(argument.least or "0", {}, given), at_end, call.dtype_of(argument.type))
                 else:
                     given.setdefault(argument.name, 1.0)
             kernel.run(*given.values())
@@ -173,7 +175,7 @@ def try_body(body, dtypes, made):
             a[...] = 1
         made.append(traced.run(body, *arrays))
         if not made[-1]:
-            kernel = traced.kernel_of(traced.define_flat, body, kinds, 0)
+            kernel = traced.kernel_of(define_flat, body, kinds, 0)
             if kernel is None:
                 return
             traced.run_kernel(kernel, tuple(arrays), (), ())
@@ -188,17 +190,17 @@ def try_body(body, dtypes, made):
             if found is None or (columns % 8 and narrow) or all(s in ("row", "column") for s in shapes):
                 continue
             layout, wide, named = found
-            kernel = traced.kernel_of(traced.define_rows, body, (*named, f"vector {kinds[-1]}"), 0)
+            kernel = traced.kernel_of(define_rows, body, (*named, f"vector {kinds[-1]}"), 0)
             operands.run_rows(kernel, layout, operands.widened(arrays, wide), out, [])
 
 
 FLOATS = [np.float32, np.float16]
 made = []
 with np.errstate(all="ignore"):
-    for ufunc in [*traced.UFUNCS, *traced.COMPARISONS]:
+    for ufunc in [*UFUNCS, *COMPARISONS]:
         for dtype in [*FLOATS, np.float64]:
             print("traced", ufunc, dtype, flush=True)
-            result = np.bool_ if ufunc in traced.COMPARISONS else dtype
+            result = np.bool_ if ufunc in COMPARISONS else dtype
             try_body(body_of(ufunc), [dtype] * ufunc.nin + [result], made)
             kept.clear()
     for a, b in itertools.product((np.float32, np.float16), repeat=2):

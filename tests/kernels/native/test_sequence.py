@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native import Builder, Kernel
+from penlight.kernels.compiler.rows import Rows
+from penlight.kernels.native import Kernel
 from penlight.kernels.recurrent.sequence import Counting, Moving, repeat
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 
 
-def add(b: Builder) -> None:
+def add(b: Rows) -> None:
     x, y = b.array(local=True), b.array()
     b.each(lambda: y.store(x.load() + y.load()))
 
 
-def many(b: Builder) -> None:
+def many(b: Rows) -> None:
     """More arguments than are passed in registers."""
     arrays = [b.array() for _ in range(5)]
     b.each(lambda: arrays[4].store(arrays[0].load() + arrays[1].load() + arrays[2].load() + arrays[3].load()))

@@ -46,7 +46,22 @@ MIXED = {
     "randint": lambda e, n: integers.randint(e, (n,), 3, 100, np.dtype(np.int64)),
     "bernoulli of each": lambda e, n: uniform.bernoulli_each(e, np.linspace(0, 1, n, dtype=SINGLE), SINGLE),
 }
-SIZES = (1, 16, 255, 257, 300, 607, BLOCK - 1, BLOCK, BLOCK + 1, 1000, MOST_RESERVED // 2, MOST_RESERVED // 2 + 1, MOST_RESERVED, MOST_RESERVED + 1)
+SIZES = (
+    1,
+    16,
+    255,
+    257,
+    300,
+    607,
+    BLOCK - 1,
+    BLOCK,
+    BLOCK + 1,
+    1000,
+    MOST_RESERVED // 2,
+    MOST_RESERVED // 2 + 1,
+    MOST_RESERVED,
+    MOST_RESERVED + 1,
+)
 
 
 @pytest.mark.parametrize("seed", range(12))

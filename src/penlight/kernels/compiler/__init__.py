@@ -2,7 +2,9 @@
 code or NumPy.
 
 Note [The compiler]
-A kernel is a Python function over scalars and flat arrays. `python.py` reads its source and builds IR (`ir.py`):
+A kernel is a Python function over scalars and flat arrays, whose source `python.py` reads; or a function that says what
+happens to a row of arrays, which `rows.py` calls once (vectors are `values.py`, their functions `math.py` and `angles.py`); or
+a body of NumPy's ufuncs, which `trace.py` calls with stand-ins (`ufuncs.py`). All three build IR (`ir.py`):
 typed values in single assignment form, where loops and conditions are nested regions with carried values and no
 jumps. `vectorise.py` makes vector loops of innermost ones. `verify.py` checks that the IR is well formed. `bounds.py` derives from every index what sizes the kernel
 requires of its arrays. `interpret.py` runs the IR in NumPy: that is what a kernel means, and the fallback where no

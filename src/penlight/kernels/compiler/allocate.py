@@ -9,14 +9,17 @@ results, share the locations of its parameters; a value that is yielded gets the
 free by then. Functions of the C library overwrite most registers, so what lives across a call is in one that they
 preserve, or in a slot.
 
+The constants that an innermost loop uses most are loaded in front of it, to registers that its values leave free.
+
 The emitter needs no more registers than the scratch registers that are never given out, so allocation cannot fail.
 `check_allocation.py` proves each result.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .ir import NOTHING, Op, Region
 
@@ -53,11 +56,22 @@ class Target(NamedTuple):
 Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op reads
 
 
+class Reading(Protocol):
+    """What the code of an op reads: values, and constants of vectors. And the ops of a region, with those that only the
+    machine needs."""
+
+    def ops(self, region: Region) -> list[Op]: ...
+
+    def sources(self, op: Op) -> tuple[Op, ...]: ...
+
+    def constants(self, op: Op) -> list[Op]: ...
+
+
 class Liveness:
     """Where values die, and what is known of each."""
 
-    def __init__(self, body: Region, sources: Sources) -> None:
-        self.sources = sources
+    def __init__(self, body: Region, reading: Reading) -> None:
+        self.sources, self.ops = reading.sources, reading.ops
         self.dies: dict[Op, list[Op]] = {}  # values that are not needed behind an op
         self.at_entry: dict[
             int, list[Op]
@@ -81,7 +95,7 @@ class Liveness:
     def _find_free(self, region: Region) -> set[Op]:
         """The values that a region reads, but does not define. Those of loops are kept."""
         read: set[Op] = set()
-        for op in reversed(region.ops):
+        for op in reversed(self.ops(region)):
             read.discard(op)
             if op.name == "yield":
                 read.update([s for operand in op.operands for s in self._values(operand)])
@@ -113,7 +127,7 @@ class Liveness:
     def _walk(self, region: Region, live: set[Op], depth: int) -> set[Op]:
         """Go back through a region, of which `live` is live behind its yield; what is live in front of it."""
         results: list[Op] = []  # of the loop or condition that comes next
-        for op in reversed(region.ops[:-1]):
+        for op in reversed(self.ops(region)[:-1]):
             if op.name == "result":
                 results.insert(0, op)
             elif op.regions:
@@ -177,9 +191,21 @@ class Liveness:
 class Allocation:
     """The location of each value that something reads."""
 
-    def __init__(self, body: Region, inputs: tuple[Op, ...], sources: Sources, target: Target) -> None:
-        self.target = target
-        self.life = Liveness(body, sources)
+    def __init__(self, body: Region, inputs: tuple[Op, ...], reading: Reading, target: Target) -> None:
+        self.target, self.reading = target, reading
+        self.life = Liveness(body, reading)
+        # The registers of a class, those that a call does not preserve first; and those that it preserves.
+        self._registers = {
+            (kind, crossing): tuple(
+                [Register(kind, n) for n in (() if crossing else target.lost[kind]) + target.preserved[kind]]
+            )
+            for kind in target.lost
+            for crossing in (False, True)
+        }
+        self.held: dict[Op, dict[Op, Register]] = {}  # for each innermost loop, the constants that are in registers
+        self._waiting: list[
+            tuple[Register, dict[Op, Register], Op]
+        ] = []  # of those, the ones that give way, least used last
         self.slots = 0
         self._places: dict[Op, Location] = {}
         self._taken: dict[Register, Op] = {}
@@ -196,7 +222,8 @@ class Allocation:
 
     def get(self, op: Op) -> Location | None:
         """The location of a value, or None if nothing reads it."""
-        return self._places.get(self.root(op))
+        found = self._places.get(op)
+        return self._places.get(self.root(op)) if found is None else found
 
     def __getitem__(self, op: Op) -> Location:
         return self._places[op]
@@ -209,34 +236,31 @@ class Allocation:
         """Give a value a location, one of the wished for if that is free."""
         if op not in self.life.live:
             return
-        kind = self.target.kind(op)
-        allowed = self.target.preserved[kind]
-        if op not in self.life.crossing:
-            allowed = self.target.lost[kind] + allowed
+        kind, crossing = self.target.kind(op), op in self.life.crossing
+        allowed, taken = self._registers[kind, crossing], self._taken
         hint = self.life.hint.get(op)
         for wish in wishes if hint is None else (hint, *wishes):
-            place = self.get(wish)
-            if (
-                isinstance(place, Register)
-                and place.kind == kind
-                and place.number in allowed
-                and place not in self._taken
-            ):
+            wished = self.get(wish)
+            if type(wished) is Register and wished not in taken and wished in allowed:
+                self._take(op, wished)
+                return
+        for place in allowed:
+            if place not in taken:
                 self._take(op, place)
                 return
-        for number in allowed:
-            place = Register(kind, number)
-            if place not in self._taken:
-                self._take(op, place)
-                return
+        if self._waiting and kind == "vector" and not crossing:
+            place, held, constant = self._waiting.pop()
+            del held[constant]
+            self._take(op, place)
+            return
         weight = self.life.weight
-        rivals = [other for place, other in self._taken.items() if place.kind == kind and place.number in allowed]
+        rivals = [other for place, other in taken.items() if place in allowed]
         least = min(rivals, key=lambda other: weight.get(other, 0), default=op)
         if weight.get(least, 0) < weight.get(op, 0):
-            place = self._places[least]
-            assert isinstance(place, Register)
+            given = self._places[least]
+            assert isinstance(given, Register)
             self._places[least] = self._slot(least)
-            self._take(op, place)
+            self._take(op, given)
         else:
             self._places[op] = self._slot(op)
 
@@ -259,17 +283,17 @@ class Allocation:
         }
 
     def _region(self, region: Region) -> None:
-        dies = self.life.dies
-        for i, op in enumerate(region.ops):
+        dies, ops = self.life.dies, self.reading.ops(region)
+        for i, op in enumerate(ops):
             if op.regions:
                 last = i + 1
-                while region.ops[last].name == "result":
+                while ops[last].name == "result":
                     last += 1
-                (self._if if op.name == "if" else self._loop)(op, region.ops[i + 1 : last])
+                (self._if if op.name == "if" else self._loop)(op, ops[i + 1 : last])
             elif op in dies:
                 self._kill(dies[op])
                 if op.type is not NOTHING:
-                    self._define(op, *op.operands[:1])
+                    self._define(op, *(op.operands[::-1] if op.name == "fma" else op.operands[:1]))
 
     def _if(self, op: Op, results: list[Op]) -> None:
         self._kill(self.life.dies[op])
@@ -291,9 +315,24 @@ class Allocation:
         if op.name == "while":
             self._region(op.regions[0])
             self._keep(self._taken, life.into_body[op])
+        self._hold_constants(op, body)
         self._region(body)
+        self._waiting = []
         self._keep(self._taken, life.after[op])
         for result in results:
             place = self.get(result)
             if isinstance(place, Register) and result in life.live:
                 self._taken[place] = self.root(result)
+
+    def _hold_constants(self, loop: Op, body: Region) -> None:
+        """Keep the constants that an innermost loop uses most in the registers that are free so far."""
+        uses: Counter[Op] = Counter()
+        for op in body.ops:
+            if op.regions or op.name == "call":
+                return
+            uses.update(self.reading.constants(op))
+        free = [Register("vector", n) for n in self.target.lost["vector"] if Register("vector", n) not in self._taken]
+        often = [constant for constant, count in uses.most_common(len(free)) if count > 1]
+        self.held[loop] = held = dict(zip(often, reversed(free), strict=False))
+        self._waiting = [(place, held, constant) for constant, place in held.items()]
+        self._taken.update({place: constant for constant, place in held.items()})

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import verify
 from .ir import BOOL, U8, Kernel, Op, Region
 
 Polynomial = dict[tuple[str, ...], int]  # the coefficient of each product of arguments
@@ -51,7 +52,7 @@ def _product(a: Polynomial, b: Polynomial) -> Polynomial:
     made: Polynomial = {}
     for first, x in a.items():
         for second, y in b.items():
-            term = tuple(sorted(first + second))
+            term = tuple(sorted(first + second))  # quotients, which begin with a bracket, are first
             made[term] = made.get(term, 0) + x * y
     return {term: coefficient for term, coefficient in made.items() if coefficient}
 
@@ -63,7 +64,30 @@ def _is_positive(a: Polynomial) -> bool:
 
 def _is_less(a: Polynomial, b: Polynomial) -> bool:
     """Whether it can be told that a <= b."""
-    return _is_positive(_sum(b, a, -1))
+    return _is_positive(_sum(b, a, -1)) or any(
+        [
+            term[0] in _QUOTIENTS and coefficient > 0 and _is_less(_undivided(a, term), b)
+            for term, coefficient in a.items()
+            if term
+        ]
+    )
+
+
+# What is divided in quotients, by how they are written. They stand in polynomials as if they were arguments.
+_QUOTIENTS: dict[str, Polynomial] = {}
+
+
+def _quotient(a: Polynomial, divisor: int) -> Polynomial:
+    """A polynomial divided by a number, rounded down."""
+    name = f"(({written(a)}) // {divisor})"
+    _QUOTIENTS[name] = a
+    return {(name,): 1}
+
+
+def _undivided(a: Polynomial, term: tuple[str, ...]) -> Polynomial:
+    """A polynomial that is no smaller, with what is divided in place of a quotient."""
+    rest = {other: coefficient for other, coefficient in a.items() if other != term}
+    return _sum(rest, _product(_QUOTIENTS[term[0]], {term[1:]: a[term]}))
 
 
 def written(a: Polynomial) -> str:
@@ -93,8 +117,9 @@ class _Bounds:
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            if op.name in ("load", "store", "load_vector", "store_vector"):
-                self.require(op)
+            if op.name in verify.LOADS or op.name in verify.STORES:
+                if not self.kernel.buffers[op.attribute].strided:
+                    self.require(op)
             elif op.name == "for":
                 self.loop(op)
             elif op.type.register == "general" and op.name != "result":
@@ -124,6 +149,9 @@ class _Bounds:
 
     def require(self, op: Op) -> None:
         low, high = self.known.get(op.operands[0], _ANY)
+        is_masked = op.name.endswith("_masked")
+        if is_masked:
+            high = self.masked(op)
         if low is None or high is None:
             raise Unbounded(
                 f"{self.kernel.name}: the index of {op.name} {op.attribute} is neither made of sizes nor checked"
@@ -131,12 +159,28 @@ class _Bounds:
         self.use(op.operands[0])
         if not _is_positive(low):
             self.not_negative.append(low)
-        elements = 1
+        elements = 0 if is_masked else 1
         if op.name == "load_vector":
             elements += (op.type.lanes - 1) * op.operands[1].attribute
         elif op.name == "store_vector":
             elements = op.operands[1].type.lanes
         self.sizes.setdefault(op.attribute, []).append(_sum(high, {(): elements}))
+
+    def masked(self, op: Op) -> Polynomial:
+        """The index behind the last one that a masked access can have: its own, less that of its mask, plus the mask's
+        limit."""
+        start, end = op.operands[-1].operands
+        rest, below = _summands(op.operands[0]), self.known.get(end, _ANY).high
+        for part in _summands(start):
+            if part not in rest:
+                raise Unbounded(f"{self.kernel.name}: the mask of {op.name} {op.attribute} is none of its index")
+            rest.remove(part)
+        for part in rest:
+            below = _added(below, self.known.get(part, _ANY).high)
+        if below is None:
+            raise Unbounded(f"{self.kernel.name}: the end of {op.name} {op.attribute} is not known")
+        self.use(end)
+        return below
 
     def positive(self, op: Op, interval: Interval) -> bool:
         """Whether a value can be required to be greater than 0 of the arguments."""
@@ -161,15 +205,18 @@ class _Bounds:
             case "add", [a, b]:
                 return Interval(_added(a.low, b.low), _added(a.high, b.high))
             case "sub", [a, b]:
-                divisor = _divisor_of_remainder(op)
-                if divisor is not None:
-                    below = self.known.get(divisor, _ANY)
-                    if below.high is not None and self.positive(divisor, below):
+                remainder_of = _divisor_of_remainder(op)
+                if remainder_of is not None:
+                    below = self.known.get(remainder_of, _ANY)
+                    if below.high is not None and self.positive(remainder_of, below):
                         return Interval({}, _sum(below.high, _ONE, -1))
                 return Interval(_added(a.low, b.high, -1), _added(a.high, b.low, -1))
             case "mul", [a, b]:
                 return self.product(op, a, b)
             case "idiv", [a, b] if _is_at_least_0(a) and _is_at_least_0(b):
+                divisor = op.operands[1]
+                if divisor.name == "const" and divisor.attribute > 1 and a.high is not None:
+                    return Interval({}, _quotient(a.high, divisor.attribute))
                 return Interval({}, a.high)
             case "min", [a, b]:
                 low = _least(a.low, b.low)
@@ -188,7 +235,8 @@ class _Bounds:
     def product(self, op: Op, a: Interval, b: Interval) -> Interval:
         for one, other in (op.operands, op.operands[::-1]):
             if one.name == "idiv" and one.operands[1] is other and _is_at_least_0(self.known[one]):
-                return self.known[one]  # a multiple of a number that is at most as large as what was divided
+                # A multiple of a number that is at most as large as what was divided.
+                return Interval({}, self.known.get(one.operands[0], _ANY).high)
         if _is_at_least_0(a) and _is_at_least_0(b):
             assert a.low is not None and b.low is not None
             return Interval(_product(a.low, b.low), _multiplied(a.high, b.high))
@@ -199,6 +247,11 @@ class _Bounds:
 
 
 _ANY = Interval(None, None)
+
+
+def _summands(op: Op) -> list[Op]:
+    """What a sum consists of."""
+    return [*_summands(op.operands[0]), *_summands(op.operands[1])] if op.name == "add" else [op]
 
 
 def _added(a: Polynomial | None, b: Polynomial | None, sign: int = 1) -> Polynomial | None:

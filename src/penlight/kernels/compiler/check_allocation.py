@@ -23,6 +23,7 @@ class Overwritten(Exception):
 class _Checker:
     def __init__(self, places: Allocation, sources: Sources) -> None:
         self.places, self.sources = places, sources
+        self.held: dict[Op, Register] = {}  # the constants that the loop which is checked has in registers
         self.lost = {Register(kind, number) for kind, numbers in places.target.lost.items() for number in numbers}
 
     def read(self, values: Iterable[Op], state: State, reader: Op) -> None:
@@ -46,7 +47,7 @@ class _Checker:
         self.put([target for _, target in pairs], state)
 
     def region(self, region: Region, state: State) -> None:
-        ops = region.ops
+        ops = self.places.reading.ops(region)
         for i, op in enumerate(ops[:-1]):
             if op.regions:
                 last = i + 1
@@ -55,6 +56,10 @@ class _Checker:
                 (self.condition if op.name == "if" else self.loop)(op, ops[i + 1 : last], state)
             elif op in self.places.life.dies:
                 self.read(self.sources(op), state, op)
+                for constant in self.places.reading.constants(op):
+                    place = self.held.get(constant)
+                    if place is not None and state.get(place) is not constant:
+                        raise Overwritten(f"{op} reads {constant}, which is not in {place}")
                 if op.name == "call":
                     for place in self.lost.intersection(state):
                         del state[place]
@@ -77,6 +82,7 @@ class _Checker:
         counted = op.name == "for"
         starts = (op.operands[0], *op.operands[3:]) if counted else op.operands
         self.move(starts, body.parameters, state, op)
+        state.update({place: constant for constant, place in self.places.held.get(op, {}).items()})
         before: State = {}
         while before != state:  # until an iteration leaves all that the next one needs
             before = dict(state)
@@ -87,7 +93,9 @@ class _Checker:
                 self.region(op.regions[0], end)
                 self.read(self.sources(Op("yield", NOTHING, op.regions[0].yielded)), end, op)
                 left = dict(end)
+            outer, self.held = self.held, self.places.held.get(op, {})
             self.region(body, end)
+            self.held = outer
             self.move(body.yielded, body.parameters[counted:], end, op)
             if counted:
                 self.read([body.parameters[0]], end, op)

@@ -22,9 +22,24 @@ OPPOSITE = {
 }  # fmt: skip
 
 
+_SIZES = {"f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "u8": 1}  # of elements that do not have 4 bytes
+# Of whole numbers: (opcode, space).
+_WHOLE_LANES = {
+    ("add", "i32"): (0xFE, 1), ("sub", "i32"): (0xFA, 1), ("mul", "i32"): (0x40, 2), ("add", "i64"): (0xD4, 1),
+    ("sub", "i64"): (0xFB, 1),
+}  # fmt: skip
+_SHIFTS = {"right": 2, "signed": 4, "left": 6}  # the extensions of opcodes 72 and 73
+# Conversions of vectors from one element to another: (opcode, space, prefix).
+_CONVERSIONS = {
+    ("f32", "f64"): (0x5A, 1, 0), ("f64", "f32"): (0x5A, 1, 1), ("f32", "i32"): (0x5B, 1, 2), ("i32", "f32"): (0x5B, 1, 0),
+    ("f16", "f32"): (0x13, 2, 1), ("u8", "i32"): (0x31, 2, 1), ("i16", "i32"): (0x23, 2, 1),
+}  # fmt: skip
+_MIRRORED = {"lt": 0x1E, "le": 0x1D}  # the predicates of exchanged operands
+
+
 def _is_wide(type_: Type) -> bool:
-    """Whether a vector takes 32 bytes, not 16."""
-    return type_.lanes == 8 or (type_.lanes == 4 and type_.element != "f32")
+    """Whether a vector takes 32 bytes, not 16 or 8. A mask is as wide as what it was compared of, or less."""
+    return type_.lanes * _SIZES.get(type_.element, 4) == 32 or (type_.element == "bool" and type_.lanes > 1)
 
 
 OPPOSITE |= {second: first for first, second in OPPOSITE.items()}
@@ -51,8 +66,9 @@ class Code(Assembler):
     # Floats
 
     def arithmetic(self, name: str, type_: Type, target: int, first: int, second: Operand) -> None:
-        if type_.element == "i64":
-            self._vector("", {"add": 0xD4, "sub": 0xFB}[name], 1, 1, target, second, first)
+        if type_.element in ("i32", "i64"):
+            opcode, space = _WHOLE_LANES[name, type_.element]
+            self._vector("", opcode, space, 1, target, second, first, wide=_is_wide(type_))
         else:
             self._packed(_ARITHMETIC[name], 1, type_, target, second, first)
 
@@ -76,9 +92,10 @@ class Code(Assembler):
         second = source if type_.lanes == 1 else 0
         self._vector("", opcode, 3, 1, target, source, second, bytes((ROUNDINGS[way],)), _is_wide(type_))
 
-    def multiply_add(self, type_: Type, target: int, first: int, second: Operand) -> None:
-        """target += first * second, rounded once."""
-        opcode = 0xB9 if type_.lanes == 1 else 0xB8
+    def multiply_add(self, form: int, negated: bool, type_: Type, target: int, first: int, second: Operand) -> None:
+        """A product and a sum, rounded once: target * second + first if the form is 132, target * first + second if it is
+        213, first * second + target if it is 231; with `negated` the product is subtracted."""
+        opcode = {132: 0x98, 213: 0xA8, 231: 0xB8}[form] + 4 * negated + (type_.lanes == 1)
         self._vector("", opcode, 2, 1 if type_.element == "f32" else 0x81, target, second, first, wide=_is_wide(type_))
 
     def flip_sign(self, type_: Type, target: int, source: int) -> None:
@@ -94,21 +111,48 @@ class Code(Assembler):
     def load_float(self, type_: Type, target: int, source: Address | Pooled) -> None:
         if isinstance(source, Pooled) and not source.bits:
             self._scalar(0x57, 1, 0, target, target, target)
+        elif type_.element == "u8":
+            self._scalar(0x7E, 1, 2, target, source)
         elif type_.lanes > 1:
             self._vector("", 0x10, 1, 0, target, source, wide=_is_wide(type_))
         else:
             self._packed(0x10, 1, type_, target, source)
 
     def store_float(self, type_: Type, target: Address, source: int) -> None:
-        if type_.lanes > 1:
+        if type_.element == "u8":
+            self._scalar(0xD6, 1, 1, source, target)
+        elif type_.lanes > 1:
             self._vector("", 0x11, 1, 0, source, target, wide=_is_wide(type_))
         else:
             self._packed(0x11, 1, type_, source, target)
 
-    def convert_float(self, type_: Type, target: int, source: int) -> None:
-        """A float32 to this type if it is float64, or a float64 to float32."""
-        if type_.lanes > 1:
-            self._vector("", 0x5A, 1, 0 if type_.element == "f64" else 1, target, source)
+    def load_masked(self, type_: Type, target: int, source: Address, mask: int) -> None:
+        opcode = 0x2C + (type_.element in ("f64", "i64"))
+        self._vector("", opcode, 2, 1, target, source, mask, wide=_is_wide(type_))
+
+    def store_masked(self, type_: Type, target: Address, source: int, mask: int) -> None:
+        opcode = 0x2E + (type_.element in ("f64", "i64"))
+        self._vector("", opcode, 2, 1, source, target, mask, wide=_is_wide(type_))
+
+    def store_halves(self, target: Operand, source: int) -> None:
+        """Eight floats as float16, rounded to the nearest."""
+        self._vector("", 0x1D, 3, 1, source, target, tail=b"\0")
+
+    def convert_float(self, type_: Type, target: int, source: Operand, given: Type) -> None:
+        """A value of a given type to another one, which is a float32 or a float64 if it is a scalar; it may be in memory if
+        its elements are shorter than 32 bits."""
+        if type(source) is not int:
+            self._vector("", *_CONVERSIONS[given.element, type_.element], target, source)
+        elif given.element == "i32" and type_.element in ("i16", "u8"):
+            self._bitwise(0x54, given, target, source, Pooled(0xFFFF if type_.element == "i16" else 0xFF))
+            self._vector("", 0x2B, 2, 1, target, target, target)
+            self._vector("", 0x00, 3, 0x81, target, target, tail=b"\x08")  # the lower half of either half
+            if type_.element == "u8":
+                self._vector("", 0x67, 1, 1, target, target, target)
+        elif type_.element == "f16":
+            self.store_halves(target, source)
+        elif type_.lanes > 1:
+            self._vector("", *_CONVERSIONS[given.element, type_.element], target, source)
         else:
             self._scalar(0x5A, 1, 2 if type_ is not F32 else 3, target, source, source)
 
@@ -122,21 +166,34 @@ class Code(Assembler):
     def compare_floats(self, type_: Type, first: int, second: Operand) -> None:
         self._scalar(0x2E, 1, 0 if type_ is F32 else 1, first, second)
 
-    def compare_to_mask(self, type_: Type, target: int, first: int, second: Operand, relation: str) -> None:
-        self._packed(0xC2, 1, type_, target, second, first, bytes((_PREDICATES[relation],)))
+    def compare_to_mask(
+        self, type_: Type, target: int, first: int, second: Operand, relation: str, mirrored: bool = False
+    ) -> None:
+        """first < second, and the like; with `mirrored`, second < first."""
+        predicate = (_MIRRORED if mirrored else _PREDICATES)[relation]
+        self._packed(0xC2, 1, type_, target, second, first, bytes((predicate,)))
+
+    def is_greater(self, type_: Type, target: int, first: int, second: Operand) -> None:
+        """The mask of first > second, of whole numbers."""
+        opcode, space = (0x66, 1) if type_.element == "i32" else (0x37, 2)
+        self._vector("", opcode, space, 1, target, second, first, wide=_is_wide(type_))
+
+    def shift_lanes(self, type_: Type, target: int, source: int, way: str, count: int) -> None:
+        opcode = 0x72 if type_.element == "i32" else 0x73
+        self._vector("", opcode, 1, 1, _SHIFTS[way], source, target, bytes((count,)), _is_wide(type_))
 
     def mask_to_whole(self, target: int, source: int) -> None:
         """The lowest 32 bits of a vector register."""
         self._scalar(0x7E, 1, 1, source, target)
 
     def choose_float(self, type_: Type, target: int, no: int, yes: Operand, mask: int) -> None:
-        opcode = 0x4A if type_.element == "f32" else 0x4B
+        opcode = 0x4A if type_.element in ("f32", "i32") else 0x4B
         self._vector("", opcode, 3, 1, target, yes, no, bytes((mask << 4,)), _is_wide(type_))
 
     # Lanes
 
     def mask_logic(self, name: str, type_: Type, target: int, first: int, second: Operand) -> None:
-        self._bitwise({"and": 0x54, "or": 0x56, "xor": 0x57}[name], type_, target, first, second)
+        self._bitwise({"and": 0x54, "andn": 0x55, "or": 0x56, "xor": 0x57}[name], type_, target, first, second)
 
     def widen_mask(self, target: int, source: int) -> None:
         """Four lanes of 32 bits as four of 64."""
@@ -154,7 +211,30 @@ class Code(Assembler):
 
     def splat(self, type_: Type, target: int, source: int | Address) -> None:
         """A float in all lanes."""
-        self._vector("", 0x18 if type_.element == "f32" else 0x19, 2, 1, target, source, wide=_is_wide(type_))
+        opcode = 0x18 if type_.element in ("f32", "i32") else 0x19
+        self._vector("", opcode, 2, 1, target, source, wide=_is_wide(type_))
+
+    def lanes_below(self, type_: Type, target: int, count: int, spare: int) -> None:
+        """A mask of the first lanes, as many as a general register says."""
+        narrow = type_.element in ("f32", "i32")
+        order = Pooled(0x0706050403020100, True) if narrow else Pooled(0x03020100)
+        self._vector("", 0x31 if narrow else 0x32, 2, 1, spare, order)
+        self._scalar(0x6E, 1, 0x81, target, count)
+        self._vector("", 0x58 if narrow else 0x59, 2, 1, target, target)
+        self.is_greater(Type.of("i32" if narrow else "i64", type_.lanes), target, target, spare)
+
+    def pick_lanes(self, target: int, first: int, second: int, odd: bool) -> None:
+        """Every second lane of two vectors of eight."""
+        self._vector("", 0xC6, 1, 0, target, second, first, b"\xdd" if odd else b"\x88")
+        self.permute_pairs(target, target, b"\xd8")
+
+    def permute_pairs(self, target: int, source: Operand, order: bytes) -> None:
+        """Four lanes of 64 bits in another order."""
+        self._vector("", 0x01, 3, 0x81, target, source, tail=order)
+
+    def blend_pairs(self, target: int, first: int, second: Operand, which: int) -> None:
+        """Four lanes of 64 bits, of the second operand where `which` has a bit."""
+        self._vector("", 0x0D, 3, 1, target, second, first, bytes((which,)))
 
     def splat_whole(self, target: int, source: int) -> None:
         self._scalar(0x6E, 1, 0x81, target, source)
@@ -170,19 +250,20 @@ class Code(Assembler):
         self._scalar(0xD4, 1, 1, spare, target, spare)
         self.join_halves(target, target, spare)
 
-    def sum_lanes(self, type_: Type, target: int, source: int, spare: int) -> None:
-        """All lanes added up, halves first."""
+    def fold_lanes(self, name: str, type_: Type, target: int, source: int, spare: int) -> None:
+        """All lanes combined, the lower half with the upper first."""
+        opcode = _ARITHMETIC[name]
         if _is_wide(type_):
             self.upper_half(spare, source)
-            self._scalar(0x58, 1, type_.element == "f64", target, spare, source)
+            self._scalar(opcode, 1, type_.element == "f64", target, spare, source)
             source = target
         if type_.element == "f32":
             self._scalar(0xC6, 1, 0, spare, source, source, b"\x0e")
-            self._scalar(0x58, 1, 0, target, spare, source)
+            self._scalar(opcode, 1, 0, target, spare, source)
             self._scalar(0xC6, 1, 0, spare, target, target, b"\x01")
         else:
             self._scalar(0xC6, 1, 1, spare, source, source, b"\x01")
-        self._scalar(0x58, 1, 2 if type_.element == "f32" else 3, target, spare, target)
+        self._scalar(opcode, 1, 2 if type_.element == "f32" else 3, target, spare, target)
 
     def load_strided(self, type_: Type, target: int, source: Address, stride: int, spare: int) -> None:
         """Elements so many apart; nothing behind the last one is read."""
@@ -193,7 +274,7 @@ class Code(Assembler):
             order = b"\xd8" if type_.element == "f32" else b"\x0a"
             self._packed(0xC6, 1, type_, target, spare, target, order)
             if _is_wide(type_):
-                self._vector("", 0x01, 3, 0x81, target, target, tail=b"\xd8")  # the middle pairs change places
+                self.permute_pairs(target, target, b"\xd8")  # the middle pairs change places
             return
         for part, first in ((target, 0), (spare, half))[: type_.lanes // half]:
             at = [source.moved(size * stride * (first + i)) for i in range(half)]
@@ -230,6 +311,9 @@ class Code(Assembler):
     def is_zero(self, register: int) -> None:
         """Compare a register with 0, faster."""
         self._general("", b"\x85", register, register)
+
+    def address_of(self, target: int, source: Address) -> None:
+        self._general("", b"\x8d", target, source)
 
     def divide_signed(self, by: int) -> None:
         """`rax` by a register, rounded to 0; `rdx` is the remainder."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .ir import OPS, Kernel, Op, Region, value_of
+from .ir import FOLDS, OPS, Kernel, Op, Region, value_of
 
 Array = np.ndarray[Any, Any]
 _BLOCK = 1 << 13  # iterations of a parallel loop that run at once: their values should stay in a cache
@@ -74,6 +74,9 @@ class _Interpreter:
         self, kernel: Kernel, arguments: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
     ) -> None:
         self.buffers = {name: arguments[name].reshape(-1) for name in kernel.buffers}
+        for name, buffer in kernel.buffers.items():
+            if buffer.type.element in ("bf16", "bool"):  # by their bits
+                self.buffers[name] = self.buffers[name].view("i2" if buffer.type.element == "bf16" else "u1")
         self.functions = functions
         self.is_split = False  # inside a parallel loop
 
@@ -113,11 +116,16 @@ class _Interpreter:
 
     def _cast(self, op: Op, threads: Threads) -> None:
         value = threads[op.operands[0]]
-        if op.type.element == "i64" and value.dtype.kind == "f":
-            inside = (value >= -(2.0**63)) & (value < 2.0**63)  # what is not becomes the least number
-            threads.values[op] = np.where(inside, np.where(inside, value, 0).astype(np.int64), np.iinfo(np.int64).min)
+        dtype = op.type.dtype
+        if op.type.element in ("i32", "i64") and value.dtype.kind == "f":
+            limit = 2.0 ** (8 * dtype.itemsize - 1)
+            inside = (value >= -limit) & (value < limit)  # what is not becomes the least number
+            threads.values[op] = np.where(inside, np.where(inside, value, 0).astype(dtype), np.iinfo(dtype).min)
         else:
-            threads.values[op] = value.astype(op.type.dtype)
+            threads.values[op] = value.astype(dtype)
+
+    def _bitcast(self, op: Op, threads: Threads) -> None:
+        threads.values[op] = np.ascontiguousarray(threads[op.operands[0]]).view(op.type.dtype)
 
     def _call(self, op: Op, threads: Threads) -> None:
         value = self.functions[op.attribute](*[threads[operand] for operand in op.operands])
@@ -156,7 +164,27 @@ class _Interpreter:
         self._inside(op, buffer, index)
         buffer[index] = threads[value]
 
+    def _masked(self, op: Op, threads: Threads) -> tuple[Array, Array, Array]:
+        """The buffer of a masked access, the indices of its lanes, and which of them count."""
+        buffer, mask = self.buffers[op.attribute], threads[op.operands[-1]]
+        index, mask = np.broadcast_arrays(threads[op.operands[0]][:, None] + np.arange(mask.shape[1]), mask)
+        self._inside(op, buffer, index[mask])
+        return buffer, index, mask
+
+    def _load_masked(self, op: Op, threads: Threads) -> None:
+        buffer, index, mask = self._masked(op, threads)
+        threads.values[op] = np.zeros(index.shape, op.type.dtype)
+        threads.values[op][mask] = buffer.take(index[mask])
+
+    def _store_masked(self, op: Op, threads: Threads) -> None:
+        buffer, index, mask = self._masked(op, threads)
+        buffer[index[mask]] = np.broadcast_to(threads[op.operands[1]], mask.shape)[mask]
+
     # Lanes
+
+    def _lanes_below(self, op: Op, threads: Threads) -> None:
+        start, end = (threads[operand][:, None] for operand in op.operands)
+        threads.values[op] = start + np.arange(op.type.lanes) < end
 
     def _splat(self, op: Op, threads: Threads) -> None:
         threads.values[op] = np.repeat(threads[op.operands[0]][:, None], op.type.lanes, 1)
@@ -167,8 +195,7 @@ class _Interpreter:
     def _reduce(self, op: Op, threads: Threads) -> None:
         value = threads[op.operands[0]]
         while value.shape[1] > 1:
-            half = value.shape[1] // 2
-            value = value[:, :half] + value[:, half:]
+            value = FOLDS[op.attribute](*np.split(value, 2, 1))
         threads.values[op] = value[:, 0]
 
     # Control

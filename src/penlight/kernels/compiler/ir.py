@@ -31,7 +31,7 @@ class Type:
         self.element, self.lanes = element, lanes
         self.is_float = element in ("f32", "f64")
         self.register = "vector" if self.is_float or lanes > 1 else "general"  # the class of registers for it
-        self.dtype = DTYPES.get(element, np.dtype("V"))
+        self.dtype = DTYPES.get(element, _WORD if element == "bf16" else np.dtype("V"))
 
     @staticmethod
     def of(element: str, lanes: int = 1) -> Type:
@@ -51,6 +51,7 @@ DTYPES = {
         ("u8", "u1"), ("bool", "?"),
     )
 }  # fmt: skip
+_WORD = np.dtype("i2")  # NumPy has no bfloat16: the IR moves its bits, and computes with float32
 F32, F64, I64, U8, BOOL = map(Type.of, ("f32", "f64", "i64", "u8", "bool"))
 INDEX = I64
 NOTHING = Type.of("nothing")  # of ops that give no value
@@ -135,6 +136,40 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 ROUNDINGS: dict[str, Callable[[Any], Any]] = {"nearest": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 BITS = ("and", "or", "xor")
+# Which way, and what becomes of the sign: a `shift` by 23 bits is "left 23", "right 23" (zeros come in) or "signed 23".
+SHIFTS: dict[str, Callable[[Any, Any], Any]] = {
+    "left": np.left_shift,
+    "right": lambda a, count: (a.view(f"u{a.itemsize}") >> count.astype(f"u{a.itemsize}")).view(a.dtype),
+    "signed": np.right_shift,
+}
+FOLDS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": lambda a, b: np.where(a < b, a, b),
+    "max": lambda a, b: np.where(a > b, a, b),
+}
+
+
+def shift_of(op: Op) -> tuple[str, int]:
+    """Which way a `shift` goes, and how far."""
+    way, _, count = str(op.attribute).partition(" ")
+    return way, int(count)
+
+
+def order_of(op: Op) -> tuple[int, ...]:
+    """The lanes that a `shuffle` takes."""
+    return tuple([int(lane) for lane in str(op.attribute).split()])
+
+
+def _shifted(a: Any, attribute: str) -> Any:
+    way, _, count = attribute.partition(" ")
+    return SHIFTS[way](a, a.dtype.type(int(count)))
+
+
+def _shuffled(a: Any, b: Any, attribute: str) -> Any:
+    return np.concatenate(np.broadcast_arrays(a, b), 1)[:, [int(lane) for lane in attribute.split()]]
+
+
 # Functions of the C library, with how many operands each has.
 FUNCTIONS = {
     "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "pow": 2, "sin": 1, "cos": 1, "acos": 1, "tanh": 1, "erf": 1, "erfc": 1,
@@ -150,13 +185,26 @@ OPS = {
     # Memory
     "load": Row("i.", pure=False, cheap=False),  # attribute: the buffer
     "store": Row("i..", pure=False, cheap=False),
-    # As many elements as the value has lanes, from an index on, so many apart; consecutive ones.
+    # As many elements as the value has lanes, from an index on, so many apart (0: one for all lanes); consecutive ones.
+    # Bools are loaded and stored as u8.
     "load_vector": Row("ii.", pure=False, cheap=False),
     "store_vector": Row("i..", pure=False, cheap=False),
+    # The same of consecutive elements, but only in the lanes of a mask, which is a `lanes_below`; the others are loaded
+    # as 0. The last operand is the mask.
+    "load_masked": Row("i..", pure=False, cheap=False),
+    "store_masked": Row("i...", pure=False, cheap=False),
     # Lanes
     "splat": Row(".."),  # a scalar in all lanes
     "iota": Row("."),  # 0, and in each lane so much more than in the one before: the attribute
-    "reduce": Row("..", cheap=False),  # the upper half of the lanes is added to the lower, until one is left
+    # The lower half of the lanes and the upper are combined by one of FOLDS, until one lane is left.
+    "reduce": Row("..", cheap=False),
+    "first": Row("..", numpy=lambda a: a[:, 0]),  # the first lane, as a scalar
+    "half": Row("..", numpy=lambda a, which: np.split(a, 2, 1)[which]),  # the lower (0) or the upper (1) lanes
+    "join": Row("...", numpy=lambda a, b: np.concatenate(np.broadcast_arrays(a, b), 1)),  # the lanes of both
+    "shuffle": Row("ttt", numpy=_shuffled),  # for each lane which one of those of both operands it is
+    # A mask of the lanes whose number, counted from the first operand, is below the second. The attribute is the element
+    # that its lanes are as wide as.
+    "lanes_below": Row("ii."),
     # An index where it is not negative and below the extent, which is positive; else 0.
     "checked": Row("iii", numpy=lambda index, extent: np.where((index >= 0) & (index < extent), index, 0)),
     # Arithmetic
@@ -173,11 +221,14 @@ OPS = {
     "round": Row("tt", "f", numpy=lambda a, way: ROUNDINGS[way](a)),
     # Whole numbers
     "idiv": Row("ttt", "w", cheap=False, numpy=np.floor_divide),  # rounded down
+    "shift": Row("tt", "w", numpy=_shifted),
     "bits": Row("ttt", "wb", commutative=True, numpy=lambda a, b, which: _bits(which)(a, b)),
     # Choice
     "cmp": Row("ttb", "fw", numpy=lambda a, b, relation: RELATIONS[relation](a, b)),
     "select": Row("bttt", numpy=np.where),
+    # Whole numbers wrap around; floats are rounded, to whole numbers towards 0; what has none there is the least number.
     "cast": Row("..", cheap=False),
+    "bitcast": Row(".."),  # the bits of a vector as lanes of another element, as many as fill the same bytes
     # Control. `for`: operands are low, high, step and the carried values; the region's first parameter is the index;
     # the attribute is "parallel" if
     # iterations may run in any order. `while`: the first region yields whether to go on, the second what is carried.
@@ -193,11 +244,18 @@ OPS = {
 
 
 class Buffer(NamedTuple):
-    """A flat array. `access` is "reads", "writes" or "updates". No two buffers of a kernel overlap."""
+    """A flat array. `access` is "reads", "writes" or "updates".
+
+    No two buffers of a kernel overlap, but those that are `shared` may be one and the same: loads and stores then happen
+    in the order of the program. The elements of a `strided` buffer lie where its caller has computed from its shape and
+    strides, in a table that the kernel reads; bounds.py knows nothing of it.
+    """
 
     name: str
     type: Type
     access: str
+    shared: bool = False
+    strided: bool = False
 
 
 class Kernel(NamedTuple):
@@ -252,14 +310,20 @@ class Builder:
         ] = {}  # of the regions that pure ops stand in; an op that is not here stays where it is used
 
     def const(self, value: float, type_: Type) -> Op:
-        return self._once("const", type_, (), bits_of(value, type_))
+        return self.bits(bits_of(value, type_), type_)
 
     def bits(self, bits: int, type_: Type) -> Op:
         """A constant by its bits."""
+        width = 8 * type_.dtype.itemsize
+        if not type_.is_float and type_.element != "bool" and bits >> (width - 1) == 1:
+            bits -= 1 << width  # whole numbers have signs
         return self._once("const", type_, (), bits)
 
     def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
         """Append an op, unless its value is known."""
+        if name == "bitcast" and operands[0].name == "const" and operands[0].type.lanes == type_.lanes:
+            (a,) = operands
+            return self.bits(a.attribute & ((1 << 8 * a.type.dtype.itemsize) - 1), type_)
         if operands and (name == "select" or not operands[0].type.is_float):
             known = _folded(name, operands, attribute)
             if known is not None:
@@ -283,10 +347,14 @@ class Builder:
             depth = here = len(self._blocks) - 1
             if not operands:
                 depth = 0
-            elif OPS[name].cheap:
-                known = self._depth
-                depth = max([known.get(operand, 0 if operand.name == "arg" else here) for operand in operands])
-                depth = max(depth, self._fixed[-1])
+            elif OPS[name].cheap or _is_conversion(name, operands):
+                known, depth = self._depth, self._fixed[-1]
+                for operand in operands:
+                    at = known.get(operand)
+                    if at is None:
+                        at = 0 if operand.name == "arg" else here
+                    if at > depth:
+                        depth = at
             found = self._seen[key] = self._own[depth][key] = Op(name, type_, operands, attribute)
             self._depth[found] = depth
             self._blocks[depth].append(found)
@@ -339,11 +407,18 @@ class Builder:
         return results
 
 
+def _is_conversion(name: str, operands: tuple[Op, ...]) -> bool:
+    """Whether an op is a float's cast, or a division by a constant: cheap enough to be done in front of a loop for nothing."""
+    return (name == "cast" and operands[0].type.is_float) or (name == "idiv" and operands[1].name == "const")
+
+
 _FEW = 4  # ops that are computed for nothing sooner than jumped over
 
 
 def _is_cheap(region: Region) -> bool:
     ops = [op for op in region.ops[:-1] if op.name != "const"]
+    if any([op.type.lanes > 1 for op in region.yielded]):
+        return False  # there is no choice between vectors by one bool
     return len(ops) <= _FEW and all([OPS[op.name].cheap and OPS[op.name].pure for op in ops])
 
 
@@ -361,7 +436,9 @@ def _folded(name: str, operands: tuple[Op, ...], attribute: Any) -> Op | int | N
         for one, other in (operands, operands[::-1]):
             if other.name == "const" and (OPS[name].commutative or other is operands[1]):
                 neutral = _NEUTRAL.get((name, attribute))
-                if neutral is not None and other.attribute == (neutral if one.type is I64 or neutral >= 0 else 1):
+                if neutral is not None and other.attribute == (
+                    1 if one.type.element == "bool" and neutral < 0 else neutral
+                ):
                     return one
                 if (name, attribute, other.attribute) in _ABSORBING:
                     return other

@@ -8,7 +8,8 @@ does not fit into is the least one. C's functions are called by names of our own
 `exp` of a constant itself, and make other calls of `pow`. Its vectorisers are off, as vectorise.py comes before them.
 
 The function takes arrays as ndarray objects, as x86.py's does: Note [The code of a kernel]. A second function inside,
-which gets pointers, says that what is written overlaps nothing, which kernels/call.py has checked.
+which gets pointers, says that what is written overlaps nothing, which kernels/call.py has checked; but not of `shared`
+buffers.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from __future__ import annotations
 import struct
 
 from .. import executable
-from .ir import I64, Buffer, Kernel, Op, Region, Type, bits_of, value_of
+from .ir import I64, Buffer, Kernel, Op, Region, Type, bits_of, order_of, shift_of, value_of
 
 _TYPES = {
     "f16": "half", "f32": "float", "f64": "double", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "u8": "i8",
-    "bool": "i1",
+    "bool": "i1", "bf16": "i16",
 }  # fmt: skip
 _FLOAT_RELATIONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une", "unordered": "uno"}
+_SHIFTS = {"left": "shl", "right": "lshr", "signed": "ashr"}
 _ROUNDINGS = {"nearest": "rint", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 
 
@@ -77,7 +79,8 @@ class Emitter:
         for number, parameter in enumerate(self._in_order()):
             at = f"%a{number}"
             if isinstance(parameter, Buffer):
-                taken.append(f"ptr noalias {'readonly ' * (parameter.access == 'reads')}{at}")
+                alone = "" if parameter.shared else f"noalias {'readonly ' * (parameter.access == 'reads')}"
+                taken.append(f"ptr {alone}{at}")
                 fetched.append(f"  {at}.field = getelementptr i8, ptr {at}.object, i64 {executable.DATA_OFFSET}")
                 fetched.append(f"  {at} = load ptr, ptr {at}.field")
                 passed.append((f"ptr {at}.object", f"ptr {at}"))
@@ -232,6 +235,9 @@ class Emitter:
 
     def _emit_load_vector(self, op: Op) -> str:
         stride, lanes = op.operands[1].attribute, op.type.lanes
+        if stride == 0:
+            one = self._new(f"load {_element(op.type)}, ptr {self._address(op)}, align 1")
+            return self._splatted(op.type, f"{_element(op.type)} {one}")
         if stride == 1:
             return self._emit_load(op)
         if stride == 2:  # two vectors, which have one element in common: nothing behind the last one is read
@@ -245,7 +251,56 @@ class Emitter:
             made = self._new(f"insertelement {_written(op.type)} {made}, {_element(op.type)} {one}, i64 {lane}")
         return made
 
+    def _masked(self, name: str, op: Op, value: str) -> str:
+        """The beginning of a call of a masked load or store, up to the mask."""
+        type_, mask = (op.type if op.name == "load_masked" else op.operands[1].type), op.operands[-1]
+        written, suffix = _written(type_), f"v{type_.lanes}{type_.element}.p0"
+        parts = [value] if value else []
+        taken = ", ".join([written] * len(parts) + ["ptr", "i32 immarg", _written(mask.type)])
+        given = ", ".join([*parts, f"ptr {self._address(op)}", "i32 1", self.typed(mask)])
+        result = written if name == "load" else "void"
+        rest = f", {written}" if name == "load" else ""
+        self.declared.add(f"declare {result} @llvm.masked.{name}.{suffix}({taken}{rest})")
+        zero = f", {written} zeroinitializer" if name == "load" else ""
+        return f"call {result} @llvm.masked.{name}.{suffix}({given}{zero})"
+
+    def _emit_load_masked(self, op: Op) -> str:
+        return self._new(self._masked("load", op, ""))
+
+    def _emit_store_masked(self, op: Op) -> None:
+        self.lines.append("  " + self._masked("store", op, self.typed(op.operands[1])))
+
     # ----- Lanes ------------------------------------------------------------------------------------------------------
+
+    def _emit_lanes_below(self, op: Op) -> str:
+        start, end = op.operands
+        count = self._new(f"sub {self.typed(end)}, {self.value(start)}")
+        type_ = Type.of("i64", op.type.lanes)
+        lanes = ", ".join([f"i64 {lane}" for lane in range(type_.lanes)])
+        return self._new(f"icmp slt {_written(type_)} <{lanes}>, {self._splatted(type_, f'i64 {count}')}")
+
+    def _emit_first(self, op: Op) -> str:
+        return self._new(f"extractelement {self.typed(op.operands[0])}, i64 0")
+
+    def _emit_half(self, op: Op) -> str:
+        (whole,) = op.operands
+        first = op.attribute * op.type.lanes
+        return self._shuffled(whole.type, self.value(whole), "poison", [*range(first, first + op.type.lanes)])
+
+    def _emit_join(self, op: Op) -> str:
+        low, high = op.operands
+        return self._shuffled(low.type, self.value(low), self.value(high), [*range(op.type.lanes)])
+
+    def _emit_shuffle(self, op: Op) -> str:
+        a, b = op.operands
+        return self._shuffled(op.type, self.value(a), self.value(b), [*order_of(op)])
+
+    def _emit_shift(self, op: Op) -> str:
+        way, count = shift_of(op)
+        return self._new(f"{_SHIFTS[way]} {self.typed(op.operands[0])}, {_constant(count, op.type)}")
+
+    def _emit_bitcast(self, op: Op) -> str:
+        return self._new(f"bitcast {self.typed(op.operands[0])} to {_written(op.type)}")
 
     def _shuffled(self, type_: Type, a: str, b: str, order: list[int]) -> str:
         written = _written(type_)
@@ -253,8 +308,11 @@ class Emitter:
         return self._new(f"shufflevector {written} {a}, {written} {b}, <{len(order)} x i32> <{lanes}>")
 
     def _emit_splat(self, op: Op) -> str:
-        one = self._new(f"insertelement {_written(op.type)} poison, {self.typed(op.operands[0])}, i64 0")
-        return self._shuffled(op.type, one, "poison", [0] * op.type.lanes)
+        return self._splatted(op.type, self.typed(op.operands[0]))
+
+    def _splatted(self, type_: Type, scalar: str) -> str:
+        one = self._new(f"insertelement {_written(type_)} poison, {scalar}, i64 0")
+        return self._shuffled(type_, one, "poison", [0] * type_.lanes)
 
     def _emit_iota(self, op: Op) -> str:
         lanes = ", ".join([f"{_element(op.type)} {lane * op.attribute}" for lane in range(op.type.lanes)])
@@ -262,13 +320,19 @@ class Emitter:
 
     def _emit_reduce(self, op: Op) -> str:
         type_ = op.operands[0].type
-        value, add = self.value(op.operands[0]), "fadd" if type_.is_float else "add"
+        value = self.value(op.operands[0])
         while type_.lanes > 1:
             half = type_.lanes // 2
-            lower, upper = [self._shuffled(type_, value, "poison", [*range(i, i + half)]) for i in (0, half)]
+            if half == 1:
+                lower, upper = [self._new(f"extractelement {_written(type_)} {value}, i64 {i}") for i in (0, 1)]
+            else:
+                lower, upper = [self._shuffled(type_, value, "poison", [*range(i, i + half)]) for i in (0, half)]
             type_ = Type.of(type_.element, half)
-            value = self._new(f"{add} <{half} x {_element(type_)}> {lower}, {upper}")
-        return self._new(f"extractelement <1 x {_element(type_)}> {value}, i64 0")
+            if op.attribute in ("min", "max"):
+                value = self._limited(op.attribute, type_, lower, upper)
+            else:
+                value = self._new(f"{'f' * type_.is_float}{op.attribute} {_written(type_)} {lower}, {upper}")
+        return value
 
     # ----- Arithmetic -------------------------------------------------------------------------------------------------
 
@@ -298,12 +362,14 @@ class Emitter:
         return self._chosen(op.type, *[self.value(operand) for operand in op.operands])
 
     def _emit_min(self, op: Op) -> str:
-        a, b = [self.value(operand) for operand in op.operands]
-        first, second = (a, b) if op.name == "min" else (b, a)
-        smaller = self._new(f"{self._relation('lt', op.type)} {_written(op.type)} {first}, {second}")
-        return self._chosen(op.type, smaller, a, b)
+        return self._limited(op.name, op.type, *[self.value(operand) for operand in op.operands])
 
     _emit_max = _emit_min
+
+    def _limited(self, name: str, type_: Type, a: str, b: str) -> str:
+        first, second = (a, b) if name == "min" else (b, a)
+        smaller = self._new(f"{self._relation('lt', type_)} {_written(type_)} {first}, {second}")
+        return self._chosen(type_, smaller, a, b)
 
     def _emit_bits(self, op: Op) -> str:
         return self._new(f"{op.attribute} {self._both(op)}")
@@ -358,7 +424,7 @@ class Emitter:
         if new.element == "bool":
             zero = _constant(0, old)
             return self._new(f"{'fcmp une' if old.is_float else 'icmp ne'} {self.typed(source)}, {zero}")
-        if old.is_float and new.is_float:
+        if old.element[0] == new.element[0] == "f":
             way = "fpext" if old.dtype.itemsize < new.dtype.itemsize else "fptrunc"
         elif new.is_float:
             way = "uitofp" if old.element in ("u8", "bool") else "sitofp"
@@ -373,13 +439,14 @@ class Emitter:
 
     def _whole(self, op: Op, source: Op) -> str:
         """A float without its fraction; the least number where it is NaN or does not fit."""
-        old, new = source.type, Type.of(I64.element, op.type.lanes)
-        low, high = [_constant(bits_of(limit, old), old) for limit in (-(2.0**63), 2.0**63)]
+        old, new = source.type, op.type if op.type.element == "i32" else Type.of(I64.element, op.type.lanes)
+        bits = 8 * new.dtype.itemsize - 1
+        low, high = [_constant(bits_of(limit, old), old) for limit in (-(2.0**bits), 2.0**bits)]
         above = self._new(f"fcmp oge {self.typed(source)}, {low}")
         below = self._new(f"fcmp olt {self.typed(source)}, {high}")
         inside = self._new(f"and {_written(Type.of('bool', old.lanes))} {above}, {below}")
         made = self._new(f"fptosi {self.typed(source)} to {_written(new)}")
-        made = self._chosen(new, inside, made, _constant(-(1 << 63), new))
+        made = self._chosen(new, inside, made, _constant(-(1 << bits), new))
         return made if op.type is new else self._new(f"trunc {_written(new)} {made} to {_written(op.type)}")
 
     def _emit_call(self, op: Op) -> str:

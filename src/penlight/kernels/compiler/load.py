@@ -27,27 +27,29 @@ _BLOCK = 1 << 15  # iterations that a thread interprets at least
 _TYPES = {dtype: Type.of(name) for name, dtype in DTYPES.items()}
 
 
-def signature(kernel: Kernel) -> call.Signature:
-    """What a kernel requires of its arguments."""
+def signature(kernel: Kernel, *conditions: str) -> call.Signature:
+    """What a kernel requires of its arguments, besides conditions of its own."""
     found = bounds.requirements(kernel)
     arguments = []
     for parameter in kernel.parameters:
         if isinstance(parameter, Buffer):
             name, least = parameter.name, found.sizes.get(parameter.name)
-            words = {"new"} if parameter.access != "reads" else set()
-            if least is None:
+            words = {"written" if parameter.shared else "new"} if parameter.access != "reads" else set()
+            if parameter.strided:
+                words.add("strided")
+            elif least is None:
                 words.add("unused")
             arguments.append(call.Argument(name, parameter.type.element, least, frozenset(words)))
         else:
             kind = "float" if parameter.type.is_float else "int"
             arguments.append(call.Argument(parameter.attribute, kind, None, frozenset()))
-    return call.Signature(tuple(arguments), " and ".join(found.conditions) or None)
+    return call.Signature(tuple(arguments), " and ".join((*conditions, *found.conditions)) or None)
 
 
-def machine_code(kernel: Kernel) -> Any:
+def machine_code(kernel: Kernel, *conditions: str) -> Any:
     """A function of kernels/call.py that runs a kernel, or None where no machine code runs."""
     verify.verify(kernel)
-    made = signature(kernel)
+    made = signature(kernel, *conditions)
     _dump(kernel, "built")
     backend = executable.backend()
     try:

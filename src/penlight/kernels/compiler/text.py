@@ -21,6 +21,8 @@ from . import ir
 from .ir import Buffer, Kernel, Op, Region, Type
 
 _INDENT = "  "
+_MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
+_WITH_ATTRIBUTE = ("cmp", "bits", "round", "call", "reduce", "shift", "shuffle", "half", "lanes_below")
 
 
 # ----- Printing -------------------------------------------------------------------------------------------------------
@@ -58,16 +60,14 @@ class _Printer:
     def op(self, op: Op, results: list[Op], depth: int) -> None:
         operands = [self.names[operand] for operand in op.operands]
         if not op.regions:
-            said = ", ".join(
-                [op.attribute, *operands] if op.name in ("cmp", "bits", "round", "call", "reduce") else operands
-            )
+            said = ", ".join([str(op.attribute), *operands] if op.name in _WITH_ATTRIBUTE else operands)
             match op.name:
                 case "const":
                     said = _constant(op)
                 case "load":
                     said = f"{op.attribute}[{operands[0]}]"
-                case "store" | "load_vector" | "store_vector":
-                    said = f"{op.attribute}[{operands[0]}], {operands[1]}"
+                case _ if op.name in _MEMORY:
+                    said = f"{op.attribute}[{operands[0]}], {', '.join(operands[1:])}"
                 case "iota":
                     said = str(op.attribute)
             made = "" if op.type is ir.NOTHING else f"{self.name(op)} = "
@@ -114,7 +114,8 @@ def printed(kernel: Kernel, note: Callable[[Op], str] | None = None) -> str:
     said = []
     for parameter in kernel.parameters:
         if isinstance(parameter, Buffer):
-            said.append(f"{parameter.name}: {parameter.type} {parameter.access}")
+            words = [word for word in ("shared", "strided") if getattr(parameter, word)]
+            said.append(" ".join([f"{parameter.name}: {parameter.type}", parameter.access, *words]))
         else:
             printer.names[parameter] = parameter.attribute
             said.append(f"{parameter.attribute}: {parameter.type}")
@@ -142,8 +143,8 @@ class _Parser:
         for said in head[2].split(", ") if head[2] else []:
             name, _, rest = said.partition(": ")
             words = rest.split()
-            if len(words) == 2:
-                parameters.append(Buffer(name, _type(words[0]), words[1]))
+            if len(words) > 1:
+                parameters.append(Buffer(name, _type(words[0]), words[1], "shared" in words, "strided" in words))
             else:
                 self.names[name] = op = Op("arg", _type(words[0]), (), name)
                 parameters.append(op)
@@ -183,11 +184,12 @@ class _Parser:
         else:
             if name == "iota":
                 attribute, operands = int(said), ""
-            elif name in ("load", "store", "load_vector", "store_vector"):
+            elif name in _MEMORY:
                 attribute, _, rest = said.partition("[")
                 operands = rest.replace("]", "")
-            elif name in ("cmp", "bits", "round", "call", "reduce"):
+            elif name in _WITH_ATTRIBUTE:
                 attribute, _, operands = said.partition(", ")
+                attribute = int(attribute) if name == "half" else attribute
             else:
                 operands = said
             op = Op(name, type_, tuple(self.names[word] for word in operands.split(", ") if word), attribute)

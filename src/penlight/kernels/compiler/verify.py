@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from . import ir
 from .ir import OPS, Buffer, Kernel, Op, Region, Type
+
+LOADS = ("load", "load_vector", "load_masked")
+STORES = ("store", "store_vector", "store_masked")
 
 
 class Malformed(Exception):
@@ -14,7 +19,50 @@ _KINDS = {"f": ("f32", "f64"), "w": ("i8", "i16", "i32", "i64", "u8"), "b": ("bo
 _ALLOWED = {
     kinds: frozenset([name for kind in kinds for name in _KINDS[kind]]) for kinds in {row.kinds for row in OPS.values()}
 }
-_ATTRIBUTES = {"cmp": tuple(ir.RELATIONS), "bits": ir.BITS, "round": tuple(ir.ROUNDINGS), "call": tuple(ir.FUNCTIONS)}
+_ATTRIBUTES = {
+    "cmp": tuple(ir.RELATIONS),
+    "bits": ir.BITS,
+    "round": tuple(ir.ROUNDINGS),
+    "call": tuple(ir.FUNCTIONS),
+    "reduce": tuple(ir.FOLDS),
+}
+
+
+def _bytes(op: Op) -> int:
+    return 0 if op.type.element == "bool" else op.type.lanes * op.type.dtype.itemsize
+
+
+def _is_shift(op: Op) -> bool:
+    way, count = ir.shift_of(op)
+    return way in ir.SHIFTS and 0 <= count < 8 * op.type.dtype.itemsize and op.type.lanes > 1
+
+
+def _is_shuffle(op: Op) -> bool:
+    order = ir.order_of(op)
+    return len(order) == op.type.lanes and all([0 <= lane < 2 * op.type.lanes for lane in order])
+
+
+def _is_of_one_lane(scalar: Op, vector: Op) -> bool:
+    return scalar.type.lanes == 1 < vector.type.lanes and scalar.type.element == vector.type.element
+
+
+def _is_half(part: Op, whole: Op) -> bool:
+    return 2 * part.type.lanes == whole.type.lanes and part.type.element == whole.type.element
+
+
+# What must hold of ops on lanes.
+_LANES: dict[str, Callable[[Op], bool]] = {
+    "splat": lambda op: _is_of_one_lane(op.operands[0], op),
+    "reduce": lambda op: _is_of_one_lane(op, op.operands[0]),
+    "first": lambda op: _is_of_one_lane(op, op.operands[0]),
+    "half": lambda op: op.attribute in (0, 1) and _is_half(op, op.operands[0]),
+    "join": lambda op: _is_half(op.operands[0], op) and _is_half(op.operands[1], op),
+    "shuffle": _is_shuffle,
+    "shift": _is_shift,
+    "lanes_below": lambda op: op.type.element == "bool" and op.attribute in ("f32", "f64", "i32", "i64"),
+    "cast": lambda op: op.type.lanes == op.operands[0].type.lanes and "bf16" not in (op.type.element, op.operands[0].type.element),
+    "bitcast": lambda op: op.type.lanes > 1 and _bytes(op) == _bytes(op.operands[0]),
+}  # fmt: skip
 
 
 def verify(kernel: Kernel) -> None:
@@ -28,6 +76,9 @@ def verify(kernel: Kernel) -> None:
         if op.name != "arg" or op.type not in (ir.I64, ir.F64, ir.F32):
             raise Malformed(f"{op} is no argument that a kernel can have")
     _Verifier(kernel).region(kernel.body, (), set(kernel.arguments), set())
+
+
+_FITTING: set[tuple[str, tuple[Type, ...]]] = set()  # ops, with types that were found to be right
 
 
 class _Verifier:
@@ -61,7 +112,7 @@ class _Verifier:
             else:
                 self.plain(op, row)
             if indexed:
-                if op.name in ("store", "store_vector") and op.operands[0] not in indexed:
+                if op.name in STORES and op.operands[0] not in indexed:
                     self.refuse(op, "a store in a parallel loop does not depend on its index")
                 if not indexed.isdisjoint(op.operands):
                     indexed.add(op)
@@ -72,19 +123,18 @@ class _Verifier:
         allowed = _ATTRIBUTES.get(op.name)
         if allowed is not None and op.attribute not in allowed:
             self.refuse(op, f"its attribute is none of {allowed}")
-        if op.name in ("load", "store", "load_vector", "store_vector"):
+        if op.name in LOADS or op.name in STORES:
             self.memory(op)
-        if op.name in ("splat", "reduce"):
-            (operand,) = op.operands
-            narrow, many = (operand, op) if op.name == "splat" else (op, operand)
-            if narrow.type.lanes != 1 or many.type.lanes == 1 or narrow.type.element != many.type.element:
-                self.refuse(op, f"it makes {op.type} of {operand.type}")
+        elif op.name in _LANES and not _LANES[op.name](op):
+            self.refuse(op, f"it makes {op.type} of {[operand.type for operand in op.operands]}")
         if op.name == "call":
             wanted = (op.type,) * ir.FUNCTIONS[op.attribute]
             if tuple([operand.type for operand in op.operands]) != wanted or op.type not in (ir.F32, ir.F64):
                 self.refuse(op, "its operands are not floats of its type, as many as the function has")
             return
         types = (*[operand.type for operand in op.operands], op.type)
+        if (op.name, types) in _FITTING:
+            return
         letters = row.signature
         if len(types) != len(letters):
             self.refuse(op, f"it has {len(types) - 1} operands")
@@ -99,19 +149,25 @@ class _Verifier:
             fits = fits and all([type_ is ir.INDEX for type_ in indices])
         if not fits:
             self.refuse(op, f"its types are {types}")
+        _FITTING.add((op.name, types))
 
     def memory(self, op: Op) -> None:
         buffer = self.buffers.get(op.attribute)
         if buffer is None:
             self.refuse(op, "there is no such buffer")
             return
-        value = op.type if op.name in ("load", "load_vector") else op.operands[1].type
-        if value.element != buffer.type.element or (value.lanes > 1) != op.name.endswith("_vector"):
+        value = op.type if op.name in LOADS else op.operands[1].type
+        stored = "u8" if buffer.type is ir.BOOL and value.lanes > 1 else buffer.type.element
+        if value.element != stored or (value.lanes > 1) != (op.name not in ("load", "store")):
             self.refuse(op, f"its value is {value}, the buffer's elements are {buffer.type}")
-        if op.name == "load_vector" and (op.operands[1].name != "const" or op.operands[1].attribute < 1):
-            self.refuse(op, "its stride is not a positive constant")
-        if op.name in ("store", "store_vector") and buffer.access == "reads":
+        if op.name == "load_vector" and (op.operands[1].name != "const" or op.operands[1].attribute < 0):
+            self.refuse(op, "its stride is not a constant from 0 on")
+        if op.name in STORES and buffer.access == "reads":
             self.refuse(op, "the buffer is only read")
+        if op.name.endswith("_masked"):
+            mask = op.operands[-1]
+            if mask.name != "lanes_below" or mask.attribute != value.element or mask.type.lanes != value.lanes:
+                self.refuse(op, "its last operand is no mask of its lanes")
 
     def control(self, op: Op, ops: list[Op], known: set[Op], indexed: set[Op]) -> None:
         if op.name not in ("for", "while", "if"):

@@ -53,7 +53,7 @@ TARGET = Target(
     preserved={"general": _PRESERVED, "vector": ()},
     lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
 )
-_SIZES = {"f32": 4, "f64": 8, "i64": 8, "u8": 1}
+_SIZES = {"f32": 4, "i32": 4, "f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "u8": 1, "bool": 1}
 # Of whole numbers, then of floats with exchanged operands: neither holds beside NaN.
 _WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
@@ -66,7 +66,20 @@ def _compared(mask: Op) -> str:
     """The element whose comparison a mask is made of."""
     while mask.name == "bits":
         mask = next(operand for operand in mask.operands if operand.name != "const")
-    return mask.operands[0].type.element
+    return str(mask.attribute) if mask.name == "lanes_below" else mask.operands[0].type.element
+
+
+def origin(op: Op) -> Op:
+    """The value in whose register another one already is: a vector's first lane, or the same bits as another type."""
+    while op.name in ("bitcast", "first"):
+        op = op.operands[0]
+    return op
+
+
+def _is_sign_test(mask: Op) -> bool:
+    """Whether a mask is that of negative whole numbers, which select by their highest bit themselves."""
+    a, b = mask.operands
+    return mask.attribute == "lt" and not a.type.is_float and b.name == "const" and b.attribute == 0
 
 
 # Windows' and glibc's names for the library of mathematical functions; musl and macOS have them in every process.
@@ -86,22 +99,37 @@ def address_of(name: str) -> int:
     raise OSError(f"the C library has no function {name!r}")
 
 
-_MEMORY = ("load", "store", "load_vector", "store_vector")
-_PARTS = ("cmp", "bits", "add", "sub")  # ops that may have no code of their own
+_MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
+# Ops that may have no code of their own.
+_PARTS = ("cmp", "bits", "add", "sub", "neg", "load_vector", "bitcast", "cast")
 
 
 class Selection:
-    """Which ops have no code of their own, and what the others read."""
+    """Which ops have no code of their own, and what the others read.
+
+    A loop that accesses x[start + i], where the start is the same for all iterations, has a pointer to x[start] in front of
+    it, so that no sum is computed in it.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
+        self._pointers: dict[Op, Op] = {}  # by loads and stores
+        self._sources: dict[Op, tuple[Op, ...]] = {}
+        self._with_pointers: dict[int, list[Op]] = {}  # by the id of a region's list
         uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
         addressed: dict[Op, int] = {}  # their uses in loads and stores
         selects: list[Op] = []  # what selects depend on
         jumps: list[Op] = []  # what jumps depend on
+        factors: list[Op] = []  # the first factors of fused multiply-adds
+        casts: list[tuple[Op, Op]] = []  # of what was loaded last, with the load; and stores of what was cast last
         regions = [kernel.body]
         for region in regions:
+            latest: Op | None = None
             for op in region.ops:
+                if latest is not None and op.name in ("cast", "store_vector") and origin(op.operands[-1]) is latest:
+                    casts.append((op, latest))
+                if op.name != "bitcast":
+                    latest = op if op.type.lanes > 1 and op.name in ("load_vector", "cast") else None
                 for operand in op.operands:
                     if operand.name in _PARTS:
                         uses[operand] = uses.get(operand, 0) + 1
@@ -109,6 +137,8 @@ class Selection:
                     addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
                 elif op.name == "select":
                     selects.append(op.operands[0])
+                elif op.name == "fma":
+                    factors.append(op.operands[0])
                 elif op.name == "if":
                     jumps.append(op.operands[0])
                 elif op.name == "while":
@@ -121,7 +151,60 @@ class Selection:
                 self.part_of_condition.add(op)
                 if is_logic:
                     jumps += op.operands
+        self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
+        self._find_pointers(kernel.body, {})
+        # Casts that read memory, by what is loaded, and stores that cast what they write.
+        self.folded = {op: part for op, part in casts if self._can_fold(op, part, uses)}
+
+    @staticmethod
+    def _can_fold(op: Op, part: Op, uses: dict[Op, int]) -> bool:
+        if uses[part] > 1 or uses.get(op.operands[-1], 1) > 1:
+            return False
+        if op.name == "store_vector":
+            return part.name == "cast" and part.type.element == "f16"
+        is_short = part.type.element in ("f16", "bf16", "u8")
+        return part.name == "load_vector" and is_short and part.operands[1].attribute == 1
+
+    def ops(self, region: Region) -> list[Op]:
+        """The ops of a region, and the pointers that its loops need."""
+        return self._with_pointers.get(id(region.ops), region.ops)
+
+    def _find_pointers(self, region: Region, known: dict[tuple[str, Op], Op]) -> None:
+        """`known` are the pointers of enclosing regions, by their buffers and starts."""
+        known = dict(known)
+        made: list[Op] = []
+        for op in region.ops:
+            if op.name == "for":
+                for key, size in self._starts(op.regions[0]).items():
+                    if key not in known:
+                        known[key] = Op("pointer", I64, (self.bases[key[0]], key[1]), size)
+                        made.append(known[key])
+            elif op.name in _MEMORY and known:
+                index = op.operands[0]
+                if index in self.part_of_address:
+                    index = index.operands[0]
+                if index.name == "add" and (op.attribute, index.operands[0]) in known:
+                    self._pointers[op] = known[op.attribute, index.operands[0]]
+            for inner in op.regions:
+                self._find_pointers(inner, known)
+            made.append(op)
+        if len(made) > len(region.ops):
+            self._with_pointers[id(region.ops)] = made
+
+    def _starts(self, body: Region) -> dict[tuple[str, Op], int]:
+        """The buffers that a loop accesses from an invariant index on, with that, and the sizes of their elements."""
+        inside = {*body.parameters, *body.ops}
+        found = {}
+        for op in body.ops:
+            if op.name in _MEMORY:
+                index = op.operands[0]
+                if index in self.part_of_address:
+                    index = index.operands[0]
+                if index.name == "add" and index.operands[0] not in inside and index.operands[0].name != "const":
+                    element = op.type if op.type is not ir.NOTHING else op.operands[1].type
+                    found[op.attribute, index.operands[0]] = _SIZES[element.element]
+        return found
 
     def address(self, op: Op) -> tuple[Op, Op, int]:
         """Base, index and offset in elements of a load or store."""
@@ -129,22 +212,51 @@ class Selection:
         if index in self.part_of_address:
             offset = _offset(index) or 0
             index = index.operands[0]
+        pointer = self._pointers.get(op)
+        if pointer is not None:
+            return pointer, index.operands[1], offset
         return self.bases[op.attribute], index, offset
 
     def sources(self, op: Op) -> tuple[Op, ...]:
         """The values that the code of an op reads."""
+        known = self._sources.get(op)
+        if known is None:
+            known = self._sources[op] = self._found_sources(op)
+        return known
+
+    def _found_sources(self, op: Op) -> tuple[Op, ...]:
+        folded = self.folded.get(op)
+        if folded is not None and op.name == "cast":
+            return self._found_sources(folded)
         if op.name in _MEMORY:
             base, index, _ = self.address(op)
-            operands = (base, index, *op.operands[1:])
+            operands = (base, index, *(op.operands[1:] if folded is None else folded.operands))
         else:
             operands = op.operands
         found: list[Op] = []
         for operand in operands:
-            if operand in self.part_of_condition:
+            operand = origin(operand)
+            if operand in self.part_of_condition or operand in self.negated:
                 found += self.sources(operand)
             elif operand.name != "const":
                 found.append(operand)
         return tuple(found)
+
+    def constants(self, op: Op) -> list[Op]:
+        """The constants that the code of an op on vectors reads; twice where it must load them first."""
+        if op.type.lanes == 1 or op.name in _MEMORY or not any([operand.name in _CONSTANT for operand in op.operands]):
+            return []
+        operands = list(op.operands)
+        if op.name in ("select", "fma") and operands[0] in (self.part_of_condition | self.negated):
+            operands[:1] = operands[0].operands
+        found = [operand for operand in operands if operand.name == "const" and operand.type.lanes > 1]
+        if op.name == "select":
+            found = [operand for operand in found if operand.attribute]
+        is_loaded = not ir.OPS[op.name].commutative and operands[0].name == "const"
+        return found * 2 if is_loaded or len(found) > 1 else found
+
+
+_CONSTANT = ("const", "cmp", "neg")  # constants, and what may have one but no code of its own
 
 
 def _offset(op: Op) -> int | None:
@@ -168,8 +280,10 @@ class Emitter:
         self.selection = Selection(kernel)
         bases = self.selection.bases
         self.inputs = tuple([bases[p.name] if isinstance(p, Buffer) else p for p in kernel.parameters])
-        self.places = Allocation(kernel.body, self.inputs, self.selection.sources, target)
+        self.places = Allocation(kernel.body, self.inputs, self.selection, target)
         self._labels = 0
+        self._held: dict[Op, Register] = {}  # constants of the loop that is being written
+        self._pool: dict[Op, Pooled] = {}
         self._has_vectors = any([op.type.lanes > 1 for op in self.places.life.live])
 
     def finish(self) -> bytes:
@@ -228,16 +342,23 @@ class Emitter:
         return place.number if isinstance(place, Register) else self._stack(place.number)
 
     def _float(self, op: Op) -> int | Address | Pooled:
-        """Where a float is."""
-        return _pooled(op) if op.name == "const" else self._at(self.places[op])
+        """Where a float or a vector is."""
+        if op.name in ("bitcast", "first"):
+            op = origin(op)
+        if op.name != "const":
+            place = self.places[op]
+            return place.number if type(place) is Register else self._stack(place.number)
+        held = self._held.get(op)
+        if held is not None:
+            return held.number
+        found = self._pool.get(op)
+        if found is None:
+            found = self._pool[op] = _pooled(op)
+        return found
 
     def _in_vector(self, op: Op, scratch: int) -> int:
         """A float in a register."""
-        found = self._float(op)
-        if isinstance(found, int):
-            return found
-        self.code.load_float(op.type, scratch, found)
-        return scratch
+        return self._loaded(op.type, self._float(op), scratch)
 
     def _in_general(self, op: Op, scratch: int) -> int:
         """A whole number in a register."""
@@ -276,7 +397,7 @@ class Emitter:
     # ----- Regions ----------------------------------------------------------------------------------------------------
 
     def _region(self, region: Region) -> None:
-        ops = region.ops
+        ops = self.selection.ops(region)
         for i, op in enumerate(ops[:-1]):
             if op.regions:
                 last = i + 1
@@ -325,9 +446,13 @@ class Emitter:
         self._move(self._moves((low, *op.operands[3:]), [*body.parameters]))
         self._compare_whole(index, high)
         self.code.jump_if(end, "not less")
+        outer, self._held = self._held, self.places.held.get(op, {})
+        for constant, place in self._held.items():
+            self.code.load_float(constant.type, place.number, _pooled(constant))
         self.code.label(again)
         self._region(body)
         self._move(self._moves(body.yielded, [*body.parameters[1:]]))
+        self._held = outer
         register = self._in_general(index, RAX)
         if step.name == "const":
             self.code.whole_number("add", register, step.attribute)
@@ -341,7 +466,7 @@ class Emitter:
     def _moves(self, values: tuple[Op, ...], targets: list[Op]) -> list[tuple[Location, Op]]:
         """The moves that bring values to the locations of others."""
         moves = []
-        for value, target in zip(values, targets, strict=True):
+        for value, target in zip(map(origin, values), targets, strict=True):
             place = self.places.get(target)
             if (
                 place is not None
@@ -487,23 +612,36 @@ class Emitter:
     def _mask(self, op: Op, target: int) -> None:
         """A comparison of vectors."""
         a, b = op.operands
-        self.code.compare_to_mask(a.type, target, self._in_vector(a, 0), self._float(b), op.attribute)
+        if not a.type.is_float:
+            if op.attribute != "lt":
+                raise NotImplementedError(f"the mask of {op.attribute} of whole numbers")
+            self.code.is_greater(a.type, target, self._in_vector(b, 0), self._float(a))
+        elif op.attribute in _FLOAT and not isinstance(self._float(a), int) and isinstance(self._float(b), int):
+            self.code.compare_to_mask(a.type, target, self._in_vector(b, 0), self._float(a), op.attribute, True)
+        else:
+            self.code.compare_to_mask(a.type, target, self._in_vector(a, 0), self._float(b), op.attribute)
 
     def _select_lanes(self, op: Op) -> None:
         condition, yes, no = op.operands
         mask = 0
-        if condition in self.selection.part_of_condition:
-            self._mask(condition, 0)
-        else:
+        zero = next((i for i, value in enumerate((yes, no)) if value.name == "const" and not value.attribute), None)
+        if condition not in self.selection.part_of_condition:
             mask = self._in_vector(condition, 0)
+        elif _is_sign_test(condition) and zero is None:
+            mask = self._in_vector(condition.operands[0], 0)
+        else:
+            self._mask(condition, 0)
         has, needs = _SIZES[_compared(condition)], _SIZES[op.type.element]
         if has < needs:
             self.code.widen_mask(0, mask)
         elif has > needs:
             self.code.narrow_mask(0, mask, 1)
         target = self._target(op, 2)
-        first, second = self._in_vector(no, 1), self._in_vector(yes, 2)
-        self.code.choose_float(op.type, target, first, second, mask if has == needs else 0)
+        mask = mask if has == needs else 0
+        if zero is not None:
+            self.code.mask_logic("and" if zero else "andn", op.type, target, mask, self._float(yes if zero else no))
+        else:
+            self.code.choose_float(op.type, target, self._in_vector(no, 1), self._float(yes), mask)
         self._put(op, target)
 
     def _emit_select(self, op: Op) -> None:
@@ -561,6 +699,13 @@ class Emitter:
             return Address(start, None, size * (offset + index.attribute))
         return Address(start, self._in_general(index, RCX), size * offset, size)
 
+    def _emit_pointer(self, op: Op) -> None:
+        base, start = op.operands
+        target = self._target(op, RAX)
+        at = Address(self._in_general(base, RAX), self._in_general(start, RCX), 0, op.attribute)
+        self.code.address_of(target, at)
+        self._put(op, target)
+
     def _emit_load(self, op: Op) -> None:
         address = self._address(op, op.type)
         if op.type.is_float:
@@ -574,21 +719,88 @@ class Emitter:
     def _emit_load_vector(self, op: Op) -> None:
         address, stride = self._address(op, op.type), op.operands[1].attribute
         target = self._target(op, 0)
-        if stride == 1:
+        if stride == 0:
+            self.code.splat(op.type, target, address)
+        elif stride == 1:
             self.code.load_float(op.type, target, address)
         else:
             self.code.load_strided(op.type, target, address, stride, 1)
         self._put(op, target)
 
     def _emit_store_vector(self, op: Op) -> None:
-        value = op.operands[1]
-        self.code.store_float(value.type, self._address(op, value.type), self._in_vector(value, 0))
+        value, address = op.operands[1], self._address(op, op.operands[1].type)
+        folded = self.selection.folded.get(op)
+        if folded is None:
+            self.code.store_float(value.type, address, self._in_vector(value, 0))
+        else:
+            self.code.store_halves(address, self._in_vector(folded.operands[0], 0))
+
+    def _emit_load_masked(self, op: Op) -> None:
+        target = self._target(op, 0)
+        mask = self._in_vector(op.operands[1], 0)
+        self.code.load_masked(op.type, target, self._address(op, op.type), mask)
+        self._put(op, target)
+
+    def _emit_store_masked(self, op: Op) -> None:
+        _, value, mask = op.operands
+        address, register = self._address(op, value.type), self._in_vector(value, 1)
+        self.code.store_masked(value.type, address, register, self._in_vector(mask, 0))
+
+    def _emit_lanes_below(self, op: Op) -> None:
+        start, end = op.operands
+        target, lanes, code = self._target(op, 0), op.type.lanes, self.code
+        code.copy_register(RDX, self._in_general(end, RDX))
+        code.whole("sub", RDX, self._in_general(start, RAX))
+        code.number(RAX, lanes)
+        code.compare_numbers(RDX, RAX)
+        code.move_if(RDX, RAX, "greater")
+        code.lanes_below(Type.of(op.attribute, lanes), target, RDX, 1)
+        self._put(op, target)
+
+    def _emit_half(self, op: Op) -> None:
+        target, source = self._unary(op)
+        if op.attribute:
+            self.code.upper_half(target, source)
+        elif target != source:
+            self.code.copy_float(op.type, target, source)
+        self._put(op, target)
+
+    def _emit_join(self, op: Op) -> None:
+        low, high = op.operands
+        target = self._target(op, 0)
+        self.code.join_halves(target, self._in_vector(low, 0), self._in_vector(high, 1))
+        self._put(op, target)
+
+    def _emit_shuffle(self, op: Op) -> None:
+        a, b = op.operands
+        lanes, order = op.type.lanes, ir.order_of(op)
+        target = self._target(op, 0)
+        if order in (tuple(range(0, 16, 2)), tuple(range(1, 16, 2))) and op.type.element in ("f32", "i32"):
+            self.code.pick_lanes(target, self._in_vector(a, 0), self._in_vector(b, 1), order[0] == 1)
+        elif lanes == 4 and op.type.element in ("f64", "i64"):
+            second = sum([1 << i for i, lane in enumerate(order) if lane >= lanes])
+            packed = bytes((sum([(lane % lanes) << 2 * i for i, lane in enumerate(order)]),))
+            self.code.permute_pairs(1 if second else target, self._float(a), packed)
+            if second and b.name == "const":
+                self.code.blend_pairs(target, 1, self._float(b), second)
+            elif second:
+                self.code.permute_pairs(2, self._float(b), packed)
+                self.code.blend_pairs(target, 1, 2, second)
+        else:
+            raise NotImplementedError(f"the shuffle {op.attribute} of {op.type}")
+        self._put(op, target)
+
+    def _emit_shift(self, op: Op) -> None:
+        target, source = self._unary(op)
+        self.code.shift_lanes(op.type, target, source, *ir.shift_of(op))
+        self._put(op, target)
 
     def _emit_splat(self, op: Op) -> None:
         (source,) = op.operands
         target = self._target(op, 0)
         if source.type.is_float:
-            self.code.splat(op.type, target, self._at(self.places[source]))
+            found = self._float(source)
+            self.code.splat(op.type, target, self._in_vector(source, 0) if isinstance(found, Pooled) else found)
         else:
             self.code.splat_whole(target, self._in_general(source, RAX))
         self._put(op, target)
@@ -601,7 +813,7 @@ class Emitter:
     def _emit_reduce(self, op: Op) -> None:
         (source,) = op.operands
         target = self._target(op, 0)
-        self.code.sum_lanes(source.type, target, self._in_vector(source, 0), 1)
+        self.code.fold_lanes(op.attribute, source.type, target, self._in_vector(source, 0), 1)
         self._put(op, target)
 
     def _emit_store(self, op: Op) -> None:
@@ -624,12 +836,23 @@ class Emitter:
     # ----- Arithmetic -------------------------------------------------------------------------------------------------
 
     def _arithmetic(self, op: Op) -> None:
-        a, b = op.operands
-        if ir.OPS[op.name].commutative and not isinstance(self._float(a), int) and isinstance(self._float(b), int):
-            a, b = b, a
+        first, second = map(self._float, op.operands)
+        if type(first) is not int:
+            if op.name in ("add", "mul") and type(second) is int:
+                first, second = second, first
+            else:
+                first = self._loaded(op.type, first, 1)
         target = self._target(op, 0)
-        self.code.arithmetic(op.name, op.type, target, self._in_vector(a, 1), self._float(b))
+        self.code.arithmetic(op.name, op.type, target, first, second)
         self._put(op, target)
+
+    def _loaded(self, type_: Type, found: int | Address | Pooled, scratch: int) -> int:
+        """A vector or float in a register."""
+        if type(found) is int:
+            return found
+        assert not isinstance(found, int)
+        self.code.load_float(type_, scratch, found)
+        return scratch
 
     def _whole(self, op: Op) -> None:
         a, b = op.operands
@@ -665,7 +888,9 @@ class Emitter:
         if op.type.lanes > 1:
             a, b = op.operands if op.operands[0].name != "const" else op.operands[::-1]
             target = self._target(op, 0)
-            second = Pooled((1 << 32) - 1 if b.attribute else 0) if b.name == "const" else self._float(b)
+            second = self._float(b)
+            if b.name == "const" and op.type.element == "bool":
+                second = Pooled((1 << 32) - 1 if b.attribute else 0)
             self.code.mask_logic(op.attribute, _ALL_LANES, target, self._in_vector(a, 0), second)
             self._put(op, target)
             return
@@ -703,10 +928,34 @@ class Emitter:
         self._put(op, RAX)
 
     def _emit_fma(self, op: Op) -> None:
+        """a * b + c, or c - a * b, in the form of the instruction that overwrites the operand whose register the result
+        has."""
         a, b, c = op.operands
-        self._copy_float(c, 0)
-        self.code.multiply_add(op.type, 0, self._in_vector(a, 1), self._float(b))
-        self._put(op, 0)
+        negated = a in self.selection.negated
+        if negated:
+            (a,) = a.operands
+        target = self._target(op, 0)
+        code, type_, first, second, third = self.code, op.type, self._float(a), self._float(b), self._float(c)
+        if second == target or (type(first) is not int and type(second) is int):
+            first, second = second, first  # the second factor may be in memory
+        if third == target:
+            code.multiply_add(231, negated, type_, target, self._loaded(type_, first, 1), second)
+        elif first == target and type(third) is int:
+            code.multiply_add(132, negated, type_, target, third, second)
+        elif first == target:
+            code.multiply_add(213, negated, type_, target, self._loaded(type_, second, 1), third)
+        elif type(second) is int and type(third) is not int:
+            self._copy(type_, target, first)
+            code.multiply_add(213, negated, type_, target, second, third)
+        else:
+            self._copy(type_, target, third)
+            code.multiply_add(231, negated, type_, target, self._loaded(type_, first, 1), second)
+        self._put(op, target)
+
+    def _copy(self, type_: Type, target: int, found: int | Address | Pooled) -> None:
+        if self._loaded(type_, found, target) != target:
+            assert isinstance(found, int)
+            self.code.copy_float(type_, target, found)
 
     def _unary(self, op: Op) -> tuple[int, int]:
         return self._target(op, 0), self._in_vector(op.operands[0], 0)
@@ -734,10 +983,13 @@ class Emitter:
     def _emit_cast(self, op: Op) -> None:
         (source,) = op.operands
         code = self.code
-        if op.type.is_float:
+        if op.type.register == "vector":
             target = self._target(op, 0)
-            if source.type.is_float:
-                code.convert_float(op.type, target, self._in_vector(source, 0))
+            loaded = self.selection.folded.get(op)
+            if loaded is not None:
+                code.convert_float(op.type, target, self._address(loaded, loaded.type), source.type)
+            elif source.type.register == "vector":
+                code.convert_float(op.type, target, self._in_vector(source, 0), source.type)
             else:
                 code.float_of_whole(op.type, target, self._in_general(source, RAX))
         else:

@@ -20,6 +20,7 @@ _FLOAT, _DOUBLE, _INT = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.
 _HALF = np.dtype(np.float16)
 halves = lazy_import(globals(), "halves", ".halves")
 machine = lazy_import(globals(), "machine", "..native")
+trace = lazy_import(globals(), "trace", "..compiler.trace")
 traced = lazy_import(globals(), "traced", "..native.traced")
 
 
@@ -66,7 +67,7 @@ def _kernel(given: np.dtype[Any], wanted: np.dtype[Any]) -> Any:
     kinds = traced.kind_of(given), "int32" if wanted == np.int32 else traced.kind_of(wanted)
     if None in kinds or not machine.available():
         return None
-    return traced.kernel_of(traced.define_flat, _copy, kinds, 0)
+    return traced.kernel_of(trace.define_flat, _copy, kinds, 0)
 
 
 def cast_operand(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..native import _functions as f
+from ..compiler import values as f
+from ..compiler.rows import Rows
+from ..compiler.values import Value
 from ..native import kernel
-from ..native._build import Builder, Value
-from ..native._x86 import Pooled
 
 OUTSIDE = -(1 << 28)  # the number of an element outside: negative, even if those of other dims are added
 COUNTS = {"nearest": 1, "bilinear": 2, "bicubic": 4}
@@ -26,7 +26,7 @@ def run_of(mode: str, padding: str, align_corners: bool, dims: int, slopes: bool
     return kernel(_taps, **options).run
 
 
-def _taps(b: Builder, mode: str, padding: str, align_corners: bool, dims: int, slopes: bool) -> None:
+def _taps(b: Rows, mode: str, padding: str, align_corners: bool, dims: int, slopes: bool) -> None:
     count = COUNTS[mode]
     coordinates, sizes, scales, steps = b.array(), b.per_row(), b.per_row(), b.per_row(kind="int32")
     numbers, weights = b.parts(count, kind="int32"), b.parts(count)
@@ -38,12 +38,12 @@ def _taps(b: Builder, mode: str, padding: str, align_corners: bool, dims: int, s
     def put(i: int, at: Value, weight: Value, change: Value | None) -> None:
         inside = None
         if padding == "zeros":
-            inside = b.emit("vandps", f.at_least(at, 0.0), f.less(at, sizes.get()))
+            inside = f.at_least(at, 0.0) & f.less(at, sizes.get())
         elif mode == "bilinear":  # the neighbour of the last element has weight zero
-            at = b.emit("vminps", at, sizes.get() - 1.0)
-        number = b.emit("vpmulld", b.emit("vcvtps2dq", at), steps.get())
+            at = f.smaller(at, sizes.get() - 1.0)
+        number = f.cast(at, "i32") * steps.get()
         if inside is not None:
-            number = f.where(inside, number, b.emit("constant", Pooled(OUTSIDE & 0xFFFFFFFF)))
+            number = f.where(inside, number, f.full(number, OUTSIDE))
         numbers[i].store(number)
         if not clear:
             inside = None
@@ -55,15 +55,15 @@ def _taps(b: Builder, mode: str, padding: str, align_corners: bool, dims: int, s
         at = coordinates.load() + 1.0
         at = at * scales.get() if align_corners else f.fma(at, scales.get(), -0.5)
         if mode == "bicubic":
-            _cubic(b, at, sizes, scales, padding, align_corners, slopes, put)
+            _cubic(at, sizes, scales, padding, align_corners, slopes, put)
             return
         slope = None
         if padding != "zeros":
-            at, slope = _border(b, at, sizes.get(), dims, padding, align_corners)
+            at, slope = _border(at, sizes.get(), dims, padding, align_corners)
         if mode == "nearest":
-            put(0, b.emit("nearest", at), f.full(at, 1.0), None)
+            put(0, f.rounded(at, "nearest"), f.full(at, 1.0), None)
             return
-        low = b.emit("floor", at)
+        low = f.rounded(at, "floor")
         part = at - low
         change = None
         if slopes:
@@ -81,49 +81,49 @@ def run_of_planes(mode: str, padding: str, align_corners: bool) -> Any:
     return kernel(_pairs, mode=mode, padding=padding, align_corners=align_corners).run
 
 
-def _pairs(b: Builder, mode: str, padding: str, align_corners: bool) -> None:
-    grid = b.doubles(2)
+def _pairs(b: Rows, mode: str, padding: str, align_corners: bool) -> None:
+    grid = b.pairs()
     count = COUNTS[mode]
     numbers, weights = b.parts(count**2, kind="int32"), b.parts(count**2)
     sizes = b.number(), b.number()
 
     def taps(at: Value, size: Value) -> list[tuple[Value, Value]]:
-        at, _ = _placed(b, at, size, padding, align_corners)
+        at, _ = _placed(at, size, padding, align_corners)
         if mode == "nearest":
-            return [(number(b.emit("nearest", at), size), f.full(at, 1.0))]
-        low = b.emit("floor", at)
+            return [(number(f.rounded(at, "nearest"), size), f.full(at, 1.0))]
+        low = f.rounded(at, "floor")
         part = at - low
         return [(number(low, size), 1.0 - part), (number(low + 1.0, size), part)]
 
     def number(at: Value, size: Value) -> Value:
         if padding != "zeros":
-            return b.emit("vcvtps2dq", at if mode == "nearest" else b.emit("vminps", at, size - 1.0))
-        inside = b.emit("vandps", f.at_least(at, 0.0), f.less(at, size))
-        return f.where(inside, b.emit("vcvtps2dq", at), b.emit("constant", Pooled(OUTSIDE & 0xFFFFFFFF)))
+            return f.cast(at if mode == "nearest" else f.smaller(at, size - 1.0), "i32")
+        inside, number = f.at_least(at, 0.0) & f.less(at, size), f.cast(at, "i32")
+        return f.where(inside, number, f.full(number, OUTSIDE))
 
     def body() -> None:
         across, down = grid.load_pairs()
         columns, rows = taps(across, sizes[1]()), taps(down, sizes[0]())
-        step = b.emit("vcvtps2dq", sizes[1]())
+        step = f.cast(sizes[1](), "i32")
         for i, (row, row_weight) in enumerate(rows):
-            start = b.emit("vpmulld", row, step)
+            start = row * step
             if padding == "zeros":
-                start = f.where(row, row, start)  # a negative number stays what it is
+                start = f.where(f.less(row, 0), row, start)  # a negative number stays what it is
             for j, (column, column_weight) in enumerate(columns):
-                numbers[i * count + j].store(b.emit("vpaddd", start, column))
+                numbers[i * count + j].store(start + column)
                 weights[i * count + j].store(row_weight * column_weight)
 
     b.each(body)
 
 
-def _placed(b: Builder, at: Value, size: Value, padding: str, align_corners: bool) -> tuple[Value, Value]:
+def _placed(at: Value, size: Value, padding: str, align_corners: bool) -> tuple[Value, Value]:
     """Where in an image of two dims a coordinate is, and the derivative of that."""
     scale = (size - 1.0 if align_corners else size) * 0.5
     at = at + 1.0
     at = at * scale if align_corners else f.fma(at, scale, -0.5)
     if padding == "zeros":
         return at, scale
-    at, slope = _border(b, at, size, 2, padding, align_corners)
+    at, slope = _border(at, size, 2, padding, align_corners)
     return at, scale * slope
 
 
@@ -134,8 +134,8 @@ def run_of_slopes(padding: str, align_corners: bool) -> Any:
     return kernel(_slopes, padding=padding, align_corners=align_corners).run
 
 
-def _slopes(b: Builder, padding: str, align_corners: bool) -> None:
-    grid, along, out = b.doubles(2), b.parts(4), b.parts(2)
+def _slopes(b: Rows, padding: str, align_corners: bool) -> None:
+    grid, along, out = b.pairs(), b.parts(4), b.parts(2)
     sizes = b.number(), b.number()
 
     def one(near: Value, far: Value, part: Value) -> Value:
@@ -143,16 +143,16 @@ def _slopes(b: Builder, padding: str, align_corners: bool) -> None:
 
     def body() -> None:
         across, down = grid.load_pairs()
-        x, x_slope = _placed(b, across, sizes[1](), padding, align_corners)
-        y, y_slope = _placed(b, down, sizes[0](), padding, align_corners)
-        x, y = x - b.emit("floor", x), y - b.emit("floor", y)
+        x, x_slope = _placed(across, sizes[1](), padding, align_corners)
+        y, y_slope = _placed(down, sizes[0](), padding, align_corners)
+        x, y = x - f.rounded(x, "floor"), y - f.rounded(y, "floor")
         out[0].store(one(along[1].load() - along[0].load(), along[3].load() - along[2].load(), y) * x_slope)
         out[1].store(one(along[2].load() - along[0].load(), along[3].load() - along[1].load(), x) * y_slope)
 
     b.each(body)
 
 
-def _border(b: Builder, at: Value, size: Value, dims: int, padding: str, align_corners: bool) -> tuple[Value, Value]:
+def _border(at: Value, size: Value, dims: int, padding: str, align_corners: bool) -> tuple[Value, Value]:
     """Coordinates brought inside as the padding mode says, and the slope of that."""
     sign = f.full(at, 1.0)
     last = size - 1.0
@@ -160,27 +160,25 @@ def _border(b: Builder, at: Value, size: Value, dims: int, padding: str, align_c
         low, span = (0.0, last) if align_corners else (-0.5, size)
         shifted = at - low
         distance = f.absolute(shifted)
-        flips = b.emit("floor", distance / span)
+        flips = f.rounded(distance / span, "floor")
         rest = distance - flips * span
         half = flips * 0.5
-        even = f.equal(half, b.emit("floor", half))
+        even = f.equal(half, f.rounded(half, "floor"))
         at = f.where(even, rest, span - rest) + low
-        sign = f.where(b.emit("vxorps", even, f.less(shifted, 0.0)), sign, -sign)
-    inside = b.emit("vandps", f.greater(at, 0.0), f.less(at, last))
+        sign = f.where(even ^ f.less(shifted, 0.0), sign, -sign)
+    inside = f.greater(at, 0.0) & f.less(at, last)
     # The instructions give their second operand for NaN.
     zero = f.full(at, 0.0)
     if dims == 2:
-        at = b.emit("vminps", b.emit("vmaxps", at, zero), last)
+        at = f.smaller(f.larger(at, zero), last)
     else:
-        at = b.emit("vmaxps", b.emit("vminps", at, last), zero)
+        at = f.larger(f.smaller(at, last), zero)
     return at, f.only(inside, sign)
 
 
-def _cubic(
-    b: Builder, at: Value, sizes: Any, scales: Any, padding: str, align_corners: bool, slopes: bool, put: Any
-) -> None:
+def _cubic(at: Value, sizes: Any, scales: Any, padding: str, align_corners: bool, slopes: bool, put: Any) -> None:
     """Four neighbours, each brought inside on its own. See `cubic_weights` in kernels/resample/."""
-    low = b.emit("floor", at)
+    low = f.rounded(at, "floor")
     part = at - low
     for i in range(4):
         x = (part + 1.0, part, 1.0 - part, 2.0 - part)[i]
@@ -194,5 +192,5 @@ def _cubic(
             slope = (slope if i < 2 else -slope) * scales.get()
         index = low + (i - 1.0)
         if padding != "zeros":
-            index, _ = _border(b, index, sizes.get(), 2, padding, align_corners)
+            index, _ = _border(index, sizes.get(), 2, padding, align_corners)
         put(i, index, weight, slope)

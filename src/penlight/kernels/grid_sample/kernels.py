@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from .. import call, executable, waiting_threads
-from ..native._build import BYTES
 from ..native._table import count
 from ..native._x86 import (
+    BYTES,
     R8,
     R9,
     R10,

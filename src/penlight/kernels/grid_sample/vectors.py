@@ -65,7 +65,7 @@ def _taps_of_planes(
     shape = (images, 4 if mode == "bilinear" else 1, wide)
     numbers, weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
     run = _tap_kernels.run_of_planes(mode, padding, align_corners)
-    run(0, images, wide, grid.reshape(-1).view(np.float64), numbers, weights, sizes[0], sizes[1])
+    run(0, images, wide, grid, numbers, weights, sizes[0], sizes[1])
     return numbers, weights
 
 
@@ -160,7 +160,7 @@ def grid_grad(
         _kernels.over_images(_kernels.products, images, channels, 4, places, size, image, numbers, upstream, along)
         slopes = np.empty((images, 2, numbers.shape[-1]), _FLOAT)
         run = _tap_kernels.run_of_slopes(padding, align_corners)
-        run(0, images, numbers.shape[-1], filled.reshape(-1).view(np.float64), along, slopes, sizes[0], sizes[1])
+        run(0, images, numbers.shape[-1], filled, along, slopes, sizes[0], sizes[1])
         return np.ascontiguousarray(slopes[:, :, :places].transpose(0, 2, 1)).reshape(grid.shape)
     taps = _Taps(grid, sizes, mode, padding, align_corners, slopes=True)
     along = np.empty(taps.numbers.shape, _FLOAT)

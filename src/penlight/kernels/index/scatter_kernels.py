@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import call, executable, waiting_threads
-from ..native._build import BYTES
-from ..native._x86 import R8, R9, R10, R11, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..native._x86 import BYTES, R8, R9, R10, R11, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _CHUNK = 256  # bytes of a row that a thread takes at a time
 _SHARED_FROM = 1 << 16  # elements

@@ -1,16 +1,17 @@
-"""Kernels in machine code that Python writes when they are first used, for large float32 arrays.
+"""Kernels over rows and elements, compiled when they are first used, and called with arrays of float32 or other floats.
 
 Note [Native kernels]
-NumPy does one thing at a time: each of its functions reads its operands from the cache and writes its result back, and its `exp`
-alone takes longer than all of PyTorch's softmax. A row of softmax, a gelu with its derivative, or a step of Adam is a few dozen
-instructions on eight numbers that need not leave the processor's registers in between. So such kernels are also written down
-as small Python functions (`softmax.py`, `norm.py`, ...), from which `_build.py` makes machine code with the assembler in `_x86.py`:
-no compiler and no binary is shipped or needed. `Kernel.listing` shows the instructions.
+NumPy does one thing at a time: each of its functions reads its operands from the cache and writes its result back, and its
+`exp` alone takes longer than all of PyTorch's softmax. A row of softmax, a gelu with its derivative, or a step of Adam is a
+few dozen instructions on eight numbers that need not leave the processor's registers in between. So such kernels are also
+written down as small Python functions (softmax/kernels.py, norm/kernels.py, ...), which compiler/rows.py turns to IR and the
+compiler to machine code: no compiler and no binary is shipped or needed.
 
-What is written in NumPy stays: it is the specification that the tests compare with, it serves every other dtype, layout and machine
-(`available` says whether this one can), and PENLIGHT_NATIVE=0 chooses it. The two agree within rounding.
+What is written in NumPy stays: it is the specification that the tests compare with, it serves every other dtype, layout and
+machine (`available` says whether this one can), and PENLIGHT_NATIVE=0 chooses it. The two agree within rounding.
 
-A kernel gets arrays as they are and refuses those that do not fit it: Note [Calling machine code]. `suits` says beforehand whether arrays do.
+A kernel gets arrays as they are and refuses those that do not fit it: Note [Calling machine code]. `suits` says beforehand
+whether arrays do.
 """
 
 from __future__ import annotations
@@ -21,13 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import waiting_threads
 from ..executable import available
-from ..rows import column_sum
-from ._build import GROUP, Builder
-from ._compile import Kernel
+from ..lazy import lazy_import
+from ..rows import GROUP, column_sum
 
 __all__ = [
-    "Builder",
     "Kernel",
     "available",
     "in_order",
@@ -39,8 +39,38 @@ __all__ = [
     "sums",
 ]
 
+load = lazy_import(globals(), "load", "..compiler.load")
+definitions = lazy_import(globals(), "definitions", "..compiler.rows")
+
 _FLOAT = np.dtype(np.float32)
 _ONES = np.ones(GROUP, _FLOAT)
+_SHARE = 1 << 19  # operations on single elements that take some ten microseconds: what it costs to share work
+_CHEAPEST = 8  # operations; what does fewer waits for memory
+
+
+class Kernel:
+    """A compiled definition. Call `run(low, high, columns, array, ..., number, ...)`, without `columns` if it is flat."""
+
+    def __init__(
+        self, define: Callable[..., None], flat: bool = False, spread: tuple[int, ...] = (), **options: Any
+    ) -> None:
+        rows = definitions.Rows(define.__name__.strip("_"), flat, spread)
+        define(rows, **options)
+        self.ir = rows.kernel()
+        self.written = sorted(rows.written)  # which of the arrays
+        self.partial = rows.build.partial  # returns NaN outside its domain; the caller then recomputes with NumPy
+        self.narrow = rows.narrow  # works on whole vectors only, see Note [Narrow arrays]
+        self.length = 2 * rows.work  # operations that are written down, unrolled ones once
+        self.grain = _SHARE // max(_CHEAPEST, rows.work)  # elements that are worth waking a thread for
+        self._least = 8 if flat and rows.narrow else rows.together
+        whole = ("(high - low) % 8 == 0" if flat else "columns % 8 == 0",) if rows.narrow else ()
+        self.run = load.machine_code(self.ir, *whole)
+        if self.run is None:
+            raise OSError("no machine code can be loaded")
+
+    def over(self, total: int, grain: int, *arguments: Any) -> None:
+        """Run over all of `total` rows or elements, shared between threads if there are at least two times `grain`."""
+        waiting_threads.over(self.run, total, grain, *arguments, multiple=self._least)
 
 
 def suits(*arrays: np.ndarray | None) -> bool:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 # General registers by their numbers.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 = range(16)
+BYTES = 32  # of a vector
 NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
 
 

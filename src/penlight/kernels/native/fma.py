@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.rows import Rows
+from ..compiler.values import fma
 from . import kernel, over_elements
-from ._build import Builder
-from ._functions import fma
 
 _SMALL = 1 << 12  # elements; see Note [Small arrays in machine code] in small.py
 
@@ -39,13 +39,13 @@ def scaled_and_added(a: np.ndarray, b: float, c: np.ndarray) -> np.ndarray:
     return out
 
 
-def _with_numbers(builder: Builder, kind: str) -> None:
-    a, out = builder.array(kind=kind), builder.array(kind=kind)
-    b, c = builder.number(), builder.number()
-    builder.each(lambda: out.store(fma(a.load(), b(), c())))
+def _with_numbers(rows: Rows, kind: str) -> None:
+    a, out = rows.array(kind=kind), rows.array(kind=kind)
+    b, c = rows.number(), rows.number()
+    rows.each(lambda: out.store(fma(a.load(), b(), c())))
 
 
-def _with_array(builder: Builder, kind: str) -> None:
-    a, c, out = builder.array(kind=kind), builder.array(kind=kind), builder.array(kind=kind)
-    b = builder.number()
-    builder.each(lambda: out.store(fma(a.load(), b(), c.load())))
+def _with_array(rows: Rows, kind: str) -> None:
+    a, c, out = rows.array(kind=kind), rows.array(kind=kind), rows.array(kind=kind)
+    b = rows.number()
+    rows.each(lambda: out.store(fma(a.load(), b(), c.load())))

@@ -1,4 +1,4 @@
-"""How operands that broadcast, or are parts of wider arrays, are seen as rows of elements. See Note [Rows by their places] in _build.py."""
+"""How operands that broadcast, or are parts of wider arrays, are seen as rows of elements. See Note [Rows by their offsets] in compiler/rows.py."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def layout_of(
     if 0 in shape:
         return None
     strides = [_strides(a, shape) for a in arrays]
-    if not all(map(_ordered, strides)):
-        return None
+    if not all(map(_ordered, strides)) or any(step % size for own, size in zip(strides, itemsizes) for step in own):
+        return None  # kernels count whole elements
     if result is not None:
         strides.append(contiguous_strides(shape, result))
         itemsizes = [*itemsizes, result]

@@ -1,7 +1,7 @@
 """Ufuncs, traced programs and plain functions of ufuncs on operands of any kind, as native kernels.
 
 See Note [Bodies as machine code]. Operands that are numbers, in whatever form, are passed as numbers; one that broadcasts, or is a part of a
-wider array, is read as it is: Note [Rows by their places].
+wider array, is read as it is: Note [Rows by their offsets].
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
+from ..compiler import trace
 from ..copies.convert import cast_operand, is_half
 from ..copies.order import order_of
 from ..fused import Program
 from ..numpy_warnings import hush, unhush
 from ..reduce.large import fold
-from . import traced
-from ._compile import Kernel
+from . import Kernel, traced
 from .layout import Layout, layout_of
 
 MOST_PLANS = 4096
@@ -271,7 +271,7 @@ def _plan_for(
         if len(spread) == len(arrays) and not any(any(a.strides) for a in arrays):
             return None
         if not any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
-            kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread, precision=precision)
+            kernel = traced.kernel_of(trace.define_flat, body, tuple(types), numbers, spread, precision=precision)
             if kernel is None or spread or kernel.narrow:
                 return None if kernel is None else _Plan(kernel, shape, dtype, spread)
             return _Plan(kernel, shape, dtype, size=prod(shape), grain=traced.grain_of(kernel))
@@ -279,7 +279,7 @@ def _plan_for(
     if found is None or ((found[0].columns % 8) and any(kind not in ("float32", "float64") for kind in types)):
         return None
     layout, wide, kinds = found
-    kernel = traced.kernel_of(traced.define_rows, body, (*kinds, f"vector {types[-1]}"), numbers, precision=precision)
+    kernel = traced.kernel_of(trace.define_rows, body, (*kinds, f"vector {types[-1]}"), numbers, precision=precision)
     if kernel is None:
         return None
     table = None if wide or not layout.is_small else layout.table()
@@ -335,13 +335,13 @@ def _body_of(steps: Any, pattern: tuple[Any, ...], arrays: int) -> Callable[...,
         leaves = [_world(kind[0]) if type(kind) is tuple else next(places[kind]) for kind in pattern]
         out = given[arrays]
         if type(steps) is Program:
-            steps.run(leaves, [traced.Stand() for _ in range(steps.registers)], out)
+            steps.run(leaves, [trace.Stand() for _ in range(steps.registers)], out)
         elif type(steps) is np.ufunc:
             steps(*leaves, out=out)
         else:
             result = steps(*leaves)
             if any(result is leaf for leaf in leaves):
-                raise traced.Untraceable  # it hands an operand on, which needs no copy
+                raise trace.Untraceable  # it hands an operand on, which needs no copy
             out[...] = result
 
     return body
@@ -354,7 +354,7 @@ class _World:
         self._world = world
 
     def __getattr__(self, name: str) -> Any:
-        return traced.where if name == "where" else getattr(self._world, name)
+        return trace.where if name == "where" else getattr(self._world, name)
 
 
 def _world(value: Any) -> Any:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..compiler.rows import Rows
+from ..compiler.trace import define_flat, define_total
 from ..norm.kernels import _mean_and_variance
 from . import available, kernel
-from ._build import Builder
-from .traced import _define_total, define_flat, kernel_of, run_kernel
+from .traced import kernel_of, run_kernel
 
 SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -97,7 +98,7 @@ def elementwise(
 
 def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
     """What `body(x, out)` writes to `out` for a contiguous array of float64, of any size; None if there is no machine code, or if it cannot tell
-    all values (see `partial` in _build.py)."""
+    all values (Note [Partial functions] in compiler/math.py)."""
     key = (body.__code__, "doubles", *(_held(body) or ()))
     try:
         made = _runs[key]
@@ -128,7 +129,7 @@ def total(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> float | 
     """The sum of what `body(*arrays, out)` would write to `out`; None if there is no machine code."""
     size = arrays[0].size
     plain = _suited(arrays, size, _FLOAT) if size else None
-    run = None if plain is None else _run_of(_define_total, body, len(arrays), 0)
+    run = None if plain is None else _run_of(define_total, body, len(arrays), 0)
     if run is None or plain is None:
         return None
     out = np.empty(1, _FLOAT)
@@ -146,7 +147,7 @@ def run_over_rows(define: Callable[..., None]) -> Any:
         return run
 
 
-def _spread(b: Builder) -> None:
+def _spread(b: Rows) -> None:
     """The mean and the variance of each row."""
     x, mean, variance = b.array(), b.per_row(), b.per_row()
     columns = b.number()

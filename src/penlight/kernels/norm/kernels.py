@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..native._build import Array, Builder, Value
-from ..native._functions import fma, fnma, sqrt
+from ..compiler.rows import Array, Rows
+from ..compiler.values import Value, at_least_number, fma, fnma, sqrt
 
 
-def layer_norm(b: Builder, centred: bool, weighted: bool, biased: bool) -> None:
+def layer_norm(b: Rows, centred: bool, weighted: bool, biased: bool) -> None:
     """out = (x - mean) * rstd * weight + bias, and the mean and rstd of each row; without `centred` the mean is taken as 0."""
     x, out, rstd = b.array(), b.array(), b.per_row()
     mean = b.per_row() if centred else None
@@ -37,7 +37,7 @@ def layer_norm(b: Builder, centred: bool, weighted: bool, biased: bool) -> None:
     b.each(normalise, unroll=4)
 
 
-def layer_norm_backward(b: Builder, centred: bool, weighted: bool, dx: bool, dweight: bool, dbias: bool) -> None:
+def layer_norm_backward(b: Rows, centred: bool, weighted: bool, dx: bool, dweight: bool, dbias: bool) -> None:
     """dx = rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) with gw = grad * weight and xhat = (x - mean) * rstd, and the sums over
     rows of grad * xhat and of grad. Without `centred` the mean is 0 and does not depend on x."""
     grad, x, rstd = b.array(), b.array(), b.per_row()
@@ -71,7 +71,7 @@ def layer_norm_backward(b: Builder, centred: bool, weighted: bool, dx: bool, dwe
 
 
 def _write_dx(
-    b: Builder,
+    b: Rows,
     out: Array,
     grad: Array,
     x: Array,
@@ -99,7 +99,7 @@ def _from(middle: Value | None, x: Array) -> Value:
     return x.load() - middle if middle else x.load()
 
 
-def _mean_and_variance(b: Builder, x: Array, count: Value) -> tuple[Value, Value]:
+def _mean_and_variance(b: Rows, x: Array, count: Value) -> tuple[Value, Value]:
     """Of a row. The distances from the mean are summed up, too: by what their mean is not 0, the mean was off."""
     middle = b.total(x.load, unroll=4) / count
 
@@ -108,14 +108,14 @@ def _mean_and_variance(b: Builder, x: Array, count: Value) -> tuple[Value, Value
         return [distance, distance * distance]
 
     off, square = (total / count for total in b.totals(pair, 2, unroll=4))
-    return middle + off, b.emit("vmaxps", b.constant(0.0), fnma(off, off, square))
+    return middle + off, at_least_number(fnma(off, off, square), 0.0)
 
 
 def _square(value: Value) -> Value:
     return value * value
 
 
-def statistics(b: Builder) -> None:
+def statistics(b: Rows) -> None:
     """The mean and 1 / sqrt(variance + eps) of each row."""
     x, mean, rstd = b.array(), b.per_row(), b.per_row()
     columns, eps = b.number(), b.number()
@@ -127,7 +127,7 @@ def statistics(b: Builder) -> None:
 # In the following, numbers belong to rows with `by_row`, else to columns.
 
 
-def moments(b: Builder, by_row: bool, centred: bool, squared: bool) -> None:
+def moments(b: Rows, by_row: bool, centred: bool, squared: bool) -> None:
     """The sums of x and x * (other - center), or with `squared` of x - center and its square; without `centred` that is 0."""
     x, other = b.array(), None if squared else b.array()
     center = _numbers(b, by_row) if centred else None
@@ -152,20 +152,20 @@ def moments(b: Builder, by_row: bool, centred: bool, squared: bool) -> None:
         b.each(add, unroll=2)
 
 
-def affine(b: Builder, by_row: bool) -> None:
+def affine(b: Rows, by_row: bool) -> None:
     """out = x * scale + shift."""
     x, scale, shift, out = b.array(), _numbers(b, by_row), _numbers(b, by_row), b.array()
     b.each(lambda: out.store(fma(x.load(), scale(), shift())), unroll=4)
 
 
-def affine_pair(b: Builder, by_row: bool) -> None:
+def affine_pair(b: Rows, by_row: bool) -> None:
     """out = grad * scale - x * slope + shift."""
     grad, scale, x, slope = b.array(), _numbers(b, by_row), b.array(), _numbers(b, by_row)
     shift, out = _numbers(b, by_row), b.array()
     b.each(lambda: out.store(fma(grad.load(), scale(), fnma(x.load(), slope(), shift()))), unroll=4)
 
 
-def _numbers(b: Builder, by_row: bool) -> Callable[[], Value]:
+def _numbers(b: Rows, by_row: bool) -> Callable[[], Value]:
     """The next argument, with numbers for rows or columns; call it in a loop for those at its place."""
     if not by_row:
         return b.array(width=0).load

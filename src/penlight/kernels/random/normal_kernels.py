@@ -5,9 +5,20 @@ Here a fused multiply-add is one instruction, as it is in PyTorch's kernel.
 
 from __future__ import annotations
 
-from ..native._build import Array, Builder, Value
-from ..native._functions import fma, fnma, polynomial, sqrt
-from ..native._x86 import Pooled
+from ..compiler.rows import Array, Rows
+from ..compiler.values import (
+    Value,
+    as_float,
+    as_whole,
+    cast,
+    fma,
+    fnma,
+    is_odd,
+    polynomial,
+    rounded,
+    sqrt,
+    where,
+)
 from . import box_muller as spec
 
 
@@ -21,17 +32,18 @@ def _trig_coefficients(row: int) -> tuple[float, ...]:
     return tuple([lead, *[float(column[row, 0]) for column in spec._LAST_STEPS]])[::-1]
 
 
-def box_muller(b: Builder) -> None:
+def box_muller(b: Rows) -> None:
     """Rows of 16: eight samples that become radii, and eight that become angles; to be called with eight columns."""
     radii, angles = b.parts(2)
-    b.each(lambda: _turned(_radius(b, 1.0 - radii.load()), b, *_angle(b, angles.load()), radii, angles))
+    b.each(lambda: _turned(_radius(1.0 - radii.load()), *_angle(angles.load()), radii, angles))
 
 
-def _radius(b: Builder, rest: Value) -> Value:
+def _radius(rest: Value) -> Value:
     """sqrt(-2 log(rest))."""
-    steps = b.emit("vpsrad", b.emit("vpsubd", rest, Pooled(int(spec._HALF_ROOT))), 23)
-    exponent = b.emit("vcvtdq2ps", steps)
-    x = b.emit("vpsubd", rest, b.emit("vpslld", steps, 23)) - 1.0
+    bits = as_whole(rest)
+    steps = (bits - int(spec._HALF_ROOT)) >> 23
+    exponent = cast(steps, "f32")
+    x = as_float(bits - (steps << 23)) - 1.0
     square = x * x
     y = polynomial(x, _log_coefficients()) * x
     log = fma(y, square, exponent * float(spec._LN2_LOW))
@@ -39,26 +51,23 @@ def _radius(b: Builder, rest: Value) -> Value:
     return sqrt(log * -2.0)
 
 
-def _angle(b: Builder, v: Value) -> tuple[Value, Value]:
+def _angle(v: Value) -> tuple[Value, Value]:
     """(2 pi v less the nearest multiple of pi / 2, how many of those)."""
-    turns = b.emit("floor", v * 4.0 + 0.5)
+    turns = rounded(v * 4.0 + 0.5, "floor")
     t = v * float(spec._TWO_PI)
     first, second, third = (float(part) for part in spec._HALF_PI)
     t = t - turns * first - turns * second
-    return fnma(turns, third, t), b.emit("vcvtps2dq", turns)
+    return fnma(turns, third, t), cast(turns, "i32")
 
 
-def _turned(radius: Value, b: Builder, t: Value, turns: Value, first: Array, second: Array) -> None:
+def _turned(radius: Value, t: Value, turns: Value, first: Array, second: Array) -> None:
     """Store the radius times the cosine and the sine."""
     square = t * t
     cosine = fma(polynomial(square, _trig_coefficients(1)) * square, square, -(square * 0.5)) + 1.0
     sine = fma(polynomial(square, _trig_coefficients(2)) * square, t, t)
-    odd = b.emit("vpsrad", b.emit("vpslld", turns, 31), 31)
-    exchanged = b.emit("vandps", odd, b.emit("vxorps", cosine, sine))
-    cosine, sine = b.emit("vxorps", cosine, exchanged), b.emit("vxorps", sine, exchanged)
-    two = Pooled(2)
-    sine = b.emit("vxorps", sine, b.emit("vpslld", b.emit("vandps", turns, two), 30))
-    next_turns = b.emit("vpaddd", turns, Pooled(1))
-    cosine = b.emit("vxorps", cosine, b.emit("vpslld", b.emit("vandps", next_turns, two), 30))
+    odd = is_odd(turns)
+    cosine, sine = where(odd, sine, cosine), where(odd, cosine, sine)
+    sine = as_float(as_whole(sine) ^ ((turns & 2) << 30))
+    cosine = as_float(as_whole(cosine) ^ (((turns + 1) & 2) << 30))
     first.store(cosine * radius + 0.0)  # -0 becomes 0
     second.store(sine * radius + 0.0)

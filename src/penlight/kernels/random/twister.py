@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import call, executable
-from ..native._build import Builder
+from ..compiler.rows import Rows
+from ..compiler.values import as_float, as_whole, cast, logical_right
 from ..native._x86 import RCX, RDI, RDX, RSI, Address, Assembler, Pooled
 
 WORDS = 624  # of the state
@@ -99,15 +100,13 @@ def _twist() -> Any:
     return call.load(asm.finish(), signature)
 
 
-def uniform24(b: Builder) -> None:
+def uniform24(b: Rows) -> None:
     """Multiples of 2**-24 in [0, 1) from words: the lower 24 bits of each."""
     words, out = b.array(), b.array()
-    b.each(
-        lambda: out.store(b.emit("vcvtdq2ps", b.emit("vandps", words.load(), Pooled(0xFFFFFF))) * 2.0**-24), unroll=4
-    )
+    b.each(lambda: out.store(cast(as_whole(words.load()) & 0xFFFFFF, "f32") * 2.0**-24), unroll=4)
 
 
-def uniform53(b: Builder) -> None:
+def uniform53(b: Rows) -> None:
     """Multiples of 2**-53 in [0, 1) from pairs of words, the first of which is the upper half: the lower 53 bits of each.
 
     As the lowest bits of 2**52 and of 2**84 they are numbers, whose sum is exact.
@@ -115,10 +114,9 @@ def uniform53(b: Builder) -> None:
     pairs, out = b.array(kind="float64"), b.array(kind="float64")
 
     def element() -> None:
-        pair = pairs.load()
-        lower = b.emit("vorps", b.emit("vpsrlq", pair, 32), Pooled(0x4330000000000000)) - 2.0**52
-        upper = b.emit("vpsrlq", b.emit("vpsllq", pair, 43), 43)
-        upper = b.emit("vorps", upper, Pooled(0x4530000000000000)) - 2.0**84
+        pair = as_whole(pairs.load())
+        lower = as_float(logical_right(pair, 32) | 0x4330000000000000) - 2.0**52
+        upper = as_float(logical_right(pair << 43, 43) | 0x4530000000000000) - 2.0**84
         out.store((upper + lower) * 2.0**-53)
 
     b.each(element)

@@ -6,8 +6,9 @@ step's rows; what is kept for the backward pass has rows for all steps.
 
 from __future__ import annotations
 
-from ..native._build import Builder, Value
-from ..native._functions import fma, fnma, gate, maximum, tanh
+from ..compiler.math import gate, tanh
+from ..compiler.rows import Rows
+from ..compiler.values import Value, fma, fnma, maximum
 
 LSTM_KEPT = 6  # the gates i, f, g, o, the cell before the step, and the tanh of the cell after it
 GRU_KEPT = 4  # the gates r, z, n, and what r scales
@@ -18,7 +19,7 @@ def _slope(y: Value) -> Value:
     return fnma(y, y, y)
 
 
-def lstm(b: Builder, biased: bool) -> None:
+def lstm(b: Rows, biased: bool) -> None:
     """Gates, cell and state from the state's product, the input's, and a bias."""
     product, projected, kept = b.parts(4, local=True), b.parts(4), b.parts(LSTM_KEPT)
     cell, out = b.array(local=True), b.array()
@@ -38,7 +39,7 @@ def lstm(b: Builder, biased: bool) -> None:
     b.each(body)
 
 
-def lstm_backward(b: Builder, upstream: bool) -> None:
+def lstm_backward(b: Rows, upstream: bool) -> None:
     """The slopes of the gates from the gradients of state and cell; and the gradient of the cell one step earlier."""
     kept, slopes = b.parts(LSTM_KEPT), b.parts(4)
     dstate, dcell = b.array(local=True), b.array(local=True)
@@ -60,7 +61,7 @@ def lstm_backward(b: Builder, upstream: bool) -> None:
     b.each(body)
 
 
-def gru(b: Builder, bias: bool) -> None:
+def gru(b: Rows, bias: bool) -> None:
     """Gates and state from the state's product, the input's and the state before; `bias` is added to what r scales."""
     product, projected, kept = b.parts(3, local=True), b.parts(3), b.parts(GRU_KEPT)
     state, out = b.array(local=True), b.array()
@@ -75,7 +76,7 @@ def gru(b: Builder, bias: bool) -> None:
     b.each(body)
 
 
-def gru_backward(b: Builder, upstream: bool) -> None:
+def gru_backward(b: Rows, upstream: bool) -> None:
     """The slopes of r, z and n as the state sees them, that of n as the input does, and what reaches the state before directly.
 
     The gradient of the state is what came directly, `dstate`, and through the product of the slopes one step later.
@@ -98,7 +99,7 @@ def gru_backward(b: Builder, upstream: bool) -> None:
     b.each(body)
 
 
-def rnn(b: Builder, relu: bool) -> None:
+def rnn(b: Rows, relu: bool) -> None:
     """The state from its product and, in its place, the input's."""
     product, state = b.array(local=True), b.array()
 
@@ -109,7 +110,7 @@ def rnn(b: Builder, relu: bool) -> None:
     b.each(body)
 
 
-def rnn_backward(b: Builder, upstream: bool) -> None:
+def rnn_backward(b: Rows, upstream: bool) -> None:
     """The slope times the gradient of the state."""
     slope, dstate = b.array(), b.array(local=True)
     given = b.array() if upstream else None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ..native._build import Builder
-from ..native._functions import greater, only, without
+from ..compiler.rows import Rows
+from ..compiler.values import greater, only, without
 
 
-def column_sums(b: Builder) -> None:
+def column_sums(b: Rows) -> None:
     """The sum of each column. See Note [Sums over rows]."""
     x, out = b.array(), b.sums()
     b.each(lambda: out.add(x.load()), unroll=4)
 
 
-def triangle(b: Builder, lower: bool, kind: str) -> None:
+def triangle(b: Rows, lower: bool, kind: str) -> None:
     """Each row up to its last place, or from behind that on, with zeros elsewhere; the second array has the numbers of the columns."""
     x, columns, last, out = b.array(kind=kind), b.array(width=0, kind=kind), b.per_row(), b.array(kind=kind)
     end = last.get()

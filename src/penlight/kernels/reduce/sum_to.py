@@ -1,7 +1,7 @@
 """Sums of what an elementwise function gives, without writing that down first: the gradients of operands that were broadcast.
 
 The gradient of a column `c` in `x * c` is the sum along each row of `grad * x`, and that of a row the sum of all rows: one pass over two
-arrays. A sum along a row is one in float32 with four times eight parts; for sums of rows see Note [Sums over rows] in _build.py.
+arrays. A sum along a row is one in float32 with four times eight parts; for sums of rows see Note [Sums over rows] in compiler/rows.py.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
-from ..native import operands, traced
-from ..native._build import GROUP, Builder, Value
-from ..native._compile import Kernel
+from ..compiler.rows import Rows
+from ..compiler.trace import placed_element
+from ..compiler.values import Value
+from ..native import Kernel, operands, traced
 from ..native.layout import Layout
+from ..rows import GROUP
 from .strategies import MOST_SINGLE
 
 _FLOAT = np.dtype(np.float32)
@@ -94,9 +96,8 @@ def _cut(whole: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, bool] | N
     return (summed[0], False) if kept[-1] < summed[0] else None
 
 
-def _define_sums(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, down: bool) -> None:
-    element, result = traced.placed_element(b, body, arrays, numbers), b.sums() if down else b.per_row()
-    b.table()
+def _define_sums(b: Rows, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, down: bool) -> None:
+    element, result = placed_element(b, body, arrays, numbers), b.sums() if down else b.per_row()
 
     def value() -> Value:
         return element().value

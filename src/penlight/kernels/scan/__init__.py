@@ -47,10 +47,7 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
     product, wide = ufunc is np.multiply, x.dtype == _DOUBLE
     out = np.empty(x.shape, x.dtype)
     if inner == 1:
-        shape = (outer, 2 * n if wide else n)
-        # Rows of float64 are passed as rows of twice as many float32.
-        given = (x.reshape(-1).view(_SINGLE), out.reshape(-1).view(_SINGLE)) if wide else (x, out)
-        native.over_rows(definitions.running, shape, *given, product=product, wide=wide)
+        native.over_rows(definitions.running, (outer, n), x, out, product=product, wide=wide)
         return out
     sizes = short_columns(x, (dim,))
     if sizes is not None:
@@ -61,7 +58,7 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
         return None if rows is None else contiguous(rows.transpose(0, 2, 1)).reshape(x.shape)
     if inner < 8 or n * inner < _BLOCK:
         return None
-    so_far = np.empty(-(-inner // 8) * 8, np.float64)
+    so_far = np.empty(inner, np.float64)
     for part, result in zip(x.reshape(outer, n, inner), out.reshape(outer, n, inner)):
         so_far[...] = product
         native.in_order(definitions.running_down, (n, inner), part, so_far, result, product=product)

@@ -5,67 +5,54 @@ Exponents are not above 0 here, but for `logsumexp`.
 
 from __future__ import annotations
 
-from ..native import _float64
-from ..native._build import Builder, Value
-from ..native._functions import absolute, exp, exp_below, greater, log
+from ..compiler.math import exp, exp_below, log
+from ..compiler.rows import Rows
+from ..compiler.values import Value, absolute, greater, larger, without
 
 _SINGLE = "float32"
 
 
-def _exp(x: Value) -> Value:
-    return _float64.exp(x) if x.builder.double else exp(x)
-
-
-def _exp_below(x: Value) -> Value:
-    """e**x for x <= 0."""
-    return _float64.exp(x) if x.builder.double else exp_below(x)
-
-
-def _log(x: Value) -> Value:
-    return _float64.log(x) if x.builder.double else log(x)
-
-
-def softmax(b: Builder, kind: str = _SINGLE) -> None:
+def softmax(b: Rows, kind: str = _SINGLE) -> None:
     """out = e**(x - max) / sum."""
     x, out = b.array(kind=kind), b.array(kind=kind)
     top = b.largest(x.load)
-    total = b.total(lambda: out.store(_exp_below(x.load() - top)))
+    total = b.total(lambda: out.store(exp_below(x.load() - top)))
     scale = 1.0 / total
     b.each(lambda: out.store(out.load() * scale), unroll=4)
 
 
-def softmax_backward(b: Builder, kind: str = _SINGLE) -> None:
+def softmax_backward(b: Rows, kind: str = _SINGLE) -> None:
     """out = y * (grad - sum(y * grad))."""
     y, grad, out = b.array(kind=kind), b.array(kind=kind), b.array(kind=kind)
     along = b.total(lambda: y.load() * grad.load(), unroll=4)
     b.each(lambda: out.store(y.load() * (grad.load() - along)), unroll=4)
 
 
-def log_softmax(b: Builder, kind: str = _SINGLE) -> None:
+def log_softmax(b: Rows, kind: str = _SINGLE) -> None:
     """out = x - max - log(sum(e**(x - max)))."""
     x, out = b.array(kind=kind), b.array(kind=kind)
     top = b.largest(x.load)
-    shift = _log(b.total(lambda: _exp_below(x.load() - top)))
+    shift = log(b.total(lambda: exp_below(x.load() - top)))
     b.each(lambda: out.store(x.load() - top - shift), unroll=4)
 
 
-def log_softmax_backward(b: Builder, kind: str = _SINGLE) -> None:
+def log_softmax_backward(b: Rows, kind: str = _SINGLE) -> None:
     """out = grad - e**y * sum(grad)."""
     y, grad, out = b.array(kind=kind), b.array(kind=kind), b.array(kind=kind)
     total = b.total(grad.load, unroll=4)
-    b.each(lambda: out.store(grad.load() - _exp_below(y.load()) * total))
+    b.each(lambda: out.store(grad.load() - exp_below(y.load()) * total))
 
 
-def logsumexp(b: Builder, kind: str = _SINGLE) -> None:
+def logsumexp(b: Rows, kind: str = _SINGLE) -> None:
     """out = max + log(sum(e**(x - max))) of each row, where an infinite maximum counts as 0."""
     x, out = b.array(kind=kind), b.per_row()
     top = b.largest(x.load)
     infinite = greater(absolute(top), 1.7976931348623157e308 if b.double else 3.4028234663852886e38)
-    top = b.emit("vandnps", infinite, top)
-    out.put(_log(b.total(lambda: _exp(x.load() - top))) + top)
+    top = without(infinite, top)
+    out.put(log(b.total(lambda: exp(x.load() - top))) + top)
 
 
-def exponentials(b: Builder, keep: bool, kind: str = _SINGLE) -> None:
+def exponentials(b: Rows, keep: bool, kind: str = _SINGLE) -> None:
     """The maximum of each row and the sum of e**(x - max), and with `keep` these exponentials."""
     x, tops, totals = b.array(kind=kind), b.per_row(), b.per_row()
     out = b.array(kind=kind) if keep else None
@@ -73,13 +60,13 @@ def exponentials(b: Builder, keep: bool, kind: str = _SINGLE) -> None:
     tops.put(top)
 
     def power() -> Value:
-        value = _exp_below(x.load() - top)
+        value = exp_below(x.load() - top)
         return out.store(value) if out else value
 
     totals.put(b.total(power))
 
 
-def scaled(b: Builder, kind: str = _SINGLE) -> None:
+def scaled(b: Rows, kind: str = _SINGLE) -> None:
     """out = x * scale with a scale for each row."""
     x, scale, out = b.array(kind=kind), b.per_row(), b.array(kind=kind)
     factor = scale.get()
@@ -89,13 +76,13 @@ def scaled(b: Builder, kind: str = _SINGLE) -> None:
 # Down the columns of a matrix. What is found out about columns is collected in rows that all rows share: `native.in_order`.
 
 
-def column_tops(b: Builder) -> None:
+def column_tops(b: Rows) -> None:
     """top = max(top, x)."""
     x, top = b.array(), b.array(width=0)
-    b.each(lambda: top.store(b.emit("vmaxps", x.load(), top.load())), unroll=4)
+    b.each(lambda: top.store(larger(x.load(), top.load())), unroll=4)
 
 
-def column_exponentials(b: Builder, keep: bool) -> None:
+def column_exponentials(b: Rows, keep: bool) -> None:
     """total += e**(x - top), and with `keep` these exponentials."""
     x, top, total = b.array(), b.array(width=0), b.array(width=0)
     out = b.array() if keep else None
@@ -109,31 +96,31 @@ def column_exponentials(b: Builder, keep: bool) -> None:
     b.each(power)
 
 
-def column_scaled(b: Builder) -> None:
+def column_scaled(b: Rows) -> None:
     """x *= scale."""
     x, scale = b.array(), b.array(width=0)
     b.each(lambda: x.store(x.load() * scale.load()), unroll=4)
 
 
-def column_shifted(b: Builder) -> None:
+def column_shifted(b: Rows) -> None:
     """out = x - top - shift."""
     x, top, shift, out = b.array(), b.array(width=0), b.array(width=0), b.array()
     b.each(lambda: out.store(x.load() - top.load() - shift.load()), unroll=4)
 
 
-def column_products(b: Builder) -> None:
+def column_products(b: Rows) -> None:
     """total += x * y."""
     x, y, total = b.array(), b.array(), b.array(width=0)
     b.each(lambda: total.add(x.load() * y.load()), unroll=4)
 
 
-def column_softmax_backward(b: Builder) -> None:
+def column_softmax_backward(b: Rows) -> None:
     """out = y * (grad - along)."""
     y, grad, along, out = b.array(), b.array(), b.array(width=0), b.array()
     b.each(lambda: out.store(y.load() * (grad.load() - along.load())), unroll=4)
 
 
-def column_log_softmax_backward(b: Builder) -> None:
+def column_log_softmax_backward(b: Rows) -> None:
     """out = grad - e**y * total."""
     y, grad, total, out = b.array(), b.array(), b.array(width=0), b.array()
     b.each(lambda: out.store(grad.load() - exp_below(y.load()) * total.load()))

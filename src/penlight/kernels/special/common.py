@@ -7,7 +7,7 @@ each multiplication and addition, so two things decide the speed: the number of 
 data in the cache. Hence blocks of 256 KiB (shared between threads if there are several), Horner's rule in place, and
 denominators with leading coefficient one.
 
-Where there are native kernels, a kernel here is also traced (Note [Bodies as machine code] in native/traced.py) and becomes machine code, which
+Where there are native kernels, a kernel here is also traced (Note [Bodies as machine code] in compiler/trace.py) and becomes machine code, which
 computes in float64 and evaluates all regions everywhere, since it cannot branch: still ten times as fast. So what kernels do to
 regions is said by `chosen` and `piecewise`, and only ufuncs and methods that stand-ins know are called on them.
 

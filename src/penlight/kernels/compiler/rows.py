@@ -1,0 +1,531 @@
+"""Kernels over rows of arrays, written as Python functions that say what happens to one row.
+
+A definition gets `Rows`, asks it for its arrays, and computes with what they load:
+
+    def softmax(rows):
+        x, out = rows.array(), rows.array()
+        top = rows.largest(x.load)
+        total = rows.total(lambda: out.store(exp(x.load() - top)))
+        rows.each(lambda: out.store(out.load() / total))
+
+The function runs once. What it does to a vector of elements (`Value`, with the functions of values.py, math.py and angles.py)
+is written down as IR, with a loop over the rows around it. `compiled` makes machine code of that.
+
+Note [Loops over a row]
+What a loop does to a vector of elements is traced once and written down three times: `unroll` times in a row for the bulk of
+a row, once for the vectors that are left, and once more for the last elements that fill no vector, where loads and stores
+take a mask and a reduction ignores the other lanes. The sums of an unrolled loop have `unroll` registers, so that additions
+need not wait for each other; a row's sum is thereby more accurate than a running one, too. What only reads, computes a
+little and writes is unrolled so that counting takes a small part of the instructions: where two threads share a core, each
+has half of what it can begin at a time.
+
+Note [Sums over rows]
+Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
+added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in kernels/rows.py, and
+threads, which take whole groups, need not share a sum.
+
+Note [Narrow arrays]
+Arrays of 16-bit floats and of bools are read and written as they are: `load` widens eight of them to float32 (or to masks),
+`store` rounds them. There are no masked loads and stores for them, so a loop over them has no part for the last elements: rows
+must be of whole vectors. Whoever calls a kernel sees to that, and gives it the last few elements in arrays of eight.
+
+Note [Rows by their offsets]
+The rows of a `placed` array lie anywhere: a table, the kernel's last array, says for each row how far from its array's
+beginning each of them starts, in bytes. So any operand that broadcasts, in whichever dimensions, and any part of a wider
+array is read as it is, as long as its elements along a row are beside each other, or one.
+
+Note [Kernels of float64]
+A kernel whose first array is float64 computes with float64 throughout, four elements at a time; others with float32, eight
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..rows import GROUP
+from .ir import F64, I64, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
+from .values import Value, as_float, as_whole, cast, full_bits, is_nan, less, logical_right, shuffled, where
+
+# What arrays may hold, by the names of dtypes.
+ELEMENTS = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "int32": "i32", "int64": "i64",
+}  # fmt: skip
+_NEUTRAL = {"add": 0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
+_MOST_UNROLLED = 48  # ops of a loop that is unrolled without being asked to
+_MASKED = {"load_vector": "load_masked", "store_vector": "store_masked"}
+_FREE = ("const", "bitcast", "first")  # ops without instructions
+
+
+class Array:
+    """An argument, or a part of one. Its index is `start`, that of the row, plus `scale` times that of the loop, plus where a
+    `part` begins in the row."""
+
+    def __init__(self, rows: Rows, buffer: int, start: Op, scale: int = 1, part: Op | None = None) -> None:
+        self.rows, self.buffer, self.start, self.scale, self.part = rows, buffer, start, scale, part
+
+    @property
+    def _kind(self) -> Buffer:
+        return self.rows.buffers[self.buffer]
+
+    def _index(self, shift: int = 0) -> Op:
+        rows = self.rows
+        build = rows.build
+        assert rows.index is not None, "outside of a loop"
+        index = rows.index if self.scale == 1 else build.op("mul", I64, rows.index, build.const(self.scale, I64))
+        if self.part is not None:
+            index = build.op("add", I64, index, self.part)
+        index = build.op("add", I64, self.start, index)
+        rows.scales[index] = self.scale
+        if shift:
+            index = build.op("add", I64, index, build.const(shift, I64))
+            rows.scales[index] = self.scale
+        return index
+
+    def _load(self, element: str, lanes: int, shift: int = 0) -> Value:
+        build = self.rows.build
+        one = build.const(1, I64)
+        made = build.op("load_vector", Type.of(element, lanes), self._index(shift), one, attribute=self._kind.name)
+        return Value(build, made)
+
+    def load(self) -> Value:
+        """The elements at the loop's index: as float32 or float64, or as a mask."""
+        element, lanes = self._kind.type.element, self.rows.lanes
+        if element == "bool":
+            return less(full_bits(bits := cast(self._load("u8", lanes), "i32"), 0), bits)
+        value = self._load(element, lanes)
+        if element == "f16":
+            return cast(value, "f32")
+        if element == "bf16":
+            return as_float(cast(value.made("bitcast", element="i16"), "i32") << 16)
+        return value
+
+    def store(self, value: Value) -> Value:
+        """Write the elements at the loop's index, rounded to what the array holds; gives the value back."""
+        element = self._kind.type.element
+        if element == "bool":
+            self._store(cast(_ones(value), "u8"))
+        elif element == "bf16":
+            upper = logical_right(as_whole(value if _is_rounded(value) else rounded_to(value, "bfloat16")), 16)
+            self._store(cast(upper, "i16").made("bitcast", element="bf16"))
+        elif element == "f16" and value.op.name == "cast" and value.op.operands[0].type.element == "f16":
+            self._store(Value(value.build, value.op.operands[0]))
+        elif element == "f16" or (element == "i32" and value.type.element == "f32"):
+            self._store(cast(value, element))
+        else:
+            self._store(value)
+        return value
+
+    def _store(self, value: Value, shift: int = 0) -> None:
+        self.rows.written.add(self.buffer)
+        self.rows.build.op("store_vector", NOTHING, self._index(shift), value.op, attribute=self._kind.name)
+
+    def add(self, value: Value) -> None:
+        """Of an array of sums over rows: add to the elements at the loop's index."""
+        self.store(self.load() + value)
+
+    def load_halves(self) -> tuple[Value, Value]:
+        """Of a row of float64 in a kernel of float32: the elements at the loop's index, in two values."""
+        half = self.rows.lanes // 2
+        return self._load("f64", half), self._load("f64", half, half)
+
+    def store_halves(self, low: Value, high: Value) -> None:
+        """Write them."""
+        self._store(low)
+        self._store(high, self.rows.lanes // 2)
+
+    def load_pairs(self) -> tuple[Value, Value]:
+        """Of a row of pairs: all first ones, and all second ones."""
+        lanes = self.rows.lanes
+        low, high = self._load("f32", lanes), self._load("f32", lanes, lanes)
+        return tuple(shuffled(low, high, tuple(range(first, 2 * lanes, 2))) for first in (0, 1))  # type: ignore[return-value]
+
+    def get(self) -> Value:
+        """Of an array with one number for each row: this row's, in all lanes."""
+        build, element = self.rows.build, self._kind.type.element
+        zero = build.const(0, I64)
+        type_ = Type.of(element, self.rows.lanes)
+        return Value(build, build.op("load_vector", type_, self.start, zero, attribute=self._kind.name))
+
+    def put(self, value: Value) -> None:
+        """Of an array with one number for each row: set this row's."""
+        build = self.rows.build
+        self.rows.written.add(self.buffer)
+        number = build.op("first", Type.of(value.type.element), value.op)
+        build.op("store", NOTHING, self.start, number, attribute=self._kind.name)
+
+
+def _ones(mask: Value) -> Value:
+    """1 where a mask holds, else 0, as whole numbers."""
+    type_ = Type.of("i32", mask.type.lanes)
+    one, zero = (Value(mask.build, mask.build.const(number, type_)) for number in (1, 0))
+    return where(mask, one, zero)
+
+
+def rounded_to(value: Value, kind: str) -> Value:
+    """float32 as it will be when it has been stored as this kind of 16 bits."""
+    if kind == "float16":
+        return cast(cast(value, "f16"), "f32")
+    # The upper half of a float32, after adding just less than half of its last place, or half if that makes it even.
+    bits = as_whole(value)
+    near = bits + ((logical_right(bits, 16) & 1) + 0x7FFF)
+    whole = where(is_nan(value), full_bits(near, 0x7FC00000), near)
+    return as_float(whole & -0x10000)
+
+
+def _is_rounded(value: Value) -> bool:
+    """Whether float32 was loaded as bfloat16, or has been rounded to it: the lower half of its bits is 0."""
+    bits = value.op.operands[0] if value.op.name == "bitcast" else value.op
+    if bits.name == "bits":
+        return bits.operands[1].name == "const" and bits.operands[1].attribute == -0x10000
+    return bits.name == "shift" and bits.attribute == "left 16"
+
+
+class Tracing(Builder):
+    """The builder of a kernel over rows, and what is known of all that it computes."""
+
+    precision = "float32"  # what traced kernels round each result to
+    partial = False  # whether it has a function that is: Note [Partial functions] in math.py
+
+
+class Scalar:
+    """Stands for an array that is one number everywhere, and is passed as that. See `Rows.spread`."""
+
+    def __init__(self, load: Callable[[], Value]) -> None:
+        self.load = load
+
+
+class Rows:
+    """Writes down what a kernel does; see the module's example.
+
+    A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `spread` are those of its
+    arrays, in their order, that are scalars instead; they are only loaded.
+    """
+
+    def __init__(self, name: str, flat: bool, spread: tuple[int, ...] = ()) -> None:
+        self.name, self.flat, self.spread = name, flat, spread
+        self.build = Tracing()
+        self.buffers: list[Buffer] = []
+        self.written: set[int] = set()  # numbers of the buffers that are stored to
+        self.numbers: list[Op] = []
+        self.lanes = 8
+        self.index: Op | None = None  # in a loop
+        self.scales: dict[Op, int] = {}  # of indices, by how much they change with that of the loop
+        self.work = 0  # ops of all loops
+        self.together = 1  # rows that one thread must take together
+        self._asked = self._placed = 0
+        self._low, self._high = Op("arg", I64, (), "low"), Op("arg", I64, (), "high")
+        self._columns = self._high if flat else Op("arg", I64, (), "columns")
+        self._loops: dict[int, tuple[Op, Op]] = {}  # by their step: where they end, and where the next one begins
+        self._row = self._low
+        if not flat:
+            self._row = Op("parameter", I64)
+            self.build.begin((self._row,), True)
+
+    @property
+    def double(self) -> bool:
+        """See Note [Kernels of float64]."""
+        return self.lanes == 4
+
+    @property
+    def narrow(self) -> bool:
+        """See Note [Narrow arrays]."""
+        return any([buffer.type.element in ("f16", "bf16", "bool") for buffer in self.buffers])
+
+    # Arguments
+
+    def array(self, width: int = 1, local: bool = False, kind: str = "float32", placed: bool = False) -> Array:
+        """The next argument: an array of as many rows; `width` 0 for one row that all share. `kind` is one of ELEMENTS.
+
+        A `local` one has only the rows that are to be done, while others are counted from row 0; those of a `placed` one are
+        where the `table` says.
+        """
+        self._asked += 1
+        if self._asked - 1 in self.spread:
+            return Scalar(self.number())  # type: ignore[return-value]
+        if (kind == "float64") != self.double:
+            if self.buffers:
+                raise ValueError("a kernel of float64 takes nothing else")
+            self.lanes = 4
+        return self._array(width, local, kind, placed)
+
+    def doubles(self) -> Array:
+        """The next argument: one row of float64 for all rows of a kernel of float32, which has room for whole vectors."""
+        return self._array(0, False, "float64")
+
+    def of_doubles(self, number: float) -> Value:
+        """A number in a vector of float64, which has half as many lanes in a kernel of float32."""
+        return Value(self.build, self.build.const(number, Type.of("f64", 4)))
+
+    def pairs(self) -> Array:
+        """The next argument: an array whose rows are as many pairs of float32."""
+        found = self._array(2, False, "float32")
+        return Array(self, found.buffer, found.start, 2)
+
+    def parts(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
+        """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
+        whole, build = self._array(0 if shared else count, local, kind), self.build
+        parts = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
+        return [Array(self, whole.buffer, whole.start, part=part) for part in parts]
+
+    def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
+        """The next argument: an array with one number for each row; of float32, or float64 beside such arrays, if no `kind`
+        is given."""
+        return self._array(None, local, kind or ("float64" if self.double else "float32"), placed)
+
+    def sums(self) -> Array:
+        """The next argument: an array for sums over rows, of zeros at first. See Note [Sums over rows]."""
+        self.together = GROUP
+        build = self.build
+        group = build.op("idiv", I64, self._row, build.const(GROUP, I64))
+        return Array(self, self._buffer("float32"), build.op("mul", I64, group, self._columns))
+
+    def number(self) -> Callable[[], Value]:
+        """The next number among the arguments, which come after all arrays."""
+        op = Op("arg", F64, (), f"number{len(self.numbers)}")
+        self.numbers.append(op)
+        if len(self.numbers) > 8:
+            raise ValueError("a kernel takes at most eight numbers")  # more are passed in another way
+
+        def value() -> Value:
+            build, element = self.build, "f64" if self.double else "f32"
+            number = op if self.double else build.op("cast", Type.of("f32"), op)
+            return Value(build, build.op("splat", Type.of(element, self.lanes), number))
+
+        return value
+
+    def table(self, count: int) -> None:
+        """The last argument, of int64: for each row the offsets of so many `placed` arrays, which are asked for afterwards.
+        See Note [Rows by their offsets]."""
+        self._placed = count
+
+    def _buffer(self, kind: str, strided: bool = False) -> int:
+        self.buffers.append(Buffer(f"a{len(self.buffers)}", Type.of(ELEMENTS[kind]), "reads", True, strided))
+        return len(self.buffers) - 1
+
+    def _array(self, width: int | None, local: bool, kind: str, placed: bool = False) -> Array:
+        build, buffer = self.build, self._buffer(kind, placed)
+        if placed:
+            return Array(self, buffer, self._offset(buffer))
+        if self.flat:
+            return Array(self, buffer, build.const(0, I64))
+        row = build.op("sub", I64, self._row, self._low) if local else self._row
+        if width is not None:
+            row = build.op("mul", I64, row, build.const(width, I64))
+            row = build.op("mul", I64, row, self._columns)
+        return Array(self, buffer, row)
+
+    def _offset(self, buffer: int) -> Op:
+        """Where the row of a placed array begins."""
+        build, size = self.build, self.buffers[buffer].type.dtype.itemsize
+        row = build.op("mul", I64, self._row, build.const(self._placed, I64))
+        place = build.op("add", I64, row, build.const(sum([b.strided for b in self.buffers]) - 1, I64))
+        return build.op("idiv", I64, build.op("load", I64, place, attribute="table"), build.const(size, I64))
+
+    # Loops
+
+    def each(self, body: Callable[..., object], unroll: int = 0, carry: Sequence[Value] = ()) -> None:
+        """Do `body` for all elements of the row; 0 stands for as much unrolling as pays.
+
+        What it carries from one vector to the next is given to the body, which returns what it is then.
+        """
+
+        def traced(*carried: Value) -> tuple[list[Value], Iterable[Value]]:
+            found: Any = body(*carried)
+            return [], found if carried else ()
+
+        self._loop([], traced, unroll, carry)
+
+    def total(self, body: Callable[[], Value], unroll: int = 1) -> Value:
+        """The sum of `body` over the row, in all lanes."""
+        return self._loop(["add"], lambda: ([body()], ()), unroll)[0]
+
+    def totals(self, body: Callable[[], Iterable[Value]], count: int, unroll: int = 1) -> list[Value]:
+        """Several sums at once."""
+        return self._loop(["add"] * count, lambda: ([*body()], ()), unroll)
+
+    def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
+        """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""
+        return self._loop(["max"], lambda: ([body()], ()), unroll)[0]
+
+    def _loop(
+        self,
+        folds: list[str],
+        body: Callable[..., tuple[list[Value], Iterable[Value]]],
+        unroll: int,
+        carry: Sequence[Value] = (),
+    ) -> list[Value]:
+        """See Note [Loops over a row]."""
+        build = self.build
+        carried = tuple([Op("parameter", value.type) for value in carry])
+        index = self.index = Op("parameter", I64)
+        build.begin((index, *carried), True)
+        values, after = body(*[Value(build, op) for op in carried])
+        traced = build.end((index, *carried), tuple([value.op for value in (*values, *after)]))
+        drop_dead(traced)
+        self.index = None
+        length = sum([op.name not in _FREE for op in traced.ops])
+        self.work += length
+        unroll = unroll or next((times for times in (4, 2) if times * length <= _MOST_UNROLLED), 1)
+        return _Loop(self, folds, traced).written(unroll, [value.op for value in carry])
+
+    def limits(self, step: int) -> tuple[Op, Op]:
+        """Of a loop by this step: what its index is below, and where it ends."""
+        if step not in self._loops:
+            build = self.build
+            first, last = (self._low, self._high) if self.flat else (build.const(0, I64), self._columns)
+            below = build.op("sub", I64, last, build.const(step - 1, I64))
+            count = build.op("max", I64, build.op("sub", I64, last, first), build.const(0, I64)) if self.flat else last
+            by = build.const(step, I64)
+            done = build.op("mul", I64, build.op("idiv", I64, count, by), by)
+            self._loops[step] = below, build.op("add", I64, first, done)
+        return self._loops[step]
+
+    @property
+    def first(self) -> Op:
+        """The index that loops begin with."""
+        return self._low if self.flat else self.build.const(0, I64)
+
+    @property
+    def last(self) -> Op:
+        """The index that loops end in front of."""
+        return self._high if self.flat else self._columns
+
+    # The kernel
+
+    def kernel(self) -> Kernel:
+        """What was written down."""
+        build = self.build
+        buffers = [
+            buffer._replace(access="updates") if i in self.written else buffer for i, buffer in enumerate(self.buffers)
+        ]
+        if self._placed:
+            buffers.append(Buffer("table", I64, "reads", True))
+        arguments = [self._low, self._high] if self.flat else [self._low, self._high, self._columns]
+        if not self.flat:
+            region = build.end((self._row,), ())
+            build.control("for", (self._low, self._high, build.const(1, I64)), None, region)
+        body = build.end((), ())
+        drop_dead(body)
+        return Kernel(self.name, (*arguments, *buffers, *self.numbers), body)
+
+
+class _Loop:
+    """A loop that has been traced, and is written down in three forms."""
+
+    def __init__(self, rows: Rows, folds: list[str], traced: Region) -> None:
+        self.rows, self.build, self.folds, self.traced = rows, rows.build, folds, traced
+        self.masks: dict[Any, Op] = {}
+
+    def written(self, unroll: int, carried: list[Op]) -> list[Value]:
+        """Append the loops; what they fold, in all lanes."""
+        rows, build = self.rows, self.build
+        yielded = self.traced.yielded[: len(self.folds)]
+        zeros = [build.const(_NEUTRAL[fold], op.type) for fold, op in zip(self.folds, yielded, strict=True)]
+        sums = [zeros] * unroll
+        start = rows.first
+        for times in (unroll, 1) if unroll > 1 else (1,):
+            below, end = rows.limits(times * rows.lanes)
+            sums[:times], carried = self.vectors(times, start, below, sums[:times], carried)
+            start = end
+        if not rows.narrow:
+            sums[0] = self.rest(start, sums[0], carried)
+        return [self.across(fold, [found[i] for found in sums]) for i, fold in enumerate(self.folds)]
+
+    def vectors(
+        self, times: int, start: Op, below: Op, sums: list[list[Op]], carried: list[Op]
+    ) -> tuple[list[list[Op]], list[Op]]:
+        """The loop over so many vectors at a time."""
+        build, count = self.build, len(self.folds)
+        starts = [op for found in sums for op in found] + carried
+        index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in starts]))
+        build.begin((index, *entering), True)
+        folded, state = [], entering[times * count :]
+        for i in range(times):
+            values, state = self.copied(index, i * self.rows.lanes, state, None)
+            folded += self.fold(values, entering[i * count : (i + 1) * count])
+        region = build.end((index, *entering), (*folded, *state))
+        by = build.const(times * self.rows.lanes, I64)
+        made = build.control("for", (start, below, by, *starts), None, region)
+        return [made[i * count : (i + 1) * count] for i in range(times)], made[times * count :]
+
+    def rest(self, start: Op, sums: list[Op], carried: list[Op]) -> list[Op]:
+        """The last elements, which fill no vector."""
+        build, rows = self.build, self.rows
+        for op in self.traced.ops:  # in front of the condition
+            if op.name in _MASKED and op.operands[0] in rows.scales:
+                self.mask(op, start)
+        self.mask(None, start)
+        build.begin()
+        values, _ = self.copied(start, 0, carried, start)
+        inside = self.mask(None, start)
+        chosen = [
+            build.op("select", value.type, inside, value, build.const(_NEUTRAL[fold], value.type))
+            for fold, value in zip(self.folds, values, strict=True)
+        ]
+        region = build.end((), tuple(self.fold(chosen, sums)))
+        build.begin()
+        otherwise = build.end((), tuple(sums))
+        left = build.op("cmp", Type.of("bool"), start, rows.last, attribute="lt")
+        return build.control("if", (left,), None, region, otherwise)
+
+    def mask(self, access: Op | None, start: Op) -> Op:
+        """The mask of a load or store in the rest of a row; without one, of the elements that are computed with."""
+        rows, build = self.rows, self.build
+        element, lanes, scale, shift = "f64" if rows.double else "f32", rows.lanes, 1, 0
+        if access is not None:
+            value = access.type if access.name == "load_vector" else access.operands[1].type
+            element, lanes, scale = value.element, value.lanes, rows.scales.get(access.operands[0], 0)
+            index = access.operands[0]
+            if index.operands and index.operands[1].name == "const" and index.operands[0] in rows.scales:
+                shift = index.operands[1].attribute
+        key = element, lanes, scale, shift
+        if key not in self.masks:
+            first, last = start, rows.last
+            if scale > 1:
+                first, last = (build.op("mul", I64, op, build.const(scale, I64)) for op in (first, last))
+            if shift:
+                first = build.op("add", I64, first, build.const(shift, I64))
+            type_ = Type.of("bool", lanes)
+            self.masks[key] = build.op("lanes_below", type_, first, last, attribute=element)
+        return self.masks[key]
+
+    def copied(self, index: Op, ahead: int, state: list[Op], masked: Op | None) -> tuple[list[Op], list[Op]]:
+        """Write what was traced down for the vector at an index and so many elements ahead; what it folds, and what it
+        carries."""
+        build, rows = self.build, self.rows
+        parameter, *carried = self.traced.parameters
+        new: dict[Op, Op] = {parameter: index, **dict(zip(carried, state, strict=True))}
+        for op in self.traced.ops[:-1]:
+            operands = [new.get(operand, operand) for operand in op.operands]
+            name = op.name
+            if op.type is I64:
+                new[op] = build.op(name, I64, *operands, attribute=op.attribute)
+                continue
+            if name in _MASKED and op.operands[0] in rows.scales:
+                if ahead:
+                    distance = build.const(ahead * rows.scales[op.operands[0]], I64)
+                    operands[0] = build.op("add", I64, operands[0], distance)
+                if masked is not None:
+                    name = _MASKED[name]
+                    operands = [*operands[: 1 if name == "load_masked" else 2], self.mask(op, masked)]
+            # What could be known of it, or done in front of the loop, was when it was traced.
+            new[op] = build.append(Op(name, op.type, tuple(operands), op.attribute))
+        made = [new.get(op, op) for op in self.traced.yielded]
+        return made[: len(self.folds)], made[len(self.folds) :]
+
+    def fold(self, values: list[Op], sums: list[Op]) -> list[Op]:
+        return [
+            self.build.op(fold, value.type, value, held)
+            for fold, value, held in zip(self.folds, values, sums, strict=True)
+        ]
+
+    def across(self, fold: str, held: list[Op]) -> Value:
+        """One value in all lanes from the lanes of several."""
+        build, type_ = self.build, held[0].type
+        while len(held) > 1:
+            pairs = zip(held[::2], held[1::2], strict=False)
+            held = [build.op(fold, type_, a, b) for a, b in pairs] + held[len(held) & ~1 :]
+        number = build.op("reduce", Type.of(type_.element), held[0], attribute=fold)
+        return Value(build, build.op("splat", type_, number))
