@@ -17,6 +17,7 @@ import numpy as np
 from ..compiler.loops import checked, compile_loops
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
+from . import LEAST_FOR_ALL
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
@@ -112,7 +113,6 @@ def _kernel(sample: Any) -> Any:
     return run
 
 
-_MANY = 64  # samples, from which on draws are made for all that are left: so many for each, but no more than that
 _EACH, _LARGE_PIECE = 4, 8192
 
 
@@ -159,7 +159,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
             break
         rows, made = table.reshape(-1)[-left * width :], out.reshape(-1)[-left:]
         # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
-        mark = engine.mark() if left >= _MANY else None
+        mark = engine.mark() if left >= LEAST_FOR_ALL else None
         made_now = 1 if mark is None else min(_EACH * left, _LARGE_PIECE)
         fresh = uniform53(engine, (made_now,))
         rest = engine.ahead53((BLOCK - engine._next) // 2) if mark is None else None

@@ -16,8 +16,8 @@ from ..native import operands, traced
 from ..native._build import GROUP, Builder, Value
 from ..native._compile import Kernel
 from ..native.layout import Layout
+from .strategies import MOST_SINGLE
 
-_MOST_COLUMNS = 1 << 13  # elements that are summed in float32
 _FLOAT = np.dtype(np.float32)
 
 
@@ -71,7 +71,7 @@ def _plan(
     at, down = cut
     kinds: list[Any] = ["float32"] * len(arrays)
     found = operands.placed(arrays, kinds, None, at)
-    if found is None or not (down or found[0].columns <= _MOST_COLUMNS):
+    if found is None or not (down or found[0].columns <= MOST_SINGLE):
         return None
     layout, widened, kinds = found
     body = operands.body_of(steps, values, len(arrays))

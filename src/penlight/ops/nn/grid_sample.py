@@ -26,7 +26,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
 from ..machinery.joint_gradients import saved_as_input
-from ..shape.views import alias
+from ..shape.views import _alias
 
 __all__ = [
     "affine_grid",
@@ -143,7 +143,7 @@ def _grid_grad_rule(place: int) -> Any:
         raw = not hasattr(grad, "_array")
         again = not raw and is_grad_enabled()
         with enable_grad():
-            leaves = [wrap(np.asarray(v))._require_grad_() if raw else alias(v) for v in values]
+            leaves = [wrap(np.asarray(v))._require_grad_() if raw else _alias(v) for v in values]
             for needed in {2, place}:
                 if not leaves[needed].requires_grad:
                     leaves[needed] = leaves[needed].detach()._require_grad_()

@@ -18,7 +18,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, linear, method
 from ..machinery.in_place_views import in_place_class
 from . import slicing, strided, transpose
-from .views import alias, expand, squeeze, unsqueeze, view
+from .views import _alias, expand, squeeze, unsqueeze, view
 
 __all__ = [
     "alias_copy",
@@ -282,7 +282,7 @@ def _view_as_complex(input: Tensor) -> Tensor:
     return view_as_complex(input)
 
 
-alias_copy = _copying("alias_copy", alias)
+alias_copy = _copying("alias_copy", _alias)
 as_strided_copy = _copying("as_strided_copy", strided.as_strided)
 diagonal_copy = _copying("diagonal_copy", slicing.diagonal)
 expand_copy = _copying("expand_copy", expand)
