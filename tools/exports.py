@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 from pathlib import Path
 
 DECLARING = ("pointwise", "linear", "bilinear", "differentiable", "plain")
@@ -64,7 +65,8 @@ def updated(source: str, known: set[str]) -> str:
     names = public_names(tree, known)
     if not names:
         return source
-    block = "\n__all__ = [\n" + "".join(f'    "{n}",\n' for n in names) + "]\n"
+    lines_of_names = textwrap.wrap(", ".join(f'"{n}"' for n in names), 115)
+    block = "\n__all__ = [\n" + "".join(f"    {line}\n" for line in lines_of_names) + "]  # fmt: skip\n"
     rest = "".join(lines[last:]).lstrip("\n")
     return "".join(lines[:last]) + block + "\n" + ("\n" if rest.startswith(("def", "@", "class")) else "") + rest
 

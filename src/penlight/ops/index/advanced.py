@@ -22,9 +22,8 @@ from ..machinery.declare import OPS, linear, method
 from ..machinery.guards import lazy
 
 __all__ = [
-    "index_put",
-    "index_put_",
-]
+    "index_put", "index_put_"
+]  # fmt: skip
 
 _indexing = lazy_import(globals(), "_indexing", ".subscripts")
 

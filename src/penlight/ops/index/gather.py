@@ -24,12 +24,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "gather",
-    "index_add",
-    "index_select",
-    "scatter",
-    "scatter_add",
-]
+    "gather", "index_add", "index_select", "scatter", "scatter_add"
+]  # fmt: skip
 
 _INT64 = dtypes.int64.np
 scatter_add_array, index_add_array = lazy("index.scatter", "scatter_add"), lazy("index.scatter", "index_add")

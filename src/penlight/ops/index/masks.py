@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "diag",
-    "diag_embed",
-    "masked_fill",
-    "masked_select",
-    "nonzero",
-    "tril",
-    "triu",
-]
+    "diag", "diag_embed", "masked_fill", "masked_select", "nonzero", "tril", "triu"
+]  # fmt: skip
 
 # ----- Masks --------------------------------------------------------------------------------------------------------
 

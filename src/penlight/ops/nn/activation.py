@@ -25,19 +25,9 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "clamp",
-    "clamp_",
-    "clamp_max",
-    "clamp_max_",
-    "clamp_min",
-    "clamp_min_",
-    "clip",
-    "clip_",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "softmax",
-]
+    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "log_softmax", "relu",
+    "sigmoid", "softmax"
+]  # fmt: skip
 
 _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 

@@ -31,10 +31,8 @@ from .activation import log_softmax
 from .loss_reduction import WORDS, need_tensors, not_differentiable, reduction_number
 
 __all__ = [
-    "cross_entropy",
-    "linear_cross_entropy",
-    "nll_loss",
-]
+    "cross_entropy", "linear_cross_entropy", "nll_loss"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

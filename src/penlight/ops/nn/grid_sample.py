@@ -29,11 +29,8 @@ from ..machinery.joint_gradients import saved_as_input
 from ..shape.views import _alias
 
 __all__ = [
-    "affine_grid",
-    "affine_grid_generator",
-    "grid_sample",
-    "grid_sampler",
-]
+    "affine_grid", "affine_grid_generator", "grid_sample", "grid_sampler"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

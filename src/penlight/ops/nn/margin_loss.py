@@ -26,18 +26,10 @@ from .loss_reduction import legacy_word, not_differentiable, reduce_values, redu
 from .smooth_activation import logsigmoid
 
 __all__ = [
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "pairwise_distance",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
+    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "pairwise_distance", "soft_margin_loss",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

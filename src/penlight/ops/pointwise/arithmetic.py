@@ -25,21 +25,9 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "add",
-    "div",
-    "divide",
-    "floor_divide",
-    "fmod",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "remainder",
-    "rsub",
-    "sub",
-    "subtract",
-    "true_divide",
-]
+    "add", "div", "divide", "floor_divide", "fmod", "mul", "multiply", "neg", "negative", "remainder", "rsub", "sub",
+    "subtract", "true_divide"
+]  # fmt: skip
 
 _machine = lazy_import(globals(), "_machine", "...kernels.native.operands")
 _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufuncs")

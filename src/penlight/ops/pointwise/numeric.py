@@ -25,22 +25,9 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "copysign",
-    "float_power",
-    "fmax",
-    "fmin",
-    "frexp",
-    "gcd",
-    "heaviside",
-    "hypot",
-    "lcm",
-    "ldexp",
-    "logaddexp",
-    "logaddexp2",
-    "nan_to_num",
-    "nextafter",
-    "positive",
-]
+    "copysign", "float_power", "fmax", "fmin", "frexp", "gcd", "heaviside", "hypot", "lcm", "ldexp", "logaddexp",
+    "logaddexp2", "nan_to_num", "nextafter", "positive"
+]  # fmt: skip
 
 _powers = lazy_import(globals(), "_powers", ".powers")
 _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufuncs")

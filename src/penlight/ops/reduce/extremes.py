@@ -22,13 +22,8 @@ from ..pointwise import elementary
 from .sums import _sum_array
 
 __all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "max",
-    "min",
-]
+    "amax", "amin", "argmax", "argmin", "max", "min"
+]  # fmt: skip
 
 
 def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:

@@ -18,9 +18,8 @@ from ..machinery.declare import differentiable, method
 from ..machinery.half_precision import in_float32
 
 __all__ = [
-    "norm",
-    "vector_norm",
-]
+    "norm", "vector_norm"
+]  # fmt: skip
 
 _linalg_norms = lazy_import(globals(), "_linalg_norms", "..linalg.norms")
 

@@ -30,14 +30,8 @@ from ..machinery.op import traits
 from ..machinery.out import check_out
 
 __all__ = [
-    "all",
-    "any",
-    "cumsum",
-    "logsumexp",
-    "mean",
-    "prod",
-    "sum",
-]
+    "all", "any", "cumsum", "logsumexp", "mean", "prod", "sum"
+]  # fmt: skip
 
 # ----- Sums and means -----------------------------------------------------------------------------------------------
 

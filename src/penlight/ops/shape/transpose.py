@@ -13,15 +13,8 @@ from ..machinery.in_place_views import in_place_view
 from .views import _alias
 
 __all__ = [
-    "adjoint",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-]
+    "adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"
+]  # fmt: skip
 
 
 @linear(

@@ -22,14 +22,8 @@ from ..machinery.op import traits
 from ..machinery.public_functions import failed
 
 __all__ = [
-    "broadcast_to",
-    "flatten",
-    "ravel",
-    "reshape",
-    "squeeze",
-    "unflatten",
-    "unsqueeze",
-]
+    "broadcast_to", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"
+]  # fmt: skip
 
 # ----- Another shape over the same elements -------------------------------------------------------------------------
 
