@@ -47,7 +47,7 @@ def test_docstrings(name: str) -> None:
     ):  # a module that is imported late is put in here when it is first asked for something
         hasattr(value, "__wrapped__")
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=FLAGS)
-    for test in finder.find(module, name):
+    for test in finder.find(module, name, extraglobs={"torch": penlight}):
         runner.run(test)
     assert runner.failures == 0
 
@@ -58,7 +58,7 @@ def test_ops_docstrings() -> None:
     parser = doctest.DocTestParser()
     for op in penlight.ops.OPS.values():
         if op.face.__doc__:
-            runner.run(parser.get_doctest(op.face.__doc__, {}, op.name, None, 0))
+            runner.run(parser.get_doctest(op.face.__doc__, {"torch": penlight}, op.name, None, 0))
     assert runner.failures == 0
 
 

@@ -76,7 +76,7 @@ def test_the_examples_run() -> None:
     )
     texts = {value.__doc__: name for name, value in EVERYTHING.items() if ">>>" in (value.__doc__ or "")}
     for text, name in texts.items():
-        runner.run(parser.get_doctest(text, {}, name, None, 0))
+        runner.run(parser.get_doctest(text, {"torch": torch}, name, None, 0))
     assert runner.failures == 0
 
 

@@ -25,7 +25,6 @@ def _assert(condition: Any, message: str) -> None:
 def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
     """Raise RuntimeError if the only element of a tensor is zero.
 
-    >>> import penlight as torch
     >>> torch._assert_async(torch.tensor(True), "it should hold")
     """
     if not input:
@@ -51,7 +50,6 @@ def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], An
 def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raise RuntimeError unless a condition holds.
 
-    >>> import penlight as torch
     >>> torch._check(1 < 2, lambda: "one should be less than two")
     """
     _check_with(RuntimeError, cond, message)

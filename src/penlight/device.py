@@ -17,7 +17,6 @@ _KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "m
 class device:
     """A device by its name, such as `torch.device("cpu")`. Others can be named, but tensors live on the CPU.
 
-    >>> import penlight as torch
     >>> torch.device("cuda", 1)
     device(type='cuda', index=1)
     """

@@ -18,7 +18,6 @@ BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
 class dtype:
     """An element type, such as `torch.float32`. The instances are fixed; compare them with `is` or `==`.
 
-    >>> import penlight as torch
     >>> torch.float32.is_floating_point, torch.float32.itemsize
     (True, 4)
     """
@@ -186,7 +185,6 @@ _default = [float32]
 def get_default_dtype() -> dtype:
     """The dtype of float tensors made from Python numbers.
 
-    >>> import penlight as torch
     >>> torch.get_default_dtype()
     torch.float32
     """
@@ -196,7 +194,6 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Set the dtype of float tensors made from Python numbers: one of the floating dtypes.
 
-    >>> import penlight as torch
     >>> torch.set_default_dtype(torch.float64); print(torch.tensor(1.5).dtype); torch.set_default_dtype(torch.float32)
     torch.float64
     """
@@ -230,7 +227,6 @@ def given(dtype: Any, name: str = "") -> Any:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both convert to by PyTorch's rules.
 
-    >>> import penlight as torch
     >>> torch.promote_types(torch.uint8, torch.int8), torch.promote_types(torch.float16, torch.bfloat16)
     (torch.int16, torch.float32)
     """
@@ -301,7 +297,6 @@ def result_dtype(arrays: Any, numbers: Any = ()) -> dtype:
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether a value of one dtype may be written into the other without leaving its category.
 
-    >>> import penlight as torch
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)
     """

@@ -50,7 +50,6 @@ def fft2(
 ) -> Tensor:
     """The transform along two dimensions.
 
-    >>> import penlight as torch
     >>> torch.fft.fft2(torch.eye(2))
     tensor([[2.+0.j, 0.+0.j],
             [0.+0.j, 2.+0.j]])
@@ -70,7 +69,6 @@ def ifft2(
 ) -> Tensor:
     """The inverse of `fft2`.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.fft.ifft2(torch.fft.fft2(x)).real
     tensor([[1., 2.],
@@ -91,7 +89,6 @@ def rfft2(
 ) -> Tensor:
     """The transform of real numbers along two dimensions; the last has half of the frequencies.
 
-    >>> import penlight as torch
     >>> torch.fft.rfft2(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
@@ -110,7 +107,6 @@ def irfft2(
 ) -> Tensor:
     """The inverse of `rfft2`.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.fft.irfft2(torch.fft.rfft2(x))
     tensor([[1., 2.],
@@ -131,7 +127,6 @@ def hfft2(
 ) -> Tensor:
     """`hfft` along the last of two dimensions, `fft` along the first.
 
-    >>> import penlight as torch
     >>> torch.fft.hfft2(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -150,7 +145,6 @@ def ihfft2(
 ) -> Tensor:
     """The inverse of `hfft2`.
 
-    >>> import penlight as torch
     >>> torch.fft.ihfft2(torch.ones(2, 2)).real
     tensor([[1., 0.],
             [0., 0.]])
@@ -170,7 +164,6 @@ def fftfreq(
 ) -> Tensor:  # fmt: skip
     """The frequencies of `fft`'s results, for n points that are d apart.
 
-    >>> import penlight as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
@@ -182,7 +175,6 @@ def rfftfreq(
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for n points that are d apart.
 
-    >>> import penlight as torch
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """

@@ -21,7 +21,6 @@ class _Named:
 class layout(_Named):
     """How a tensor lies in memory: `torch.strided`.
 
-    >>> import penlight as torch
     >>> torch.ones(2).layout
     torch.strided
     """
@@ -32,7 +31,6 @@ class layout(_Named):
 class memory_format(_Named):
     """The order of dimensions in memory: `torch.contiguous_format` and the like.
 
-    >>> import penlight as torch
     >>> torch.ones(1, 2, 3, 3).contiguous(memory_format=torch.channels_last).stride()
     (18, 1, 6, 2)
     """

@@ -81,7 +81,6 @@ _linalg_cross = _late("ops.linalg.products", "linalg_cross")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """The cross product of vectors of length 3 along a dimension, broadcasting.
 
-    >>> import penlight as torch
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
@@ -91,7 +90,6 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonal of the last two dimensions (or of others), as the last dimension; a view.
 
-    >>> import penlight as torch
     >>> torch.linalg.diagonal(torch.eye(2))
     tensor([1., 1.])
     """

@@ -68,7 +68,6 @@ def sum(
 ) -> Tensor:
     """The sum of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
     tensor(5.)
     """
@@ -81,7 +80,6 @@ def prod(
 ) -> Tensor:
     """The product of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.prod(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(8.)
     """
@@ -94,7 +92,6 @@ def prod(
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running sums of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.cumsum(torch.tensor([1.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([1., 1., 5.])
     """
@@ -105,7 +102,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running products of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.cumprod(torch.tensor([3.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
     """
@@ -118,7 +114,6 @@ def amax(
 ) -> Tensor:
     """The largest of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.amax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
@@ -130,7 +125,6 @@ def amin(
 ) -> Tensor:
     """The smallest of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.amin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
     """
@@ -140,7 +134,6 @@ def amin(
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where the largest of the elements is at which `mask` is true; in the dtype of the input.
 
-    >>> import penlight as torch
     >>> torch.masked.argmax(torch.tensor([1, 2, 4]), mask=torch.tensor([True, True, False]))
     tensor(1)
     """
@@ -151,7 +144,6 @@ def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtyp
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where the smallest of the elements is at which `mask` is true; in the dtype of the input.
 
-    >>> import penlight as torch
     >>> torch.masked.argmin(torch.tensor([1, 2, 4]), mask=torch.tensor([False, True, True]))
     tensor(1)
     """
@@ -174,7 +166,6 @@ def mean(
 ) -> Tensor:
     """The mean of the elements where `mask` is true; NaN if there are none.
 
-    >>> import penlight as torch
     >>> torch.masked.mean(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(3.)
     """
@@ -194,7 +185,6 @@ def median(
 ) -> Tensor:
     """The median of the elements where `mask` is true, the lower of two in the middle.
 
-    >>> import penlight as torch
     >>> torch.masked.median(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
     """
@@ -210,7 +200,6 @@ def median(
 def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The norm of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.norm(torch.tensor([3.0, 2.0, 4.0]), 2.0, mask=torch.tensor([True, False, True]))
     tensor(5.)
     """
@@ -243,7 +232,6 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
         dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The variance of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.var(torch.tensor([1.0, 2.0, 3.0]), mask=torch.tensor([True, False, True]))
     tensor(2.)
     """
@@ -254,7 +242,6 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
         dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The standard deviation of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.std(torch.tensor([1.0, 2.0, 3.0]), unbiased=False, mask=torch.tensor([True, False, True]))
     tensor(1.)
     """
@@ -264,7 +251,6 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The softmax over the elements where `mask` is true; the others get 0.
 
-    >>> import penlight as torch
     >>> torch.masked.softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -274,7 +260,6 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of the softmax over the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.log_softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
     """
@@ -284,7 +269,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | No
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The softmax of the negated elements where `mask` is true; the others get 0.
 
-    >>> import penlight as torch
     >>> torch.masked.softmin(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -296,7 +280,6 @@ def normalize(
 ) -> Tensor:
     """The elements where `mask` is true divided by their norm; the others are 0.
 
-    >>> import penlight as torch
     >>> torch.masked.normalize(torch.tensor([3.0, 2.0, 4.0]), 2.0, 0, mask=torch.tensor([True, False, True]))
     tensor([0.6000, 0.0000, 0.8000])
     """
@@ -309,7 +292,6 @@ def logsumexp(
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of the elements where `mask` is true.
 
-    >>> import penlight as torch
     >>> torch.masked.logsumexp(torch.zeros(3), mask=torch.tensor([True, False, True]))
     tensor(0.6931)
     """
@@ -321,7 +303,6 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Te
               other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """`logaddexp` of two tensors, each with its mask: what is masked out does not add.
 
-    >>> import penlight as torch
     >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), other_mask=torch.tensor([True, False]))
     tensor([0.6931, 0.0000])
     """

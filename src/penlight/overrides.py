@@ -50,7 +50,6 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a mode is open here, or one of the arguments has a class that takes over functions.
 
-    >>> import penlight as torch
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
@@ -97,7 +96,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 def is_tensor_like(inp: Any) -> bool:
     """Whether this is a tensor, or of a class that takes over functions.
 
-    >>> import penlight as torch
     >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(3)
     (True, False)
     """
@@ -107,7 +105,6 @@ def is_tensor_like(inp: Any) -> bool:
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether this is a method or property of Tensor.
 
-    >>> import penlight as torch
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
     True
     """
@@ -118,7 +115,6 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """The public name of a function.
 
-    >>> import penlight as torch
     >>> torch.overrides.resolve_name(torch.Tensor.shape.__get__)
     'torch.Tensor.shape.__get__'
     """
@@ -131,7 +127,6 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that can be taken over, by the namespace that they are in.
 
-    >>> import penlight as torch
     >>> torch.add in torch.overrides.get_overridable_functions()[torch]
     True
     """
@@ -148,7 +143,6 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Functions of the main namespace that cannot be taken over.
 
-    >>> import penlight as torch
     >>> torch.is_tensor in torch.overrides.get_ignored_functions()
     True
     """
@@ -161,7 +155,6 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """What gives plain tensors also for instances of a subclass.
 
-    >>> import penlight as torch
     >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
     True
     """
@@ -171,7 +164,6 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 class TorchFunctionMode:
     """A region in which all functions are taken over by `__torch_function__` of this object.
 
-    >>> import penlight as torch
     >>> class Count(torch.overrides.TorchFunctionMode):
     ...     calls = 0
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -208,7 +200,6 @@ class TorchFunctionMode:
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A `TorchFunctionMode` that changes nothing.
 
-    >>> import penlight as torch
     >>> with torch.overrides.BaseTorchFunctionMode():
     ...     print(torch.ones(1) + 1)
     tensor([2.])

@@ -66,7 +66,6 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """A schedule for `profile`: in each cycle wait, warm up, then record; `repeat` cycles, or without end.
 
-    >>> import penlight as torch
     >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
     >>> [plan(step).name for step in range(4)]
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
@@ -122,7 +121,6 @@ def _default_schedule_fn(_: int) -> ProfilerAction:
 class profile:
     """Records what ops run and how long they take, in the steps that a schedule chooses.
 
-    >>> import penlight as torch
     >>> with torch.profiler.profile(record_shapes=True) as prof:
     ...     y = torch.ones(2, 2) @ torch.ones(2, 2)
     >>> "aten::mm" in prof.key_averages().table()

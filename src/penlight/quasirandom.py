@@ -23,7 +23,6 @@ __all__ = ["SobolEngine"]
 class SobolEngine:
     """Points of a Sobol sequence in a cube of some dimension, one after the other; scrambled ones depend on `seed`.
 
-    >>> import penlight as torch
     >>> engine = torch.quasirandom.SobolEngine(1)
     >>> engine.fast_forward(2).draw()
     tensor([[0.7500]])

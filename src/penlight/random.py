@@ -38,7 +38,6 @@ _bernoulli, _bernoulli_each = lazy("random.uniform", "bernoulli"), lazy("random.
 class Generator:
     """A stream of random numbers of its own.
 
-    >>> import penlight as torch
     >>> g = torch.Generator().manual_seed(0)
     >>> torch.rand(2, generator=g)
     tensor([0.4963, 0.7682])
@@ -54,7 +53,6 @@ class Generator:
     def device(self) -> Any:
         """Where the generator is: the CPU.
 
-        >>> import penlight as torch
         >>> torch.Generator().device
         device(type='cpu')
         """
@@ -63,7 +61,6 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream that this number names.
 
-        >>> import penlight as torch
         >>> g = torch.Generator().manual_seed(1)
         >>> torch.rand(1, generator=g)
         tensor([0.7576])
@@ -74,7 +71,6 @@ class Generator:
     def seed(self) -> int:
         """Start a stream that nobody can foresee, and tell its number.
 
-        >>> import penlight as torch
         >>> g = torch.Generator()
         >>> g.seed() == g.initial_seed()
         True
@@ -84,7 +80,6 @@ class Generator:
     def initial_seed(self) -> int:
         """The number of the current stream.
 
-        >>> import penlight as torch
         >>> torch.Generator().manual_seed(3).initial_seed()
         3
         """
@@ -93,7 +88,6 @@ class Generator:
     def get_state(self) -> Tensor:
         """Where the stream is, as a tensor of bytes.
 
-        >>> import penlight as torch
         >>> g = torch.Generator().manual_seed(1)
         >>> state = g.get_state()
         >>> x = torch.rand(2, generator=g)
@@ -105,7 +99,6 @@ class Generator:
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from where another stream was.
 
-        >>> import penlight as torch
         >>> g, other = torch.Generator(), torch.Generator().manual_seed(5)
         >>> torch.equal(torch.rand(2, generator=g.set_state(other.get_state())), torch.rand(2, generator=other))
         True
@@ -120,7 +113,6 @@ class Generator:
     def clone_state(self) -> Generator:
         """Another generator that goes on from where this one is.
 
-        >>> import penlight as torch
         >>> g = torch.Generator().manual_seed(1)
         >>> torch.equal(torch.rand(2, generator=g.clone_state()), torch.rand(2, generator=g))
         True
@@ -145,7 +137,6 @@ default_generator = Generator()
 def manual_seed(seed: int) -> Generator:
     """Start the global stream that a number names.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(1)
     tensor([0.4963])
@@ -156,7 +147,6 @@ def manual_seed(seed: int) -> Generator:
 def seed() -> int:
     """Start the global stream anew from an unforeseeable number, and tell it.
 
-    >>> import penlight as torch
     >>> torch.initial_seed() == torch.seed()
     False
     """
@@ -166,7 +156,6 @@ def seed() -> int:
 def initial_seed() -> int:
     """The number of the global stream.
 
-    >>> import penlight as torch
     >>> g = torch.manual_seed(7)
     >>> torch.initial_seed()
     7
@@ -177,7 +166,6 @@ def initial_seed() -> int:
 def get_rng_state() -> Tensor:
     """Where the global stream is.
 
-    >>> import penlight as torch
     >>> state = torch.get_rng_state(); a = torch.rand(1)
     >>> torch.set_rng_state(state); bool(torch.rand(1) == a)
     True
@@ -188,7 +176,6 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Go on in the global stream from where `get_rng_state` was called.
 
-    >>> import penlight as torch
     >>> state = torch.get_rng_state()
     >>> x = torch.rand(2)
     >>> torch.set_rng_state(state)
@@ -201,7 +188,6 @@ def set_rng_state(new_state: Tensor) -> None:
 class fork_rng:
     """Inside, draws don't move the global stream.
 
-    >>> import penlight as torch
     >>> g = torch.manual_seed(0)
     >>> with torch.random.fork_rng():
     ...     x = torch.rand(2)
@@ -299,7 +285,6 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
          requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """Numbers from 0 to 1, uniformly.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """
@@ -321,7 +306,6 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
           requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """Numbers with the standard normal distribution.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.randn(2)
     tensor([ 1.5410, -0.2934])
     """
@@ -345,7 +329,6 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
             requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """Integers from `low` (0) up to, not including, `high`.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
     """
@@ -377,7 +360,6 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
              requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """The integers from 0 to n-1 in random order.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.randperm(4)
     tensor([0, 1, 3, 2])
     """
@@ -416,7 +398,6 @@ def rand_like(
 ) -> Tensor:
     """`rand` in another tensor's shape and dtype.
 
-    >>> import penlight as torch
     >>> torch.rand_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -432,7 +413,6 @@ def randn_like(
 ) -> Tensor:
     """`randn` in another tensor's shape and dtype.
 
-    >>> import penlight as torch
     >>> torch.randn_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
@@ -446,7 +426,6 @@ def randn_like(
 def randint_like(input: Tensor, *args: Any, dtype: Any = None, **more: Any) -> Tensor:
     """`randint` in another tensor's shape and dtype.
 
-    >>> import penlight as torch
     >>> torch.randint_like(torch.zeros(2, 3), 5).shape
     torch.Size([2, 3])
     """
@@ -457,7 +436,6 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
            dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """Normally distributed numbers with given means and standard deviations.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.normal(0.0, 1.0, (2,))
     tensor([ 1.5410, -0.2934])
     """
@@ -490,7 +468,6 @@ def bernoulli(
 ) -> Tensor:
     """Ones with the probabilities that the input gives, else zeros.
 
-    >>> import penlight as torch
     >>> torch.bernoulli(torch.ones(3))
     tensor([1., 1., 1.])
     """

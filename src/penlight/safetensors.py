@@ -58,7 +58,6 @@ class SafetensorError(Exception):
 def save(tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
     """The bytes of a safetensors file with these tensors, and texts about them if wanted.
 
-    >>> import penlight as torch
     >>> from penlight import safetensors
     >>> len(safetensors.save({"w": torch.ones(2)})) % 8
     0
@@ -73,7 +72,6 @@ def save_file(
     """Write tensors to a safetensors file, which is replaced only when the new one is complete.
 
     >>> import os, tempfile
-    >>> import penlight as torch
     >>> from penlight import safetensors
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = os.path.join(directory, "model.safetensors")
@@ -199,7 +197,6 @@ class safe_open:
     """A safetensors file whose tensors are read one by one, when they are asked for.
 
     >>> import os, tempfile
-    >>> import penlight as torch
     >>> from penlight import safetensors
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = os.path.join(directory, "model.safetensors")

@@ -94,7 +94,6 @@ def save(
     loading.
 
     >>> import io
-    >>> import penlight as torch
     >>> buffer = io.BytesIO()
     >>> torch.save({"w": torch.arange(3)}, buffer)
     >>> _ = buffer.seek(0)
@@ -151,7 +150,6 @@ def load(
     `weights_only=False` is a full unpickling, which runs whatever the file says: only for files that you trust.
 
     >>> import io
-    >>> import penlight as torch
     >>> buffer = io.BytesIO()
     >>> torch.save([torch.ones(2), "text"], buffer)
     >>> _ = buffer.seek(0)
@@ -300,7 +298,6 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
     """The classes and functions that a file names and `weights_only=True` would refuse. Nothing in the file is run.
 
     >>> import io
-    >>> import penlight as torch
     >>> buffer = io.BytesIO()
     >>> torch.save(slice(1, 2), buffer)
     >>> _ = buffer.seek(0)
@@ -322,7 +319,6 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 class LoadEndianness(Enum):
     """The byte order that files without a mark are read in.
 
-    >>> import penlight as torch
     >>> torch.serialization.LoadEndianness.LITTLE.value
     2
     """
@@ -335,7 +331,6 @@ class LoadEndianness(Enum):
 def get_default_load_endianness() -> LoadEndianness | None:
     """The byte order assumed for files without a mark; None for little-endian.
 
-    >>> import penlight as torch
     >>> torch.serialization.get_default_load_endianness() is None
     True
     """
@@ -346,7 +341,6 @@ def get_default_load_endianness() -> LoadEndianness | None:
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Set the byte order assumed for files without a mark.
 
-    >>> import penlight as torch
     >>> torch.serialization.set_default_load_endianness(None)
     """
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
@@ -357,7 +351,6 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 def get_crc32_options() -> bool:
     """Whether `save` writes checksums and `load` compares them.
 
-    >>> import penlight as torch
     >>> torch.serialization.get_crc32_options()
     True
     """
@@ -367,7 +360,6 @@ def get_crc32_options() -> bool:
 def set_crc32_options(compute_crc32: bool) -> None:
     """Set whether `save` writes checksums and `load` compares them.
 
-    >>> import penlight as torch
     >>> torch.serialization.set_crc32_options(True)
     """
     config.save.compute_crc32 = compute_crc32
@@ -376,7 +368,6 @@ def set_crc32_options(compute_crc32: bool) -> None:
 def get_default_mmap_options() -> int | None:
     """The flags that `load(mmap=True)` maps files with: `mmap.MAP_PRIVATE` unless they were set.
 
-    >>> import penlight as torch
     >>> isinstance(torch.serialization.get_default_mmap_options(), int)
     True
     """
@@ -424,7 +415,6 @@ class skip_data:
     """In a with block, `save` leaves room for the tensors' data instead of writing it, and `load` does not read it.
 
     >>> import io
-    >>> import penlight as torch
     >>> buffer = io.BytesIO()
     >>> with torch.serialization.skip_data():
     ...     torch.save(torch.ones(2), buffer)

@@ -22,7 +22,6 @@ _MODES = {"default": 0, "warn": 1, "error": 2}
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms. All of Penlight's are, so this only remembers the wish.
 
-    >>> import penlight as torch
     >>> torch.use_deterministic_algorithms(True); torch.are_deterministic_algorithms_enabled()
     True
     >>> torch.use_deterministic_algorithms(False)
@@ -96,7 +95,6 @@ def _positive(name: str, n: int) -> None:
 def set_num_threads(n: int) -> None:
     """How many threads may work on one op, be it here or in the matrix library behind NumPy.
 
-    >>> import penlight as torch
     >>> before = torch.get_num_threads()
     >>> torch.set_num_threads(1); torch.get_num_threads()
     1
@@ -114,7 +112,6 @@ def set_num_threads(n: int) -> None:
 def get_num_threads() -> int:
     """How many threads may work on one op.
 
-    >>> import penlight as torch
     >>> torch.get_num_threads() >= 1
     True
     """

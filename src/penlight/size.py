@@ -8,7 +8,6 @@ from typing import Any, SupportsIndex, overload
 class Size(tuple):  # type: ignore[type-arg]
     """A shape: a tuple of ints that prints as `torch.Size([2, 3])`.
 
-    >>> import penlight as torch
     >>> torch.Size([2, 3]).numel(), torch.Size([2]) + torch.Size([3])
     (6, torch.Size([2, 3]))
     """
@@ -18,7 +17,6 @@ class Size(tuple):  # type: ignore[type-arg]
     def numel(self) -> int:
         """How many elements a tensor of this shape has.
 
-        >>> import penlight as torch
         >>> torch.Size([2, 3]).numel()
         6
         """

@@ -52,7 +52,6 @@ log_ndtr, ndtri = _more._special_log_ndtr, _more._special_ndtri
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The normal distribution function.
 
-    >>> import penlight as torch
     >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
     """
@@ -63,7 +62,6 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest number with this many decimals, halves to even.
 
-    >>> import penlight as torch
     >>> torch.special.round(torch.tensor([0.5, 1.5]))
     tensor([0., 2.])
     """
@@ -73,7 +71,6 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
 def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input * log1p(other), and 0 where `input` is 0.
 
-    >>> import penlight as torch
     >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 0.0]))
     tensor([0., 0.])
     """
@@ -83,7 +80,6 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The Hurwitz zeta function: the sum of (k + other)**-input over k = 0, 1, 2, ...
 
-    >>> import penlight as torch
     >>> torch.special.zeta(torch.tensor([2.0]), 1)
     tensor([1.6449])
     """

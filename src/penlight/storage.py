@@ -56,7 +56,6 @@ def legacy_name(dtype: Any) -> str | None:
 class UntypedStorage:
     """A piece of memory, as bytes.
 
-    >>> import penlight as torch
     >>> storage = torch.UntypedStorage(4).fill_(1)
     >>> storage.nbytes(), storage.tolist()
     (4, [1, 1, 1, 1])

@@ -45,7 +45,6 @@ def _stage(rest: str) -> tuple[Any, ...]:
 class TorchVersion(str):
     """A version, as text, that can be compared with other versions, with text and with tuples of numbers.
 
-    >>> import penlight as torch
     >>> torch.__version__ >= (1, 8), torch.__version__ > "2.9"
     (True, True)
     """

@@ -53,7 +53,6 @@ def _whole_limits(dtype: dtypes.dtype) -> tuple[int, int, int, str]:
 class finfo:
     """The limits of a floating dtype.
 
-    >>> import penlight as torch
     >>> torch.finfo(torch.float32).eps
     1.1920928955078125e-07
     """
@@ -92,7 +91,6 @@ class finfo:
 class iinfo:
     """The limits of an integer dtype.
 
-    >>> import penlight as torch
     >>> torch.iinfo(torch.int8).max
     127
     """
@@ -157,7 +155,6 @@ ByteTensor, BoolTensor = _legacy("ByteTensor", dtypes.uint8), _legacy("BoolTenso
 def set_default_tensor_type(t: Any) -> None:
     """Set the dtype of new float tensors by a legacy type, such as `torch.DoubleTensor` or its name.
 
-    >>> import penlight as torch
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
     if isinstance(t, str) and "cuda" in t:
@@ -174,7 +171,6 @@ def set_default_tensor_type(t: Any) -> None:
 def set_default_device(device: Any) -> None:
     """Where new tensors go: the CPU, or the meta device. Others are refused.
 
-    >>> import penlight as torch
     >>> torch.set_default_device("cpu")
     """
     if device is not None and on_meta(device):
@@ -188,7 +184,6 @@ def set_default_device(device: Any) -> None:
 def get_default_device() -> Device:
     """Where new tensors go: the CPU, unless told otherwise.
 
-    >>> import penlight as torch
     >>> torch.get_default_device()
     device(type='cpu')
     """
@@ -208,7 +203,6 @@ def empty_permuted(
 ) -> Tensor:
     """An uninitialised tensor whose dimensions lie in memory in a given order, the longest steps first.
 
-    >>> import penlight as torch
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
@@ -249,7 +243,6 @@ def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a tensor.
 
-    >>> import penlight as torch
     >>> torch.is_tensor(torch.zeros(1)), torch.is_tensor([0])
     (True, False)
     """
@@ -289,7 +282,6 @@ resolve_neg = _of_tensor("resolve_neg", "The tensor itself: negatives are comput
 def typename(obj: Any) -> str:
     """The type of an object by its full name; of a tensor by its legacy name.
 
-    >>> import penlight as torch
     >>> torch.typename(torch.zeros(1))
     'torch.FloatTensor'
     """
@@ -303,7 +295,6 @@ def typename(obj: Any) -> str:
 def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
     """The dtype of an operation on two tensors or numbers.
 
-    >>> import penlight as torch
     >>> torch.result_type(torch.tensor([1]), 1.5)
     torch.float32
     """

@@ -11,15 +11,15 @@ _WHOLE_NUMBERS = ("bitwise_", "gcd", "lcm")
 
 
 def documented(summary: str, *example: str) -> str:
-    """A docstring with an example: lines that start with `>>>`, and what they print.
+    """A docstring with an example: lines that start with `>>>`, and what they print. `torch` is Penlight in all of them.
 
     >>> from penlight._common.docstrings import documented
     >>> documented("One.", ">>> 1", "1").splitlines()[2:]
-    ['    >>> import penlight as torch', '    >>> 1', '    1', '    ']
+    ['    >>> 1', '    1', '    ']
     """
     more = [line for line in summary.splitlines()[1:] if line.strip()]
     margin = min((line[: len(line) - len(line.lstrip())] for line in more), key=len, default="    ")
-    return "\n".join((summary, "", *(margin + line for line in (">>> import penlight as torch", *example)), margin))
+    return "\n".join((summary, "", *(margin + line for line in example), margin))
 
 
 def example(expression: str, result: str) -> Callable[[F], F]:
@@ -29,7 +29,7 @@ def example(expression: str, result: str) -> Callable[[F], F]:
     >>> @example("torch.ones(1)", "tensor([1.])")
     ... def f():
     ...     "One."
-    >>> f.__doc__.splitlines()[3:5]
+    >>> f.__doc__.splitlines()[2:4]
     ['    >>> torch.ones(1)', '    tensor([1.])']
     """
 

@@ -16,7 +16,6 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     An item is a class or function, or a pair of one and the full name by which files know it. Functions may then be
     called and objects of these classes made and given state while a file is read: add only what you trust.
 
-    >>> import penlight as torch
     >>> class Settings:
     ...     pass
     >>> torch.serialization.add_safe_globals([Settings])
@@ -30,7 +29,6 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 def get_safe_globals() -> list[Any]:
     """What was added and not taken back.
 
-    >>> import penlight as torch
     >>> torch.serialization.get_safe_globals()
     []
     """
@@ -40,7 +38,6 @@ def get_safe_globals() -> list[Any]:
 def clear_safe_globals() -> None:
     """Take back everything that was added.
 
-    >>> import penlight as torch
     >>> torch.serialization.clear_safe_globals()
     """
     _added.clear()
@@ -49,7 +46,6 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """`add_safe_globals` for the length of a with block.
 
-    >>> import penlight as torch
     >>> class Settings:
     ...     pass
     >>> with torch.serialization.safe_globals([Settings]):

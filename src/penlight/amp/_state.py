@@ -51,7 +51,6 @@ def _change(device_type: str, enabled: bool, dtype: Any) -> None:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether ops on a device are cast to a shorter dtype in this thread.
 
-    >>> import penlight as torch
     >>> torch.is_autocast_enabled("cpu")
     False
     """
@@ -69,7 +68,6 @@ def set_autocast_enabled(*args: Any) -> None:
 def get_autocast_dtype(device_type: str) -> Any:
     """The dtype that ops on a device are cast to under autocast.
 
-    >>> import penlight as torch
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """

@@ -19,7 +19,6 @@ _AVAILABLE = {"cpu", "cuda", "xpu", "ipu", "hpu", "xla", "privateuseone", "mps",
 def is_autocast_available(device_type: str) -> bool:
     """Whether a device of this type knows autocast. Only the CPU does something here.
 
-    >>> import penlight as torch
     >>> torch.amp.is_autocast_available("cpu")
     True
     """
@@ -29,7 +28,6 @@ def is_autocast_available(device_type: str) -> bool:
 class autocast:
     """A region (or function) in which matrix products and convolutions run in `dtype`, and losses in float32.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> with torch.autocast("cpu", dtype=torch.float16):
     ...     print(layer(torch.ones(1, 2)).dtype)
@@ -130,7 +128,6 @@ def _cast(value: Any, device_type: str, dtype: Any) -> Any:
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """For the `forward` of an `autograd.Function`: it remembers autocast for `custom_bwd`, or casts its inputs and turns it off.
 
-    >>> import penlight as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     @torch.amp.custom_fwd(device_type="cpu")
@@ -163,7 +160,6 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """For the `backward` of an `autograd.Function`: it runs under autocast if its forward did.
 
-    >>> import penlight as torch
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod
     ...     @torch.amp.custom_fwd(device_type="cpu")

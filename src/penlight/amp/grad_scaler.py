@@ -25,7 +25,6 @@ class OptState:
 class GradScaler:
     """Scales losses up before their backward, and gradients down before a step; on the CPU if `device` is "cpu".
 
-    >>> import penlight as torch
     >>> weight = torch.ones(1, requires_grad=True)
     >>> optimizer, scaler = torch.optim.SGD([weight], lr=0.5), torch.amp.GradScaler("cpu")
     >>> scaler.scale(weight.sum()).backward()
@@ -268,7 +267,6 @@ def _scale_all(grads: Any, factor: float) -> bool:
 def _amp_foreach_non_finite_check_and_unscale_(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
     """Multiply tensors in place by a number, and write 1 to `found_inf` if one has an infinity or NaN.
 
-    >>> import penlight as torch
     >>> grads, found = [torch.tensor([2.0, 4.0])], torch.zeros(1)
     >>> torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor([0.5])); grads, found
     ([tensor([1., 2.])], tensor([0.]))

@@ -115,7 +115,6 @@ def backward(
 ) -> None:
     """Compute gradients of tensors and add them into the `.grad` of the leaves (or of `inputs` only).
 
-    >>> import penlight as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.autograd.backward(x * 2, torch.tensor([1.0, 10.0])); x.grad
     tensor([ 2., 20.])
@@ -136,7 +135,6 @@ def grad(
 ) -> tuple[Tensor, ...]:
     """The gradients of outputs with respect to inputs, returned instead of accumulated.
 
-    >>> import penlight as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)

@@ -29,7 +29,6 @@ class FunctionCtx:
 
         Save inputs and outputs this way, not as attributes: then in-place changes are noticed and nothing leaks.
 
-        >>> import penlight as torch
         >>> class Exp(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -49,7 +48,6 @@ class FunctionCtx:
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Save tensors for `jvp`, which reads them from `ctx.saved_tensors`.
 
-        >>> import penlight as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -74,7 +72,6 @@ class FunctionCtx:
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs `forward` changed in place. Each of them must be returned too.
 
-        >>> import penlight as torch
         >>> class AddOne(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -92,7 +89,6 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing; PyTorch keeps the name.
 
-        >>> import penlight as torch
         >>> torch.autograd.function.FunctionCtx.mark_shared_storage.__name__
         'mark_shared_storage'
         """
@@ -106,7 +102,6 @@ class FunctionCtx:
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no gradient. `backward` still gets a gradient for them: zeros.
 
-        >>> import penlight as torch
         >>> class Order(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -125,7 +120,6 @@ class FunctionCtx:
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that did not arrive come to `backward` as zeros (the default) or as None.
 
-        >>> import penlight as torch
         >>> class Pair(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):

@@ -35,7 +35,6 @@ Error.__module__ = "torch.autograd.graph"
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward` that is not differentiable itself: a second derivative raises instead of being wrong.
 
-    >>> import penlight as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

@@ -83,7 +83,6 @@ class _AllowMutationOnSavedContext:
 def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext, None, None]:
     """Inside, tensors that were saved for backward may be changed in place: they are copied first.
 
-    >>> import penlight as torch
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     x = torch.ones(2, requires_grad=True)
     ...     y = x.clone()

@@ -31,7 +31,6 @@ _running: ContextVar[Node | None] = ContextVar("penlight_anomaly_running", defau
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on.
 
-    >>> import penlight as torch
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     print(torch.is_anomaly_enabled())
     True
@@ -89,7 +88,6 @@ class detect_anomaly:
 class set_detect_anomaly:
     """Switch anomaly mode on or off: at once as a function, or for a `with` block.
 
-    >>> import penlight as torch
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
     ...     pass
     """

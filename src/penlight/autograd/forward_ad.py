@@ -39,7 +39,6 @@ _function = lazy_import(globals(), "_function", ".function")
 class UnpackedDualTensor(NamedTuple):
     """A dual tensor's value and tangent (None if it has none).
 
-    >>> import penlight as torch
     >>> fwAD = torch.autograd.forward_ad
     >>> with fwAD.dual_level():
     ...     primal, tangent = fwAD.unpack_dual(torch.tensor(2.0))
@@ -321,7 +320,6 @@ def open_level(name: int = 0) -> DualLevel:
 def close_level(level: DualLevel) -> None:
     """Close a level of forward mode: its tangents are forgotten.
 
-    >>> import penlight as torch
     >>> torch.autograd.forward_ad.enter_dual_level()
     0
     >>> torch.autograd.forward_ad.exit_dual_level()
@@ -335,7 +333,6 @@ def close_level(level: DualLevel) -> None:
 def enter_dual_level() -> int:
     """Open a level; `make_dual` and `unpack_dual` use it until `exit_dual_level`.
 
-    >>> import penlight as torch
     >>> fwAD = torch.autograd.forward_ad
     >>> level = fwAD.enter_dual_level()
     >>> x = fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0))
@@ -352,7 +349,6 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level and forget its tangents.
 
-    >>> import penlight as torch
     >>> fwAD = torch.autograd.forward_ad
     >>> level = fwAD.enter_dual_level()
     >>> fwAD.exit_dual_level(level=level)
@@ -369,7 +365,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class _set_fwd_grad_enabled:
     """Whether ops compute tangents.
 
-    >>> import penlight as torch
     >>> fwAD = torch.autograd.forward_ad
     >>> with fwAD.dual_level(), fwAD._set_fwd_grad_enabled(False):
     ...     x = fwAD.make_dual(torch.ones(1), torch.ones(1))
@@ -389,7 +384,6 @@ class _set_fwd_grad_enabled:
 class dual_level:
     """A level as a context manager.
 
-    >>> import penlight as torch
     >>> import penlight.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.ones(1), torch.ones(1))
@@ -407,7 +401,6 @@ class dual_level:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of a tensor that carries a tangent.
 
-    >>> import penlight as torch
     >>> import penlight.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     fwAD.unpack_dual(fwAD.make_dual(torch.ones(1), torch.ones(1))).tangent
@@ -461,7 +454,6 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """A dual tensor's value and tangent.
 
-    >>> import penlight as torch
     >>> fwAD = torch.autograd.forward_ad
     >>> with fwAD.dual_level():
     ...     dual = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))

@@ -173,7 +173,6 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the op: `forward(ctx, *args)`, or `forward(*args)` if there is a `setup_context`.
 
-        >>> import penlight as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -188,7 +187,6 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Save what backward needs, apart from `forward`: what composes with torch.func's transforms.
 
-        >>> import penlight as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(x):
@@ -209,7 +207,6 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of forward's arguments (None for what has none) from those of its outputs.
 
-        >>> import penlight as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -237,7 +234,6 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of forward's outputs from those of its arguments.
 
-        >>> import penlight as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -257,7 +253,6 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
 class Function(_SingleLevelFunction):
     """Base class of custom ops: subclass it, write `forward` and `backward`, and call `apply`.
 
-    >>> import penlight as torch
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -290,7 +285,6 @@ class Function(_SingleLevelFunction):
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
         """How the op acts on batches: returns `(outputs, out_dims)`.
 
-        >>> import penlight as torch
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(x):
@@ -313,7 +307,6 @@ class Function(_SingleLevelFunction):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` on these arguments and put one node into the graph.
 
-        >>> import penlight as torch
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):

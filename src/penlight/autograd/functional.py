@@ -63,7 +63,6 @@ def vjp(
 ) -> tuple[Any, Any]:
     """The outputs of a function, and a vector times its Jacobian.
 
-    >>> import penlight as torch
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.ones(2))
     (tensor([1., 9.]), tensor([2., 6.]))
     """
@@ -114,7 +113,6 @@ def jvp(
 ) -> tuple[Any, Any]:
     """The outputs of a function, and its Jacobian times a vector.
 
-    >>> import penlight as torch
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.tensor([1.0, 10.0]))
     (tensor([1., 9.]), tensor([ 2., 60.]))
     """
@@ -154,7 +152,6 @@ def jacobian(
 ) -> Any:
     """The Jacobian of a function: the shape of each output followed by the shape of each input.
 
-    >>> import penlight as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 3.0]))
     tensor([[2., 0.],
             [0., 6.]])
@@ -283,7 +280,6 @@ def hessian(
 ) -> Any:
     """The Hessian of a function with one number as its result.
 
-    >>> import penlight as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -321,7 +317,6 @@ def vhp(
 ) -> tuple[Any, Any]:
     """The output of a function with one number as its result, and a vector times its Hessian.
 
-    >>> import penlight as torch
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
@@ -351,7 +346,6 @@ def hvp(
 
     `vhp` gives the same (the Hessian is symmetric) and is faster.
 
-    >>> import penlight as torch
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """

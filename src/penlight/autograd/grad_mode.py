@@ -100,7 +100,6 @@ class _Fixed(_Decorator):
 class no_grad(_Fixed):
     """Inside, ops are not recorded.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.no_grad():
     ...     y = x * 2
@@ -114,7 +113,6 @@ class no_grad(_Fixed):
 class enable_grad(_Fixed):
     """Inside, ops are recorded, also within `no_grad`.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.no_grad(), torch.enable_grad():
     ...     y = x * 2
@@ -128,7 +126,6 @@ class enable_grad(_Fixed):
 class set_grad_enabled(_Decorator):
     """Turn recording on or off: at once as a function, or for a `with` block.
 
-    >>> import penlight as torch
     >>> with torch.set_grad_enabled(False):
     ...     print(torch.is_grad_enabled())
     False
@@ -159,7 +156,6 @@ class set_grad_enabled(_Decorator):
 class inference_mode(_Decorator):
     """Inside, nothing is recorded, and new tensors never take part in autograd.
 
-    >>> import penlight as torch
     >>> with torch.inference_mode():
     ...     x = torch.ones(1)
     >>> x.is_inference()
@@ -200,7 +196,6 @@ class inference_mode(_Decorator):
 def is_grad_enabled() -> bool:
     """Whether ops are being recorded in this thread.
 
-    >>> import penlight as torch
     >>> torch.is_grad_enabled()
     True
     """
@@ -219,7 +214,6 @@ def __getattr__(name: str) -> Any:
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread.
 
-    >>> import penlight as torch
     >>> with torch.inference_mode():
     ...     print(torch.is_inference_mode_enabled())
     True

@@ -100,7 +100,6 @@ def gradcheck(
 ) -> bool:
     """Compare a function's gradients with finite differences, at inputs of double precision.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(lambda x: x.exp() * x, (x,))
     True
@@ -167,7 +166,6 @@ def gradgradcheck(
 ) -> bool:
     """Compare a function's second derivatives with finite differences of its first ones.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(lambda x: x.exp() * x, (x,))
     True

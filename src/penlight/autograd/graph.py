@@ -61,7 +61,6 @@ class GradientEdge(_Edge):
 
     It stands for its tensor in `backward` and `grad`, without keeping the tensor alive.
 
-    >>> import penlight as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * x
     >>> edge = torch.autograd.graph.get_gradient_edge(y)
@@ -83,7 +82,6 @@ GradientEdge.__module__ = "torch.autograd.graph"
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge that a tensor's gradient goes to. `backward` and `grad` take it in the tensor's stead.
 
-    >>> import penlight as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> edge = torch.autograd.graph.get_gradient_edge(x.exp())
     >>> torch.autograd.grad(edge, x, torch.ones(2))
@@ -106,7 +104,6 @@ def _get_grad_fn_or_grad_acc(t: Tensor | GradientEdge) -> Node:
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Tell autograd that a tensor's data changed in a way that it can't see: a later use of an older saved value raises.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1)
     >>> torch.autograd.graph.increment_version(x); x._version
     1
@@ -133,7 +130,6 @@ _disabled: ContextVar[str | None] = ContextVar("penlight_saved_tensors_hooks_dis
 class saved_tensors_hooks:
     """Inside, tensors that nodes save go through `pack_hook`, and through `unpack_hook` whenever backward reads them.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([3.0], requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
     ...     y = x * x
@@ -185,7 +181,6 @@ class save_on_cpu(saved_tensors_hooks):
 
     With `pin_memory=True` they are copied, as PyTorch does.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.autograd.graph.save_on_cpu():
     ...     y = x.exp()
@@ -207,7 +202,6 @@ class save_on_cpu(saved_tensors_hooks):
 def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
     """Inside, opening `saved_tensors_hooks` raises a RuntimeError with this message.
 
-    >>> import penlight as torch
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     pass
     """
@@ -255,7 +249,6 @@ def register_multi_grad_hook(
     With mode "all" it gets a list with a gradient for each tensor, None for those that the pass does not reach; with "any"
     the first gradient.
 
-    >>> import penlight as torch
     >>> a, b = (torch.ones(1, requires_grad=True) for _ in range(2))
     >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), print)
     >>> (a * b * 2).backward()
@@ -319,7 +312,6 @@ def _first_only(fn: Callable[..., Any]) -> Callable[[Tensor], None]:
 class node_creation_hook:
     """Inside, `hook(node)` is called with each node that an op puts into the graph.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.autograd.graph.node_creation_hook(lambda node: print(node.name())):
     ...     y = (x * 2).exp()
@@ -345,7 +337,6 @@ class node_creation_hook:
 def region_activation_memory_budget(budget: float) -> NoReturn:
     """Only for torch.compile, which there is none of: raises, as in PyTorch outside of a compiled region.
 
-    >>> import penlight as torch
     >>> torch.autograd.graph.region_activation_memory_budget(0.5)
     Traceback (most recent call last):
       ...
@@ -362,7 +353,6 @@ def region_activation_memory_budget(budget: float) -> NoReturn:
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Accepted; there are no streams on the CPU.
 
-    >>> import penlight as torch
     >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
     """
 
@@ -370,6 +360,5 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 def set_override_stale_capture_stream(enabled: bool) -> None:
     """Accepted; there are no streams on the CPU.
 
-    >>> import penlight as torch
     >>> torch.autograd.graph.set_override_stale_capture_stream(False)
     """

@@ -68,7 +68,6 @@ class RemovableHandle:
 
     `extra_dict` is a further dict (or a list of them) that loses the same key.
 
-    >>> import penlight as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 2)
     >>> handle.remove()
@@ -135,7 +134,6 @@ def _label(name: str) -> str:
 class Node:
     """One step of the backward pass. `grad_fn` of a tensor is the node that its gradient goes to.
 
-    >>> import penlight as torch
     >>> y = torch.ones(2, requires_grad=True) * 3
     >>> y.grad_fn.name(), len(y.grad_fn.next_functions)
     ('MulBackward0', 2)
@@ -152,7 +150,6 @@ class Node:
     def name(self) -> str:
         """The name of the node's class, such as `MulBackward0`; for PyTorch's hand-written ones with their C++ namespace.
 
-        >>> import penlight as torch
         >>> torch.ones(1, requires_grad=True).exp().grad_fn.name()
         'ExpBackward0'
         """
@@ -179,7 +176,6 @@ class Node:
     def metadata(self) -> dict[Any, Any]:
         """A dict of the user's own, which lives as long as the node.
 
-        >>> import penlight as torch
         >>> node = torch.ones(1, requires_grad=True).exp().grad_fn
         >>> node.metadata["made by"] = "me"
         >>> node.metadata
@@ -205,7 +201,6 @@ class Node:
     def hooks(self) -> Hooks:
         """The hooks of this node, made when first asked for.
 
-        >>> import penlight as torch
         >>> node = torch.ones(1, requires_grad=True).exp().grad_fn
         >>> handle = node.register_hook(lambda grad_inputs, grad_outputs: None)
         """
@@ -216,7 +211,6 @@ class Node:
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may return other gradients of the inputs.
 
-        >>> import penlight as torch
         >>> x = torch.tensor(2.0, requires_grad=True)
         >>> y = x * x
         >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print(grad_outputs))
@@ -228,7 +222,6 @@ class Node:
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before this node runs; it may return other gradients of the outputs.
 
-        >>> import penlight as torch
         >>> x = torch.tensor(2.0, requires_grad=True)
         >>> y = x * x
         >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (10 * grad_outputs[0],))

@@ -88,7 +88,6 @@ def at_edge(data: Tensor, edge: Edge) -> Tensor:
 class SavedTensor:
     """A tensor that a node saved, as `grad_fn._raw_saved_self` gives it: hooks can be registered on it.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> y = x.exp()
     >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.tolist(), torch.tensor)

@@ -126,7 +126,6 @@ def _stack() -> list[str]:
 class profile:
     """Inside, every op is timed.
 
-    >>> import penlight as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     x.exp().sum().backward()
@@ -235,7 +234,6 @@ class profile:
 class record_function:
     """A block (or, as a decorator, each call of a function) that shows under this name in a profile.
 
-    >>> import penlight as torch
     >>> with torch.autograd.profiler.profile() as prof, torch.autograd.profiler.record_function("my block"):
     ...     y = torch.ones(2) * 3
     >>> [event.key for event in prof.key_averages()]

@@ -48,7 +48,6 @@ class _Switch(_Decorator):
 class set_multithreading_enabled(_Switch):
     """Whether backward may use more threads; here it never does.
 
-    >>> import penlight as torch
     >>> with torch.autograd.set_multithreading_enabled(False):
     ...     torch.autograd.is_multithreading_enabled()
     False
@@ -60,7 +59,6 @@ class set_multithreading_enabled(_Switch):
 class enforce_grad_layout_policy(_Switch):
     """Whether `.grad` must have the layout of its tensor; here it always has.
 
-    >>> import penlight as torch
     >>> with torch.autograd.enforce_grad_layout_policy(True):
     ...     pass
     """
@@ -100,7 +98,6 @@ class _unsafe_preserve_version_counter(_Decorator):
 def is_multithreading_enabled() -> bool:
     """What `set_multithreading_enabled` said last.
 
-    >>> import penlight as torch
     >>> torch.autograd.is_multithreading_enabled()
     True
     """
@@ -110,7 +107,6 @@ def is_multithreading_enabled() -> bool:
 def is_view_replay_enabled() -> bool:
     """Whether views are always regenerated op by op.
 
-    >>> import penlight as torch
     >>> torch.autograd.is_view_replay_enabled()
     False
     """

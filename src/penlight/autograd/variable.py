@@ -23,7 +23,6 @@ class VariableMeta(type):
 class ImperativeEngine:
     """What programs ask of the engine itself.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, requires_grad=True)
     >>> engine = torch.autograd.Variable._execution_engine
     >>> handle = x.register_hook(lambda grad: engine.queue_callback(lambda: print("done")))
@@ -37,7 +36,6 @@ class ImperativeEngine:
 class Variable(metaclass=VariableMeta):
     """`Variable(tensor)` is the tensor, detached.
 
-    >>> import penlight as torch
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """

@@ -66,7 +66,6 @@ grad, grad_and_value, vjp, jvp, jacrev, jacfwd, hessian, functionalize = (
 class FunctionalModuleWithBuffers(Module):
     """A module that takes its parameters and buffers as arguments: `f(params, buffers, *args)`.
 
-    >>> import penlight as torch
     >>> from penlight._functorch_package import FunctionalModuleWithBuffers
     >>> f, params, buffers = FunctionalModuleWithBuffers._create_from(torch.nn.Linear(2, 1))
     >>> f(params, buffers, torch.ones(3, 2)).shape
@@ -102,7 +101,6 @@ class FunctionalModule(FunctionalModuleWithBuffers):
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any]:
     """A function of a module's parameters, and copies of them.
 
-    >>> import penlight as torch
     >>> from penlight._functorch_package import make_functional
     >>> f, params = make_functional(torch.nn.Linear(2, 1))
     >>> f(params, torch.ones(3, 2)).shape
@@ -120,7 +118,6 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any, Any]:
     """A function of a module's parameters and buffers, and copies of both.
 
-    >>> import penlight as torch
     >>> from penlight._functorch_package import make_functional_with_buffers
     >>> f, params, buffers = make_functional_with_buffers(torch.nn.BatchNorm1d(2))
     >>> len(params), len(buffers)
@@ -133,7 +130,6 @@ def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Any, Any, Any]:
     """A function of the parameters and buffers of one of several modules, and those of all, stacked.
 
-    >>> import penlight as torch
     >>> from penlight._functorch_package import combine_state_for_ensemble
     >>> f, params, buffers = combine_state_for_ensemble([torch.nn.Linear(2, 1) for _ in range(3)])
     >>> torch.vmap(f, (0, 0, None))(params, buffers, torch.ones(4, 2)).shape

@@ -18,7 +18,6 @@ from penlight.utils.data._utils.exceptions import KeyErrorMessage as KeyErrorMes
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
     """All tensors as one vector.
 
-    >>> import penlight as torch
     >>> torch._utils._flatten_dense_tensors([torch.zeros(2), torch.ones(1, 1)])
     tensor([0., 0., 1.])
     """

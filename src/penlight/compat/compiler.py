@@ -34,7 +34,6 @@ def compile(
 ) -> Any:
     """The function or module itself: Penlight does not compile. As a decorator, with and without arguments.
 
-    >>> import penlight as torch
     >>> @torch.compile(disable=True)
     ... def double(x):
     ...     return 2 * x
@@ -59,7 +58,6 @@ def _callable(model: Any) -> Any:
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
     """One of two functions on the operands, by a condition: `true_fn(*operands) if pred else false_fn(*operands)`.
 
-    >>> import penlight as torch
     >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.ones(1),))
     tensor([2.])
     """

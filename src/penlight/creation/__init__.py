@@ -39,7 +39,6 @@ def tensor(
 ) -> Tensor:
     """A new leaf tensor with a copy of some data: numbers, nested lists, an array.
 
-    >>> import penlight as torch
     >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.float32)
     tensor([[1., 2.],
             [3., 4.]])
@@ -86,7 +85,6 @@ def _on_meta(function: Any, *args: Any, **kwargs: Any) -> Tensor:
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, without copying where memory can be shared; a tensor stays itself.
 
-    >>> import penlight as torch
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
@@ -151,7 +149,6 @@ def asarray(
 ) -> Tensor:
     """An object as a tensor, sharing memory unless `copy` says otherwise.
 
-    >>> import penlight as torch
     >>> torch.asarray([1, 2])
     tensor([1, 2])
     """
@@ -169,7 +166,6 @@ def asarray(
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor of a number, in the default dtype.
 
-    >>> import penlight as torch
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
@@ -188,7 +184,6 @@ def frombuffer(
 ) -> Tensor:
     """A 1-d tensor over the memory of a buffer.
 
-    >>> import penlight as torch
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
@@ -258,21 +253,18 @@ def _ones(shape: Any, np_dtype: Any) -> np.ndarray[Any, Any]:
 zeros = _filled("zeros", np.zeros)
 zeros.__doc__ = """Zeros of a shape.
 
-    >>> import penlight as torch
     >>> torch.zeros(2)
     tensor([0., 0.])
     """
 ones = _filled("ones", _ones)
 ones.__doc__ = """Ones of a shape.
 
-    >>> import penlight as torch
     >>> torch.ones(2)
     tensor([1., 1.])
     """
 empty = _filled("empty", np.empty)
 empty.__doc__ = """An uninitialised tensor of a shape.
 
-    >>> import penlight as torch
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
     """
@@ -290,7 +282,6 @@ def full(
 ) -> Tensor:
     """A shape filled with one value, whose type decides the dtype.
 
-    >>> import penlight as torch
     >>> torch.full((2,), 7)
     tensor([7, 7])
     """
@@ -318,7 +309,6 @@ def empty_strided(
 ) -> Tensor:
     """An uninitialised tensor with given strides in elements.
 
-    >>> import penlight as torch
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -347,7 +337,6 @@ def eye(
 ) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.
 
-    >>> import penlight as torch
     >>> torch.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
@@ -454,7 +443,6 @@ def full_like(
 ) -> Tensor:
     """One value in another tensor's shape and dtype.
 
-    >>> import penlight as torch
     >>> torch.full_like(torch.zeros(2), 3)
     tensor([3., 3.])
     """
@@ -493,7 +481,6 @@ def _install() -> None:
     ) -> Tensor:
         """`torch.tensor` in this tensor's dtype.
 
-        >>> import penlight as torch
         >>> torch.tensor([1]).new_tensor([2.0, 3.0])
         tensor([2, 3])
         """
@@ -507,7 +494,6 @@ def _install() -> None:
     def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:
         """`torch.empty_strided` in this tensor's dtype.
 
-        >>> import penlight as torch
         >>> torch.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
         """
@@ -516,7 +502,6 @@ def _install() -> None:
     def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """The legacy constructor in this tensor's dtype.
 
-        >>> import penlight as torch
         >>> torch.tensor([1]).new([2, 3])
         tensor([2, 3])
         """

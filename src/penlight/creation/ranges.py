@@ -21,7 +21,6 @@ def arange(
 ) -> Tensor:
     """Numbers from `start` (0) up to, not including, `end`, in steps.
 
-    >>> import penlight as torch
     >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
     (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
     """
@@ -150,7 +149,6 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced.
 
-    >>> import penlight as torch
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
@@ -255,7 +253,6 @@ def logspace(
 ) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
 
-    >>> import penlight as torch
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """

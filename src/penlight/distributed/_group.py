@@ -626,7 +626,6 @@ def init_process_group(
 
     Several processes need the extra `penlight[mpi]`; one does not.
 
-    >>> import penlight as torch
     >>> import penlight.distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     >>> dist.get_rank(), dist.get_world_size()

@@ -499,7 +499,6 @@ class ContinuousBernoulli(_Binary, ExponentialFamily, example=("(0.5).mean", "te
 class LogitRelaxedBernoulli(_Binary):
     """The log odds of a relaxed Bernoulli variable: a logistic variable, scaled by the temperature.
 
-    >>> import penlight as torch
     >>> from penlight.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
     >>> LogitRelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.0))
     tensor(-1.3863)
@@ -555,7 +554,6 @@ class RelaxedBernoulli(_Relaxed, example=("(torch.tensor(0.5), 0.25).probs", "te
 class ExpRelaxedCategorical(_OverCategories):
     """The logarithm of a relaxed one-hot vector.
 
-    >>> import penlight as torch
     >>> from penlight.distributions.relaxed_categorical import ExpRelaxedCategorical
     >>> ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(3)).event_shape
     torch.Size([3])

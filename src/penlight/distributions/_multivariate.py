@@ -166,7 +166,6 @@ def _lowrank_mahalanobis(factor: Tensor, diag: Tensor, x: Tensor, capacitance_tr
 class LowRankMultivariateNormal(Distribution):
     """Normal vectors with covariance cov_factor @ cov_factor.T + diag(cov_diag).
 
-    >>> import penlight as torch
     >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.tensor([[1.0], [0.0]]), torch.ones(2))
     >>> d.variance
     tensor([2., 1.])
@@ -257,7 +256,6 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 class Wishart(_ByCovariance, ExponentialFamily):
     """Random positive definite matrices: sums of outer products of `df` normal vectors.
 
-    >>> import penlight as torch
     >>> torch.distributions.Wishart(3.0, torch.eye(2)).mean
     tensor([[3., 0.],
             [0., 3.]])

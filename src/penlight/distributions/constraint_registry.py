@@ -13,7 +13,6 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 class ConstraintRegistry:
     """Knows for kinds of constraints how to make a transform.
 
-    >>> import penlight as torch
     >>> torch.distributions.transform_to(torch.distributions.constraints.positive)
     ComposeTransform(
         ExpTransform(),

@@ -39,7 +39,6 @@ def _incompatible(sizes: Sequence[int], others: Sequence[int]) -> bool:
 class Distribution:
     """A probability distribution, or a batch of them with one parameter set each.
 
-    >>> import penlight as torch
     >>> normal = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> normal.batch_shape, normal.event_shape
     (torch.Size([3]), torch.Size([]))
@@ -65,7 +64,6 @@ class Distribution:
     def set_default_validate_args(value: bool) -> None:
         """Switches the validation of arguments on or off for all distributions that don't say.
 
-        >>> import penlight as torch
         >>> torch.distributions.Distribution.set_default_validate_args(True)
         """
         if value not in (True, False):
@@ -194,7 +192,6 @@ class Distribution:
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         """Draws samples as differentiable functions of the parameters.
 
-        >>> import penlight as torch
         >>> mean = torch.tensor(0.0, requires_grad=True)
         >>> torch.distributions.Normal(mean, 1.0).rsample((5,)).sum().backward()
         >>> mean.grad

@@ -16,7 +16,6 @@ __all__ = ["Independent"]
 class Independent(Distribution):
     """Takes the last batch dimensions of a distribution as dimensions of one event, whose parts are independent.
 
-    >>> import penlight as torch
     >>> normal = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> torch.distributions.Independent(normal, 1).event_shape
     torch.Size([3])

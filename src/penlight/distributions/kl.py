@@ -19,7 +19,6 @@ _KL_MEMOIZE: dict[tuple[type, type], Callable[..., Any] | None] = {}
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Any], Any]:
     """Registers a function as the divergence between two families (and their subclasses).
 
-    >>> import penlight as torch
     >>> class Mine(torch.distributions.Normal): ...
     >>> @torch.distributions.register_kl(Mine, Mine)
     ... def divergence(p, q):
@@ -68,7 +67,6 @@ def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Any] | None:
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The Kullback-Leibler divergence KL(p || q), for each member of the batch.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(1.0, 1.0))
     tensor(0.5000)

@@ -20,7 +20,6 @@ __all__ = ["MixtureSameFamily"]
 class MixtureSameFamily(Distribution):
     """A mixture: the last batch dimension of `component_distribution`, chosen from by a categorical distribution.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.tensor([0.0, 2.0]), 1.0)).mean
     tensor(1.)

@@ -23,7 +23,6 @@ __all__ = ["TransformedDistribution"]
 class TransformedDistribution(Distribution):
     """The distribution of transform(x), where x has a base distribution.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.TransformedDistribution(D.Normal(0.0, 1.0), [D.ExpTransform()]).log_prob(torch.tensor(1.0))
     tensor(-0.9189)

@@ -40,7 +40,6 @@ class Transform:
 
     With `cache_size=1` the latest pair of input and output is kept, so that inverting what was just computed is free.
 
-    >>> import penlight as torch
     >>> t = torch.distributions.ExpTransform()
     >>> t.inv(t(torch.tensor(2.0)))
     tensor(2.)
@@ -206,7 +205,6 @@ def _end_of_chain(parts: Sequence[Any], entrance: str, exit: str) -> Any:
 class ComposeTransform(Transform):
     """Transforms one after the other.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.ComposeTransform([D.AffineTransform(1.0, 2.0), D.ExpTransform()])(torch.tensor(-0.5))
     tensor(1.)
@@ -269,7 +267,6 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """Treats more of the last dimensions as belonging together: their log determinants are summed.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.IndependentTransform(D.ExpTransform(), 1).event_dim
     1
@@ -353,7 +350,6 @@ class _SideBySide(Transform):
 class CatTransform(_SideBySide):
     """Transforms of consecutive pieces of one dimension.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.CatTransform([D.ExpTransform(), D.identity_transform])(torch.zeros(2))
     tensor([1., 0.])
@@ -399,7 +395,6 @@ class CatTransform(_SideBySide):
 class StackTransform(_SideBySide):
     """Transforms of the slices along one dimension.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.StackTransform([D.ExpTransform(), D.identity_transform])(torch.zeros(2))
     tensor([1., 0.])
@@ -573,7 +568,6 @@ class AffineTransform(Transform, example=("(1.0, 2.0)(torch.tensor(3.0))", "tens
 class CumulativeDistributionTransform(Transform):
     """y = F(x), the distribution function of a distribution: uniform if x has that distribution.
 
-    >>> import penlight as torch
     >>> D = torch.distributions
     >>> D.CumulativeDistributionTransform(D.Normal(0.0, 1.0))(torch.tensor(0.0))
     tensor(0.5000)
@@ -640,7 +634,6 @@ class CorrCholeskyTransform(Transform):
 
     Row by row, tanh of the numbers gives what share of the remaining length each entry takes.
 
-    >>> import penlight as torch
     >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
     tensor([[1., 0.],
             [0., 1.]])

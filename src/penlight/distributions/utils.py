@@ -175,7 +175,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """The inverse of `tril_matrix_to_vec`, with zeros elsewhere.
 
-    >>> import penlight as torch
     >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 3.0, 4.0]))
     tensor([[1., 0.],
             [3., 4.]])

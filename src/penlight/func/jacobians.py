@@ -51,7 +51,6 @@ def jacrev(
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian of `func`, by reverse mode: one batched backward pass for all outputs.
 
-    >>> import penlight as torch
     >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 3.0]))
     tensor([[2., 0.],
             [0., 6.]])
@@ -115,7 +114,6 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian of `func`, by forward mode: one batched pass for all inputs.
 
-    >>> import penlight as torch
     >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 3.0]))
     tensor([[2., 0.],
             [0., 6.]])
@@ -161,7 +159,6 @@ def _unbatched(aux: Any, level: BatchLevel) -> Any:
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that returns the Hessian of `func`: forward mode over reverse mode.
 
-    >>> import penlight as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -40,7 +40,6 @@ def vmap(
     the batch goes in each output. `randomness`: whether random ops in `func` are refused ("error"), draw for each sample
     ("different") or once for all ("same"). `chunk_size`: at most that many samples at a time.
 
-    >>> import penlight as torch
     >>> torch.vmap(lambda x, w: (x * w).sum(), in_dims=(0, None))(torch.ones(3, 2), torch.tensor([1.0, 10.0]))
     tensor([11., 11., 11.])
     """

@@ -23,7 +23,6 @@ def functional_call(
 ) -> Any:
     """Call a module with the given tensors in place of its parameters and buffers (a dict, or several).
 
-    >>> import penlight as torch
     >>> layer = torch.nn.Linear(1, 1, bias=False)
     >>> torch.func.functional_call(layer, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
     tensor([6.])
@@ -53,7 +52,6 @@ def _merged(dicts: Sequence[Any]) -> dict[str, Any]:
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of several modules of one class, each stacked along a new first dimension.
 
-    >>> import penlight as torch
     >>> models = [torch.nn.Linear(2, 1) for _ in range(3)]
     >>> params, buffers = torch.func.stack_module_state(models)
     >>> call = lambda p, x: torch.func.functional_call(models[0], p, (x,))
@@ -84,7 +82,6 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Turn off running statistics in all batch norm layers, in place: inside vmap there would be one for each sample.
 
-    >>> import penlight as torch
     >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
     >>> torch.func.replace_all_batch_norm_modules_(model)[0].track_running_stats
     False

@@ -80,7 +80,6 @@ def _outside(value: Any, span: Span) -> Any:
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of `func`, whose output is one number, and that number.
 
-    >>> import penlight as torch
     >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
     (tensor(6.), tensor(9.))
     """
@@ -95,7 +94,6 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of `func`, whose output is one number.
 
-    >>> import penlight as torch
     >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
     tensor(1.)
     >>> torch.func.grad(torch.func.grad(lambda x: x**3))(torch.tensor(2.0))
@@ -135,7 +133,6 @@ def _gradient(
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The output of `func`, and a function from cotangents (in the structure of the output) to gradients of the inputs.
 
-    >>> import penlight as torch
     >>> output, pull = torch.func.vjp(torch.sin, torch.zeros(2))
     >>> pull(torch.ones(2))
     (tensor([1., 1.]),)
@@ -194,7 +191,6 @@ _JVP = "jvp(f, primals, tangents)"
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """The output of `func`, and its derivative in the direction of the tangents.
 
-    >>> import penlight as torch
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.tensor([1.0, 10.0]),))
     (tensor([0., 0.]), tensor([ 1., 10.]))
     """
@@ -285,7 +281,6 @@ def _primal(level: Any, value: Any) -> Any:
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The output of `func`, and its derivative there as a function of tangents.
 
-    >>> import penlight as torch
     >>> output, push = torch.func.linearize(torch.sin, torch.zeros(2))
     >>> push(torch.ones(2))
     tensor([1., 1.])
@@ -316,7 +311,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """The same function. In PyTorch a tracer would see no in-place ops in it; there is no tracer here.
 
-    >>> import penlight as torch
     >>> torch.func.functionalize(lambda x: x.clone().add_(1))(torch.tensor(1.0))
     tensor(2.)
     """
@@ -338,7 +332,6 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """What is inside a tensor that a transform made: a vmapped one's whole batch. For looking at while debugging only.
 
-    >>> import penlight as torch
     >>> seen = []
     >>> _ = torch.vmap(lambda x: seen.append(torch.func.debug_unwrap(x)) or x)(torch.ones(2))
     >>> seen

@@ -22,7 +22,6 @@ class Box:
     `kind` is "leaf" (requires grad), "constant" (a leaf that does not), "tensor" (a result or an intermediate), "node",
     "gone" (a saved tensor that was freed or that a hook packed), or "module" (all that a module made, folded into one box).
 
-    >>> import penlight as torch
     >>> box = torch.inspect.draw(torch.ones(2, requires_grad=True).exp()).boxes[0]
     >>> box.kind, box.title, box.lines
     ('tensor', 'result', ['(2,) float32'])
@@ -58,7 +57,6 @@ class Link:
     `kind` is "next" (an entry of `next_functions`), "grad_fn" (from a tensor to its node), "variable" (from an
     AccumulateGrad to its leaf) or "saved" (from a node to a tensor that it saved).
 
-    >>> import penlight as torch
     >>> torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum()).links[1]
     <Link 2 -> 3 next '0'>
     """
@@ -76,7 +74,6 @@ class Link:
 class Drawing:
     """A picture of a backward graph: shown by a notebook as it is, and saved as SVG, HTML, DOT or PNG.
 
-    >>> import penlight as torch
     >>> drawing = torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum(), saved=False)
     >>> [box.title for box in drawing.boxes]
     ['result', 'SumBackward0', 'ExpBackward0', 'AccumulateGrad', 'leaf']
@@ -92,7 +89,6 @@ class Drawing:
     def layout(self) -> Any:
         """Places for the boxes and arrows, worked out when first needed.
 
-        >>> import penlight as torch
         >>> torch.inspect.draw(torch.ones(2)).layout().height
         44.0
         """
@@ -107,7 +103,6 @@ class Drawing:
 
         Modules that are less deep and have no others inside become one box too.
 
-        >>> import penlight as torch
         >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
         >>> drawing = torch.inspect.draw(model(torch.ones(2, 4)).sum(), params=model, saved=False)
         >>> [box.title for box in drawing.fold().boxes]
@@ -120,7 +115,6 @@ class Drawing:
     def svg(self) -> str:
         """The picture as an SVG document.
 
-        >>> import penlight as torch
         >>> torch.inspect.draw(torch.ones(2)).svg()[:4]
         '<svg'
         """
@@ -131,7 +125,6 @@ class Drawing:
     def html(self) -> str:
         """One self-contained page: zoom with the wheel, pan by dragging, search, fold modules, click a box for its details.
 
-        >>> import penlight as torch
         >>> len(torch.inspect.draw(torch.ones(2)).html()) > 1000
         True
         """
@@ -142,7 +135,6 @@ class Drawing:
     def dot(self) -> str:
         """The graph in Graphviz's language.
 
-        >>> import penlight as torch
         >>> torch.inspect.draw(torch.ones(2)).dot().splitlines()[0]
         'digraph backward {'
         """
@@ -193,7 +185,6 @@ class Drawing:
     def png(self) -> bytes:
         """The picture as a PNG file.
 
-        >>> import penlight as torch
         >>> torch.inspect.draw(torch.ones(2)).png()[1:4]
         b'PNG'
         """
@@ -219,7 +210,6 @@ def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any
     `model.named_parameters()`, or a module. Their dots say which modules the boxes belong to, for folding; `calls` from
     `inspect.record(model)` says it exactly.
 
-    >>> import penlight as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> loss = (w * torch.tensor([3.0, 4.0])).sum()
     >>> loss.backward()

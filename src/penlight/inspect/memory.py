@@ -17,7 +17,6 @@ from .watch import owner
 class Saving(NamedTuple):
     """One node's savings: its name, what it saved, the bytes that no node before it in the list holds too, and its line.
 
-    >>> import penlight as torch
     >>> torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).rows[0].node
     'ExpBackward0'
     """
@@ -31,7 +30,6 @@ class Saving(NamedTuple):
 class SavedMemory:
     """The report of `saved_memory`: `rows`, greatest first, and their `total` in bytes. Printing it gives a table.
 
-    >>> import penlight as torch
     >>> torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).total
     8
     """
@@ -58,7 +56,6 @@ def saved_memory(*roots: Tensor) -> SavedMemory:
     Memory that several nodes saved counts once, leaves (parameters, inputs) apart. Under `inspect.watch()` or anomaly mode
     each row also says which line made the node.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1000, requires_grad=True)
     >>> torch.inspect.saved_memory(x.exp().sin().sum())
            bytes  node                         saved

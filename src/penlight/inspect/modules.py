@@ -19,7 +19,6 @@ from .draw import Box, Drawing, Link
 class record:
     """While open, notes which nodes each module of a model makes, for `draw(..., calls=...)`.
 
-    >>> import penlight as torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> with torch.inspect.record(model) as calls:
     ...     result = model(torch.ones(1, 2))

@@ -23,7 +23,6 @@ from ..tensor import Tensor
 class Event:
     """Something that happened at a line of the program: `what` happened, and `where` (the user's line, as in a traceback).
 
-    >>> import penlight as torch
     >>> with torch.inspect.watch() as seen:
     ...     y = torch.ones(1, requires_grad=True).detach()
     >>> seen.cuts[0].what
@@ -44,7 +43,6 @@ class Event:
 class Log:
     """What `watch` has seen: `cuts` of the graph, `writes` to memory, `nans` that were made from numbers.
 
-    >>> import penlight as torch
     >>> with torch.inspect.watch(nan="note") as seen:
     ...     y = torch.zeros(1) / 0
     >>> seen.nans[0].what
@@ -141,7 +139,6 @@ class watch:
     that was modified: the lines that wrote to it. `nan="raise"` raises `FloatingPointError` at the op that makes the first NaN, in the
     forward pass; `nan="note"` only lists it in `nans`; `nan="ignore"` does not look. Everything is slower meanwhile.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([1.0, 0.0], requires_grad=True)
     >>> with torch.inspect.watch() as seen:
     ...     y = x.detach() * 2

@@ -17,7 +17,6 @@ REGISTERED: dict[str, CustomOpDef] = {}
 class CustomOpDef:
     """An operator made by `torch.library.custom_op`: a function, and what was registered for it.
 
-    >>> import penlight as torch
     >>> @torch.library.custom_op("doc::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
     ...     return x * 2
@@ -111,7 +110,6 @@ def custom_op(
 ) -> Any:
     """Make a function an operator with a name, to which a derivative can be given. Also as a decorator.
 
-    >>> import penlight as torch
     >>> @torch.library.custom_op("doc::plus_one", mutates_args=())
     ... def plus_one(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(x.numpy() + 1)
@@ -133,7 +131,6 @@ def _found(op: Any) -> CustomOpDef:
 def register_fake(op: Any, func: Any = None, /, **_: Any) -> Any:
     """Accepted, also for operators of C++ libraries that are not here: shapes are known from running the operator itself.
 
-    >>> import penlight as torch
     >>> op = torch.library.custom_op("doc::same", lambda x: x.clone())
     >>> _ = torch.library.register_fake("doc::same", lambda x: x)
     """
@@ -145,7 +142,6 @@ def register_fake(op: Any, func: Any = None, /, **_: Any) -> Any:
 def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, **_: Any) -> None:
     """Give an operator a derivative.
 
-    >>> import penlight as torch
     >>> op = torch.library.custom_op("doc::negated", lambda x: -x)
     >>> torch.library.register_autograd("doc::negated", lambda ctx, grad: -grad)
     """
@@ -155,7 +151,6 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, *
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, **_: Any) -> Any:
     """Take another function for an operator on the CPU.
 
-    >>> import penlight as torch
     >>> op = torch.library.custom_op("doc::one", lambda x: x + 1)
     >>> _ = torch.library.register_kernel("doc::one", "cpu", lambda x: x * 0 + 1)
     >>> op(torch.ones(1))

@@ -136,7 +136,6 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Makes a matrix the identity, as far as its shape allows.
 
-    >>> import penlight as torch
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -230,7 +229,6 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Makes the tensor, seen as a matrix, a (semi-)orthogonal one times `gain`.
 
-    >>> import penlight as torch
     >>> w = torch.nn.init.orthogonal_(torch.empty(3, 5))
     >>> torch.allclose(w @ w.T, torch.eye(3), atol=1e-6)
     True

@@ -35,7 +35,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     It shares the memory of the tensor it is made of. A tensor of another subclass stays of that class and is marked.
 
-    >>> import penlight as torch
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
@@ -82,7 +81,6 @@ class _BufferMeta(type(Tensor)):  # type: ignore[misc]
 class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that a module registers as a buffer when it is assigned; `persistent` says whether it is saved.
 
-    >>> import penlight as torch
     >>> m = torch.nn.Module()
     >>> m.scale = torch.nn.Buffer(torch.ones(1))
     >>> list(m.state_dict())
@@ -145,7 +143,6 @@ class UninitializedTensorMixin:
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Gives the tensor its shape, uninitialised memory, and the class that it was waiting to have.
 
-        >>> import penlight as torch
         >>> p = torch.nn.UninitializedParameter()
         >>> p.materialize((2, 3))
         >>> p.shape

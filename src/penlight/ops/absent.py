@@ -90,7 +90,6 @@ for _name in (
 def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
     """The tensor itself: it is dense.
 
-    >>> import penlight as torch
     >>> torch.ones(2).to_dense()
     tensor([1., 1.])
     """
@@ -101,7 +100,6 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Te
 def dequantize(input: Tensor) -> Tensor:
     """The tensor in float32; it is not quantized.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0]).dequantize()
     tensor([1.])
     """
@@ -112,7 +110,6 @@ def dequantize(input: Tensor) -> Tensor:
 def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **more: Any) -> Any:
     """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only.
 
-    >>> import penlight as torch
     >>> torch.eye(2).to_sparse().indices()
     tensor([[0, 1],
             [0, 1]])
@@ -135,7 +132,6 @@ install_method("to_sparse_coo", to_sparse)
 def sparse_mask(input: Tensor, mask: Any) -> Any:
     """The elements at the places of a sparse tensor, as another one.
 
-    >>> import penlight as torch
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
     tensor([1., 1.])
     """
@@ -146,7 +142,6 @@ def sparse_mask(input: Tensor, mask: Any) -> Any:
 def sparse_dim(input: Tensor) -> int:
     """The number of sparse dimensions: none.
 
-    >>> import penlight as torch
     >>> torch.ones(2, 3).sparse_dim()
     0
     """
@@ -157,7 +152,6 @@ def sparse_dim(input: Tensor) -> int:
 def dense_dim(input: Tensor) -> int:
     """The number of dense dimensions: all.
 
-    >>> import penlight as torch
     >>> torch.ones(2, 3).dense_dim()
     2
     """
@@ -168,7 +162,6 @@ def dense_dim(input: Tensor) -> int:
 def is_distributed(input: Tensor) -> bool:
     """False: there is one process.
 
-    >>> import penlight as torch
     >>> torch.ones(1).is_distributed()
     False
     """
@@ -179,7 +172,6 @@ def is_distributed(input: Tensor) -> bool:
 def reinforce(input: Tensor, *args: Any) -> None:
     """Removed from PyTorch: use torch.distributions.
 
-    >>> import penlight as torch
     >>> torch.ones(2).reinforce()
     Traceback (most recent call last):
       ...
@@ -194,7 +186,6 @@ def reinforce(input: Tensor, *args: Any) -> None:
 def record_stream(input: Tensor, stream: Any) -> None:
     """Nothing to do: the CPU has no streams.
 
-    >>> import penlight as torch
     >>> torch.ones(2).record_stream(None)
     """
 
@@ -203,7 +194,6 @@ def record_stream(input: Tensor, stream: Any) -> None:
 def storage_type(input: Tensor) -> Any:
     """The class of the tensor's storage by its old name.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).storage_type().__name__
     'TypedStorage'
     """
@@ -214,7 +204,6 @@ def storage_type(input: Tensor) -> Any:
 def module_load(input: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).module_load(torch.ones(2))
     tensor([1., 1.])
     """

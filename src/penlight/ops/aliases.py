@@ -106,7 +106,6 @@ for _name in _IN_PLACE.split():
 def _adjoint(self: Tensor) -> Tensor:
     """The last two dimensions transposed and conjugated.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).adjoint().shape
     torch.Size([2, 4, 3])
     """

@@ -90,7 +90,6 @@ def _convert(tensor: Tensor, dtype: dtypes.dtype, copy: bool = False) -> Tensor:
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in another dtype (or on a device, which must be the CPU); itself if nothing changes.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.7]).to(torch.int64)
     tensor([1])
     """
@@ -171,7 +170,6 @@ _add_conversions()
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The tensor's legacy type name, or the tensor converted to a dtype or legacy type.
 
-    >>> import penlight as torch
     >>> torch.zeros(1).type(), torch.zeros(1).type(torch.int64).dtype
     ('torch.FloatTensor', torch.int64)
     """
@@ -202,7 +200,6 @@ def legacy_dtype(name: Any) -> dtypes.dtype:
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor in the other's dtype.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2]).type_as(torch.zeros(1))
     tensor([1., 2.])
     """
@@ -213,7 +210,6 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself: it is on the CPU.
 
-    >>> import penlight as torch
     >>> torch.ones(2).cpu()
     tensor([1., 1.])
     """
@@ -224,7 +220,6 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Refused: Penlight runs on the CPU.
 
-    >>> import penlight as torch
     >>> torch.ones(2).cuda()
     Traceback (most recent call last):
       ...
@@ -292,7 +287,6 @@ OPS["_copy"].into = warning_free(_copy_into)
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite this tensor's elements with another's, broadcast and converted.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
     tensor([1., 2.])
     """
@@ -382,7 +376,6 @@ def _filled(input: Tensor, value: Any, run: Any, new: str = "") -> Tensor:
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Set all elements to one value.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).fill_(7)
     tensor([7., 7.])
     """
@@ -392,7 +385,6 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of the same shape and dtype with all elements equal to `value`.
 
-    >>> import penlight as torch
     >>> torch.fill(torch.zeros(2), 5)
     tensor([5., 5.])
     """
@@ -419,7 +411,6 @@ OPS["_zero"].into = _zero_into
 def zero_(input: Tensor) -> Tensor:
     """Set all elements to zero.
 
-    >>> import penlight as torch
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
@@ -437,7 +428,6 @@ def _conj(input: Tensor) -> Tensor: ...
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own.
 
-    >>> import penlight as torch
     >>> torch.conj(torch.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
@@ -462,7 +452,6 @@ both("pairs_as_complex", lambda grad: _as_complex(np.ascontiguousarray(grad)), _
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with a last dimension of size two; a view.
 
-    >>> import penlight as torch
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
     """
@@ -490,7 +479,6 @@ def _as_complex(input: Any) -> Any:
 def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension has size two as a complex one; a view.
 
-    >>> import penlight as torch
     >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
@@ -504,7 +492,6 @@ def _part(tensor: Tensor, place: int) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The real part; a view.
 
-    >>> import penlight as torch
     >>> torch.real(torch.tensor([1 + 2j]))
     tensor([1.])
     """
@@ -514,7 +501,6 @@ def real(input: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """The imaginary part; a view.
 
-    >>> import penlight as torch
     >>> torch.imag(torch.tensor([1 + 2j]))
     tensor([2.])
     """

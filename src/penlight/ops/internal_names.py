@@ -13,7 +13,6 @@ from ..tensor import Tensor, wrap
 def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
     """Where each of `size` rows begins among sorted row numbers, and where the last ends.
 
-    >>> import penlight as torch
     >>> torch._convert_indices_from_coo_to_csr(torch.tensor([0, 0, 2, 3]), 5)
     tensor([0, 2, 2, 3, 4, 4])
     """
@@ -26,7 +25,6 @@ def _convert_indices_from_csr_to_coo(
 ) -> Tensor:
     """The row and the column of each element, from where rows begin and the columns.
 
-    >>> import penlight as torch
     >>> torch._convert_indices_from_csr_to_coo(torch.tensor([0, 2, 2, 3]), torch.tensor([1, 0, 2]))
     tensor([[0, 0, 2],
             [1, 0, 2]])
@@ -42,7 +40,6 @@ def _convert_indices_from_csr_to_coo(
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of softmax's input, from that of its output and the output.
 
-    >>> import penlight as torch
     >>> torch._softmax_backward_data(torch.tensor([1.0, 2.0]), torch.tensor([0.25, 0.75]), 0, torch.float32)
     tensor([-0.1875,  0.1875])
     """
@@ -53,7 +50,6 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of log_softmax's input, from that of its output and the output.
 
-    >>> import penlight as torch
     >>> torch._log_softmax_backward_data(torch.tensor([1.0, 1.0]), torch.tensor([0.5, 0.5]).log(), 0, torch.float32)
     tensor([0., 0.])
     """
@@ -63,7 +59,6 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """The sizes, as a tensor.
 
-    >>> import penlight as torch
     >>> torch._shape_as_tensor(torch.ones(2, 3))
     tensor([2, 3])
     """

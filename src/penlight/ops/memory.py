@@ -50,7 +50,6 @@ def _resized(array: Any, shape: tuple[int, ...]) -> Any:
 def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Give the tensor another size; elements stay where they are in memory, and new ones are uninitialised.
 
-    >>> import penlight as torch
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -69,7 +68,6 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give the tensor another tensor's size.
 
-    >>> import penlight as torch
     >>> torch.arange(4).resize_as_(torch.zeros(2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -81,7 +79,6 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 def resize(input: Tensor, *size: Any) -> Tensor:
     """Another shape with as many elements; an old spelling of `reshape`.
 
-    >>> import penlight as torch
     >>> torch.arange(4).resize(2, 2).shape
     torch.Size([2, 2])
     """
@@ -100,7 +97,6 @@ def resize(input: Tensor, *size: Any) -> Tensor:
 def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
     """The elements in another tensor's shape; an old spelling of `reshape_as`.
 
-    >>> import penlight as torch
     >>> torch.arange(4).resize_as(torch.zeros(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -112,7 +108,6 @@ def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """In-place version of `as_strided`: the tensor itself becomes that window of its memory.
 
-    >>> import penlight as torch
     >>> torch.arange(4).as_strided_((2, 2), (1, 2))
     tensor([[0, 2],
             [1, 3]])
@@ -132,7 +127,6 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Let the tensor be a window of other memory: another tensor's, or a storage.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).set_(torch.ones(3))
     tensor([1., 1., 1.])
     """
@@ -161,7 +155,6 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from the one whose steps in memory are longest to the shortest.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3).t().dim_order()
     (1, 0)
     """
@@ -173,7 +166,6 @@ def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]
 def const_data_ptr(input: Tensor) -> int:
     """The address of the first element, for reading.
 
-    >>> import penlight as torch
     >>> x = torch.zeros(2)
     >>> x.data_ptr() == x.const_data_ptr()
     True
@@ -199,7 +191,6 @@ def _written(input: Tensor, values: Any) -> Tensor:
 def apply_(input: Tensor, callable: Any) -> Tensor:
     """Replace each element by what a Python function makes of it. Slow; meant for a few elements.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
     tensor([2., 3.])
     """
@@ -211,7 +202,6 @@ def apply_(input: Tensor, callable: Any) -> Tensor:
 def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """Replace each element by a Python function of it and another tensor's.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
     tensor([3., 8.])
     """
@@ -224,7 +214,6 @@ def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
 def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """Replace each element by a Python function of it and two other tensors'.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0]).map2_(torch.tensor([2.0]), torch.tensor([3.0]), lambda a, b, c: a + b * c)
     tensor([7.])
     """
@@ -269,7 +258,6 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 def to_dlpack(tensor: Tensor) -> Any:
     """A tensor's memory as a DLPack capsule.
 
-    >>> import penlight as torch
     >>> torch.from_dlpack(torch.to_dlpack(torch.tensor([1, 2])))
     tensor([1, 2])
     """

@@ -142,7 +142,6 @@ def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
 def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.empty(2).normal_()
     tensor([ 1.5410, -0.2934])
     """
@@ -154,7 +153,6 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
 def uniform_(input: Tensor, *bounds: float, generator: Any = None, **more: float) -> Tensor:
     """Fill with numbers between `from` (0) and `to` (1), uniformly.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.empty(2).uniform_(0, 10)
     tensor([4.9626, 7.6822])
     """
@@ -181,7 +179,6 @@ def _named_bounds(
 def random_(input: Tensor, *bounds: Any, generator: Any = None, **more: Any) -> Tensor:
     """Fill with integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype holds exactly.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.empty(3).random_(10)
     tensor([4., 9., 3.])
     """
@@ -205,7 +202,6 @@ install_method("random_", random_)
 def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with exponentially distributed numbers.
 
-    >>> import penlight as torch
     >>> bool((torch.empty(100).exponential_() >= 0).all())
     True
     """
@@ -216,7 +212,6 @@ def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> T
 def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with the numbers of trials up to the first success, which has probability p.
 
-    >>> import penlight as torch
     >>> bool((torch.empty(100).geometric_(0.5) >= 1).all())
     True
     """
@@ -227,7 +222,6 @@ def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
 def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fill with numbers from a Cauchy distribution.
 
-    >>> import penlight as torch
     >>> torch.empty(3).cauchy_().shape
     torch.Size([3])
     """
@@ -238,7 +232,6 @@ def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: An
 def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithms are normally distributed.
 
-    >>> import penlight as torch
     >>> bool((torch.empty(100).log_normal_() > 0).all())
     True
     """
@@ -249,7 +242,6 @@ def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: An
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones, with probability p (a number, or a tensor with one for each element), and zeros.
 
-    >>> import penlight as torch
     >>> torch.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
@@ -297,7 +289,6 @@ def normal_of(mean: Any, std: Any, values: Any) -> Tensor:
 def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones with the probabilities that this tensor (or p) gives, else zeros.
 
-    >>> import penlight as torch
     >>> torch.tensor([0.0, 1.0]).bernoulli()
     tensor([0., 1.])
     """
@@ -315,7 +306,6 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn from weights (rows of them), with or without putting them back.
 
-    >>> import penlight as torch
     >>> torch.multinomial(torch.tensor([0.0, 1.0]), 1)
     tensor([1])
     """
@@ -345,7 +335,6 @@ def _poisson(input: Tensor, engine: Any) -> Tensor: ...
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Numbers of events, from Poisson distributions with these rates.
 
-    >>> import penlight as torch
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
@@ -370,7 +359,6 @@ def _binomial(count: Tensor, prob: Tensor, engine: Any) -> Tensor: ...
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Numbers of successes in `count` trials that succeed with probability `prob`.
 
-    >>> import penlight as torch
     >>> torch.binomial(torch.tensor([5.0]), torch.tensor([1.0]))
     tensor([5.])
     """

@@ -104,7 +104,6 @@ def swap_in_optimizer_params_and_state(
     ``swapin_parameters`` are in the order of the optimiser's own; ``swapin_optim_state`` looks as from ``state_dict()``.
     Tensors in it are updated in place; everything else that happens to the state meanwhile is forgotten.
 
-    >>> import penlight as torch
     >>> w, other = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
     >>> opt = torch.optim.Adagrad([w], lr=0.1)
     >>> other.grad = torch.ones(2)

@@ -23,7 +23,6 @@ class Adafactor(Declared):
     The step is relative to the size of the parameter (at least ``eps[1]``), its root mean square is clipped to ``d``, and
     the rate is at most ``1 / sqrt(t)``.
 
-    >>> import penlight as torch
     >>> w = torch.ones(2, 2, requires_grad=True)
     >>> opt = torch.optim.Adafactor([w], lr=0.1)
     >>> (w * w).sum().backward()

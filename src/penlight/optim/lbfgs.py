@@ -23,7 +23,6 @@ class LBFGS(Declared):
     which clears the gradients, computes the loss, calls ``backward`` and returns the loss. ``line_search_fn`` is None, for
     steps of length ``lr``, or ``"strong_wolfe"``. All parameters form one group.
 
-    >>> import penlight as torch
     >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> opt = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

@@ -24,7 +24,6 @@ class Muon(Declared):
     The orthogonal matrix comes from ``ns_steps`` Newton-Schulz iterations in bfloat16. Other parameters need another
     optimiser, such as :class:`AdamW`.
 
-    >>> import penlight as torch
     >>> w = torch.eye(2, requires_grad=True)
     >>> opt = torch.optim.Muon([w], lr=0.1)
     >>> (w * w).sum().backward()

@@ -53,7 +53,6 @@ def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool = False) 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before the step of every optimiser; it may return new ``(args, kwargs)``.
 
-    >>> import penlight as torch
     >>> from penlight.optim.optimizer import register_optimizer_step_pre_hook
     >>> handle = register_optimizer_step_pre_hook(lambda opt, args, kwargs: print(type(opt).__name__))
     >>> torch.optim.SGD([torch.zeros(2, requires_grad=True)]).step()
@@ -200,7 +199,6 @@ class Optimizer:
     ``params`` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts, one for each group of parameters with
     options of its own; ``defaults`` are the options that a group does not give itself.
 
-    >>> import penlight as torch
     >>> class Descent(torch.optim.Optimizer):
     ...     @torch.no_grad()
     ...     def step(self, closure=None):
@@ -267,7 +265,6 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned.
 
-        >>> import penlight as torch
         >>> w = torch.tensor([1.0], requires_grad=True)
         >>> w.grad = torch.tensor([2.0])
         >>> torch.optim.SGD([w], lr=0.25).step()
@@ -282,7 +279,6 @@ class Optimizer:
 
         Every optimizer's own ``step`` is wrapped when the first of its class is made.
 
-        >>> import penlight as torch
         >>> opt = torch.optim.SGD([torch.ones(1, requires_grad=True)])
         >>> step = torch.optim.Optimizer.profile_hook_step(lambda self: "stepped")
         >>> handle = opt.register_step_pre_hook(lambda *_: print("before"))
@@ -355,7 +351,6 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters: set them to None, or with ``set_to_none=False`` fill them with zeros.
 
-        >>> import penlight as torch
         >>> w = torch.ones(2, requires_grad=True)
         >>> w.sum().backward()
         >>> torch.optim.SGD([w]).zero_grad()
@@ -378,7 +373,6 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, such as layers that are unfrozen late.
 
-        >>> import penlight as torch
         >>> opt = torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.1)
         >>> opt.add_param_group({"params": [torch.zeros(3, requires_grad=True)], "lr": 0.01})
         >>> [group["lr"] for group in opt.param_groups]
@@ -435,7 +429,6 @@ class Optimizer:
         """The state in PyTorch's layout: ``state`` by the number of each parameter, and ``param_groups`` with the
         options and those numbers. Tensors are not copied.
 
-        >>> import penlight as torch
         >>> opt = torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.1)
         >>> opt.state_dict()["param_groups"][0]["params"]
         [0]
@@ -466,7 +459,6 @@ class Optimizer:
 
         Parameters are matched by their order. Tensors take the dtype of their parameter, except for ``step``.
 
-        >>> import penlight as torch
         >>> optimizer = torch.optim.Adam([torch.zeros(1, requires_grad=True)])
         >>> optimizer.load_state_dict(optimizer.state_dict())
         """

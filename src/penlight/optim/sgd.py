@@ -19,7 +19,6 @@ class SGD(Elementwise):
 
     The buffer starts as the first gradient, undampened. With ``nesterov`` the step is ``grad + momentum * buf``.
 
-    >>> import penlight as torch
     >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> opt = torch.optim.SGD([w], lr=0.1, momentum=0.9)
     >>> for _ in range(2):

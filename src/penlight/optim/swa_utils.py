@@ -43,7 +43,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:
     """The update of an exponential moving average for lists of tensors: ``ema = decay * ema + (1 - decay) * new``.
 
-    >>> import penlight as torch
     >>> update = torch.optim.swa_utils.get_ema_multi_avg_fn(0.5)
     >>> ema = [torch.zeros(2)]
     >>> update(ema, [torch.ones(2)], 1)
@@ -99,7 +98,6 @@ class AveragedModel(Module):
     returns another average, ``multi_avg_fn(averages, news, n)`` writes it. Buffers are averaged with ``use_buffers`` and
     otherwise copied.
 
-    >>> import penlight as torch
     >>> model = torch.nn.Linear(2, 1)
     >>> average = torch.optim.swa_utils.AveragedModel(model)
     >>> average.update_parameters(model)
@@ -156,7 +154,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
     A batch is a tensor, or a list or tuple whose first element is the model's input.
 
-    >>> import penlight as torch
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
     >>> model.running_mean

@@ -62,7 +62,6 @@ def bartlett(
 ) -> Tensor:
     """A triangle, zero at the ends.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.bartlett(3)
     tensor([0., 1., 0.])
     """
@@ -82,7 +81,6 @@ def blackman(
 ) -> Tensor:
     """A sum of two cosines, with low side lobes.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.blackman(5)
     tensor([-1.4901e-08,  3.4000e-01,  1.0000e+00,  3.4000e-01, -1.4901e-08])
     """
@@ -100,7 +98,6 @@ def cosine(
 ) -> Tensor:
     """Half a period of a sine.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.cosine(2)
     tensor([0.7071, 0.7071])
     """
@@ -116,7 +113,6 @@ def exponential(
 ) -> Tensor:  # fmt: skip
     """Falls off on both sides of the centre by a factor e every `tau` places.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.exponential(5)
     tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
     """
@@ -136,7 +132,6 @@ def gaussian(
 ) -> Tensor:  # fmt: skip
     """A Gaussian with a standard deviation in places.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.gaussian(5)
     tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
     """
@@ -175,7 +170,6 @@ def general_cosine(
 ) -> Tensor:  # fmt: skip
     """A sum of cosines with alternating signs and the weights `a`.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
     """
@@ -193,7 +187,6 @@ def general_hamming(
 ) -> Tensor:  # fmt: skip
     """`alpha - (1 - alpha) * cos`.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.general_hamming(5)
     tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
@@ -213,7 +206,6 @@ def hamming(
 ) -> Tensor:
     """A raised cosine that does not quite reach zero.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.hamming(5)
     tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
@@ -231,7 +223,6 @@ def hann(
 ) -> Tensor:
     """A raised cosine, zero at the ends.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.hann(4, sym=False)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -246,7 +237,6 @@ def kaiser(
 ) -> Tensor:  # fmt: skip
     """Kaiser's window; `beta` trades the width of the main lobe for the height of the others.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.kaiser(5, beta=4.0)
     tensor([0.0885, 0.6334, 1.0000, 0.6334, 0.0885])
     """
@@ -268,7 +258,6 @@ def nuttall(
 ) -> Tensor:
     """A sum of three cosines with very low side lobes, after Nuttall.
 
-    >>> import penlight as torch
     >>> torch.signal.windows.nuttall(5)
     tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04])
     """

@@ -14,7 +14,6 @@ from .coo import softmax as _softmax
 def mm(mat1: Any, mat2: Any) -> Any:
     """The product of a sparse matrix and a dense one, differentiable in both.
 
-    >>> import penlight as torch
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
             [1.]])
@@ -25,7 +24,6 @@ def mm(mat1: Any, mat2: Any) -> Any:
 def addmm(mat: Any, mat1: Any, mat2: Any, beta: float = 1.0, alpha: float = 1.0) -> Any:
     """`beta * mat + alpha * (mat1 @ mat2)` for a sparse `mat1`.
 
-    >>> import penlight as torch
     >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[2.],
             [2.]])
@@ -36,7 +34,6 @@ def addmm(mat: Any, mat1: Any, mat2: Any, beta: float = 1.0, alpha: float = 1.0)
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of a sparse tensor's elements: of all of them dense, along dimensions sparse.
 
-    >>> import penlight as torch
     >>> torch.sparse.sum(torch.eye(3).to_sparse())
     tensor(3.)
     """
@@ -46,7 +43,6 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The softmax along a dimension over the elements that are there; absent ones count as minus infinity.
 
-    >>> import penlight as torch
     >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).to_dense()
     tensor([[1., 0.],
             [0., 1.]])
@@ -57,7 +53,6 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The logarithm of `softmax`.
 
-    >>> import penlight as torch
     >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), 1).values()
     tensor([0., 0.])
     """
@@ -67,7 +62,6 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 class check_sparse_tensor_invariants:
     """Accepted: the places of a sparse tensor are checked always.
 
-    >>> import penlight as torch
     >>> torch.sparse.check_sparse_tensor_invariants.is_enabled()
     True
     """
@@ -108,7 +102,6 @@ def _legacy(name: str, dtype: dtypes.dtype) -> Any:
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A sparse tensor of {dtype}: the legacy constructor.
 
-    >>> import penlight as torch
     >>> torch.sparse.{name}(torch.tensor([[0, 1]]), torch.ones(2).to({dtype}), torch.Size([2])).is_sparse
     True
     """

@@ -28,7 +28,6 @@ _TABLE: dict[str, Callable[..., Any]] = {}
 class SparseTensor(Tensor):
     """A tensor that holds the places and values of its elements that are not zero; `torch.sparse_coo_tensor` makes it.
 
-    >>> import penlight as torch
     >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> s @ torch.ones(2, 1)
     tensor([[2.],
@@ -148,7 +147,6 @@ def sparse_coo_tensor(
 ) -> Any:  # fmt: skip
     """A sparse tensor with these values at these places, one column of `indices` for each; values at the same place add up.
 
-    >>> import penlight as torch
     >>> torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 5.]])

@@ -75,7 +75,6 @@ def wrap(array: np.ndarray[Any, Any]) -> Tensor:
 class Tensor(_Parts):
     """A multi-dimensional array that remembers how it was computed.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad
@@ -118,7 +117,6 @@ class Tensor(_Parts):
     def as_subclass(self, cls: type) -> Any:
         """An alias of this tensor (the same memory, next in the graph) as an instance of a subclass.
 
-        >>> import penlight as torch
         >>> class Named(torch.Tensor):
         ...     pass
         >>> type(torch.ones(2).as_subclass(Named)).__name__
@@ -138,7 +136,6 @@ class Tensor(_Parts):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What a function does with instances of a subclass: it computes, and tensors in its result are of that class.
 
-        >>> import penlight as torch
         >>> class Mine(torch.Tensor): pass
         >>> type(torch.ones(2).as_subclass(Mine) * 2).__name__
         'Mine'
@@ -153,7 +150,6 @@ class Tensor(_Parts):
     def requires_grad(self) -> bool:
         """Whether gradients flow to this tensor.
 
-        >>> import penlight as torch
         >>> torch.ones(2, requires_grad=True).exp().requires_grad
         True
         """
@@ -192,7 +188,6 @@ class Tensor(_Parts):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).requires_grad_()
         tensor([0.], requires_grad=True)
         """
@@ -226,7 +221,6 @@ class Tensor(_Parts):
     def is_leaf(self) -> bool:
         """Whether this tensor was made by the user (or needs no gradient), not by an op in the graph.
 
-        >>> import penlight as torch
         >>> x = torch.ones(1, requires_grad=True)
         >>> x.is_leaf, (x * 2).is_leaf
         (True, False)
@@ -238,7 +232,6 @@ class Tensor(_Parts):
     def grad_fn(self) -> Node | None:
         """The node of the backward graph that this tensor's gradient goes to; None for a leaf.
 
-        >>> import penlight as torch
         >>> torch.ones(1, requires_grad=True).exp().grad_fn.name()
         'ExpBackward0'
         """
@@ -249,7 +242,6 @@ class Tensor(_Parts):
     def output_nr(self) -> int:
         """Which output of its `grad_fn`'s op this tensor is.
 
-        >>> import penlight as torch
         >>> a, b = torch.ones(2, requires_grad=True).unbind()
         >>> a.output_nr, b.output_nr
         (0, 1)
@@ -264,7 +256,6 @@ class Tensor(_Parts):
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have accumulated here, or None.
 
-        >>> import penlight as torch
         >>> x = torch.ones(1, requires_grad=True)
         >>> (3 * x).sum().backward(); x.grad
         tensor([3.])
@@ -292,7 +283,6 @@ class Tensor(_Parts):
     def grad_dtype(self) -> Any:
         """The dtype that gradients of this leaf have: its own.
 
-        >>> import penlight as torch
         >>> torch.ones(1, requires_grad=True).grad_dtype
         torch.float32
         """
@@ -325,7 +315,6 @@ class Tensor(_Parts):
     ) -> None:
         """Compute the gradients of this tensor and add them into the `.grad` of the leaves it came from.
 
-        >>> import penlight as torch
         >>> x = torch.tensor(3.0, requires_grad=True)
         >>> (x**2).backward(); x.grad
         tensor(6.)
@@ -335,7 +324,6 @@ class Tensor(_Parts):
     def detach(self) -> Tensor:
         """The same memory, cut off the graph.
 
-        >>> import penlight as torch
         >>> torch.ones(1, requires_grad=True).detach().requires_grad
         False
         """
@@ -353,7 +341,6 @@ class Tensor(_Parts):
     def detach_(self) -> Tensor:
         """Cut this tensor itself off the graph.
 
-        >>> import penlight as torch
         >>> x = torch.ones(2, requires_grad=True) * 2
         >>> x.detach_().grad_fn is None
         True
@@ -373,7 +360,6 @@ class Tensor(_Parts):
     def data(self) -> Tensor:
         """The same memory outside of the graph, without version tracking: writes to it go unnoticed by autograd.
 
-        >>> import penlight as torch
         >>> w = torch.ones(1, requires_grad=True)
         >>> w.data -= 0.5; w
         tensor([0.5000], requires_grad=True)
@@ -414,7 +400,6 @@ class Tensor(_Parts):
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode.
 
-        >>> import penlight as torch
         >>> with torch.inference_mode():
         ...     print(torch.ones(1).is_inference())
         True

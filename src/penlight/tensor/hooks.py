@@ -25,7 +25,6 @@ class Hooked:
     def retain_grad(self: Any) -> None:
         """Let a backward pass keep this non-leaf's gradient in `.grad`.
 
-        >>> import penlight as torch
         >>> y = torch.ones(1, requires_grad=True) * 2
         >>> y.retain_grad(); y.backward(); y.grad
         tensor([1.])
@@ -44,7 +43,6 @@ class Hooked:
     def retains_grad(self: Any) -> bool:
         """Whether this is a non-leaf that keeps its gradient in `.grad`.
 
-        >>> import penlight as torch
         >>> x = torch.ones(1, requires_grad=True) * 2
         >>> x.retain_grad()
         >>> x.retains_grad
@@ -59,7 +57,6 @@ class Hooked:
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call `hook(grad)` when this tensor's gradient is computed; what it returns replaces the gradient.
 
-        >>> import penlight as torch
         >>> x = torch.ones(1, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: grad * 10)
         >>> x.sum().backward(); x.grad
@@ -80,7 +77,6 @@ class Hooked:
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` after this leaf's `.grad` was updated.
 
-        >>> import penlight as torch
         >>> w = torch.tensor(3.0, requires_grad=True)
         >>> handle = w.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
         >>> (w * w).backward()

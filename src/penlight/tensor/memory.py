@@ -40,7 +40,6 @@ class ShapeAndMemory:
     def shape(self: Any) -> Size:
         """The size of each dimension.
 
-        >>> import penlight as torch
         >>> torch.ones(2, 3).shape
         torch.Size([2, 3])
         """
@@ -50,7 +49,6 @@ class ShapeAndMemory:
     def size(self: Any, dim: int | None = None) -> Any:
         """The sizes of all dimensions, or of one.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(1)
         (torch.Size([2, 3]), 3)
         """
@@ -65,7 +63,6 @@ class ShapeAndMemory:
     def stride(self: Any, dim: int | None = None) -> Any:
         """How many elements to step over in memory for the next index, for all dimensions or one.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
         ((3, 1), (1, 3))
         """
@@ -82,7 +79,6 @@ class ShapeAndMemory:
     def storage_offset(self: Any) -> int:
         """Where this tensor starts in the memory that it shares, in elements.
 
-        >>> import penlight as torch
         >>> torch.arange(5)[2:].storage_offset()
         2
         """
@@ -91,7 +87,6 @@ class ShapeAndMemory:
     def data_ptr(self: Any) -> int:
         """The address of the first element.
 
-        >>> import penlight as torch
         >>> x = torch.zeros(4)
         >>> x[1:].data_ptr() - x.data_ptr()
         4
@@ -101,7 +96,6 @@ class ShapeAndMemory:
     def is_contiguous(self: Any, memory_format: Any = None) -> bool:
         """Whether the elements lie one after the other in memory, last dimension fastest.
 
-        >>> import penlight as torch
         >>> x = torch.zeros(2, 3)
         >>> x.is_contiguous(), x.t().is_contiguous()
         (True, False)
@@ -114,7 +108,6 @@ class ShapeAndMemory:
     def element_size(self: Any) -> int:
         """How many bytes one element takes.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, dtype=torch.float64).element_size()
         8
         """
@@ -124,7 +117,6 @@ class ShapeAndMemory:
     def itemsize(self: Any) -> int:
         """How many bytes one element takes.
 
-        >>> import penlight as torch
         >>> torch.zeros(2).itemsize
         4
         """
@@ -134,7 +126,6 @@ class ShapeAndMemory:
     def nbytes(self: Any) -> int:
         """How many bytes all elements take.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).nbytes
         24
         """
@@ -144,7 +135,6 @@ class ShapeAndMemory:
     def numel(self: Any) -> int:
         """The number of elements.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).numel()
         6
         """
@@ -159,7 +149,6 @@ class ShapeAndMemory:
     def dim(self: Any) -> int:
         """The number of dimensions.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).dim()
         2
         """
@@ -174,7 +163,6 @@ class ShapeAndMemory:
     def ndim(self: Any) -> int:
         """The number of dimensions.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).ndim
         2
         """
@@ -184,7 +172,6 @@ class ShapeAndMemory:
     def dtype(self: Any) -> dtypes.dtype:
         """The element type.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).dtype
         torch.float32
         """
@@ -197,7 +184,6 @@ class ShapeAndMemory:
     def device(self: Any) -> device:
         """Where the data is: always the CPU.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).device
         device(type='cpu')
         """
@@ -207,7 +193,6 @@ class ShapeAndMemory:
     def layout(self: Any) -> Any:
         """How the elements lie in memory: `torch.strided`.
 
-        >>> import penlight as torch
         >>> torch.zeros(2).layout
         torch.strided
         """
@@ -221,7 +206,6 @@ class ShapeAndMemory:
     def get_device(self: Any) -> int:
         """The number of the device: -1 for the CPU.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).get_device()
         -1
         """
@@ -230,7 +214,6 @@ class ShapeAndMemory:
     def is_floating_point(self: Any) -> bool:
         """Whether the elements are floating-point numbers.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).is_floating_point(), torch.tensor(1).is_floating_point()
         (True, False)
         """
@@ -239,7 +222,6 @@ class ShapeAndMemory:
     def is_complex(self: Any) -> bool:
         """Whether the elements are complex.
 
-        >>> import penlight as torch
         >>> torch.zeros(1, dtype=torch.complex64).is_complex()
         True
         """
@@ -248,7 +230,6 @@ class ShapeAndMemory:
     def is_signed(self: Any) -> bool:
         """Whether the dtype has negative numbers.
 
-        >>> import penlight as torch
         >>> torch.tensor(1).is_signed(), torch.tensor(True).is_signed()
         (True, False)
         """
@@ -257,7 +238,6 @@ class ShapeAndMemory:
     def is_same_size(self: Any, other: Tensor) -> bool:
         """Whether the other tensor has the same shape.
 
-        >>> import penlight as torch
         >>> torch.zeros(2).is_same_size(torch.ones(2))
         True
         """
@@ -266,7 +246,6 @@ class ShapeAndMemory:
     def is_shared(self: Any) -> bool:
         """Whether the data is in memory that other processes share: see `share_memory_`.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).is_shared()
         False
         """
@@ -275,7 +254,6 @@ class ShapeAndMemory:
     def is_pinned(self: Any) -> bool:
         """False: there is no device that pinned memory would help.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).is_pinned()
         False
         """
@@ -284,7 +262,6 @@ class ShapeAndMemory:
     def share_memory_(self: Any) -> Tensor:
         """Move the data to memory that this process shares with those it starts or sends the tensor to.
 
-        >>> import penlight as torch
         >>> torch.zeros(1).share_memory_().is_shared()
         True
         """
@@ -293,7 +270,6 @@ class ShapeAndMemory:
     def pin_memory(self: Any, device: Any = None) -> Tensor:
         """The tensor itself: there is no device that pinned memory would help.
 
-        >>> import penlight as torch
         >>> x = torch.zeros(2)
         >>> x.is_pinned()
         False
@@ -303,7 +279,6 @@ class ShapeAndMemory:
     def untyped_storage(self: Any) -> Any:
         """The memory that this tensor and its views share.
 
-        >>> import penlight as torch
         >>> torch.zeros(2, 3).untyped_storage().nbytes()
         24
         """
@@ -314,7 +289,6 @@ class ShapeAndMemory:
     def storage(self: Any) -> Any:
         """The memory that this tensor and its views share, in elements of its dtype.
 
-        >>> import penlight as torch
         >>> torch.arange(6)[2:].untyped_storage().nbytes()
         48
         """

@@ -67,7 +67,6 @@ def set_printoptions(
     "default", "short" or "full" (nothing is left out) and is applied before the others. `sci_mode` forces scientific
     notation on or off.
 
-    >>> import penlight as torch
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.23456])
     tensor([1.23])
@@ -124,7 +123,6 @@ def get_printoptions() -> dict[str, Any]:
 def printoptions(**options: Any) -> Iterator[None]:
     """Print options for the length of a `with` block; takes what `set_printoptions` takes.
 
-    >>> import penlight as torch
     >>> from penlight.tensor.printing import printoptions
     >>> with printoptions(sci_mode=True, precision=1):
     ...     torch.tensor([1.5])
@@ -323,7 +321,6 @@ def is_plain(kind: type) -> bool:
 def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: object = None) -> str:
     """What `repr(tensor)` is; `tensor_contents` stands in for the numbers, `tangent` is that of a dual tensor.
 
-    >>> import penlight as torch
     >>> torch.ones(2, requires_grad=True) * 3
     tensor([3., 3.], grad_fn=<MulBackward0>)
     """

@@ -39,7 +39,6 @@ class AsPython:
     def item(self: Any) -> Any:
         """The only element as a Python number.
 
-        >>> import penlight as torch
         >>> torch.tensor([2.5]).item()
         2.5
         """
@@ -50,7 +49,6 @@ class AsPython:
     def tolist(self: Any) -> Any:
         """Nested lists of Python numbers; a number if there is no dimension.
 
-        >>> import penlight as torch
         >>> torch.arange(4).view(2, 2).tolist()
         [[0, 1], [2, 3]]
         """
@@ -60,7 +58,6 @@ class AsPython:
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The data as a NumPy array that shares this tensor's memory.
 
-        >>> import penlight as torch
         >>> torch.ones(2).numpy()
         array([1., 1.], dtype=float32)
         """

@@ -269,7 +269,6 @@ def assert_close(
 
     The tolerances depend on the dtype if they are not given.
 
-    >>> import penlight as torch
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     """
     __tracebackhide__ = True
@@ -291,7 +290,6 @@ def assert_allclose(
 ) -> None:
     """Deprecated: `assert_close`. Inputs become tensors; their dtypes may differ.
 
-    >>> import penlight as torch
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-8]))
     """
     warnings.warn(

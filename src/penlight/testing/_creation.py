@@ -30,7 +30,6 @@ def make_tensor(
 ) -> Tensor:
     """A tensor with values drawn uniformly from [low, high); the bounds depend on the dtype if they are not given.
 
-    >>> import penlight as torch
     >>> torch.testing.make_tensor((2, 3), dtype=torch.int64, device="cpu", low=0, high=1)
     tensor([[0, 0, 0],
             [0, 0, 0]])

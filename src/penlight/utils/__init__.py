@@ -22,7 +22,6 @@ _refused = lazy_import(globals(), "_refused", "penlight._refused")
 def swap_tensors(t1: Any, t2: Any) -> None:
     """Exchange two tensors: each name then holds what the other held.
 
-    >>> import penlight as torch
     >>> a, b = torch.ones(2), torch.zeros(1)
     >>> torch.utils.swap_tensors(a, b); a
     tensor([0.])
@@ -47,7 +46,6 @@ _FIELDS = ("_array", "_edge", "_vc", "_grad", "_view", "_meta")
 def set_module(obj: Any, mod: Any) -> None:
     """Set the name of the module that an object says to be from.
 
-    >>> import penlight as torch
     >>> def f(): pass
     >>> torch.utils.set_module(f, "here"); f.__module__
     'here'

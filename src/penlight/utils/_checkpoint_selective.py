@@ -39,7 +39,6 @@ _KEEP = (
 class SelectiveCheckpointContext:
     """What a policy is told besides the op: its result, and whether this is the recomputation (it never is).
 
-    >>> import penlight as torch
     >>> from penlight.utils import checkpoint as c
     >>> def policy(ctx, op, *args, **kwargs):
     ...     return c.CheckpointPolicy.MUST_SAVE if ctx.op_output.numel() > 2 else c.CheckpointPolicy.MUST_RECOMPUTE

@@ -55,7 +55,6 @@ def checkpoint(
 ) -> Any:
     """Call a function without keeping its intermediate results; backward computes them again when it needs them.
 
-    >>> import penlight as torch
     >>> from penlight.utils.checkpoint import checkpoint
     >>> x = torch.ones(2, requires_grad=True)
     >>> checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum().backward()
@@ -91,7 +90,6 @@ def checkpoint_sequential(
 ) -> Any:
     """Run a chain of modules in segments, each but the last through `checkpoint`.
 
-    >>> import penlight as torch
     >>> from penlight.utils.checkpoint import checkpoint_sequential
     >>> x = torch.ones(1, requires_grad=True)
     >>> checkpoint_sequential([torch.exp, torch.sin, torch.exp], 2, x, use_reentrant=False).backward()
@@ -135,7 +133,6 @@ def _chained(functions: Any) -> Callable[[Any], Any]:
 class CheckpointFunction(Function):
     """`checkpoint(use_reentrant=True)`: its backward runs the function again with grad, and a backward pass through it.
 
-    >>> import penlight as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = torch.utils.checkpoint.CheckpointFunction.apply(lambda x: x * x, True, x)
     >>> y.backward(); y.grad_fn.name(), x.grad
@@ -178,7 +175,6 @@ class CheckpointFunction(Function):
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Tensors as leaves that require grad if they did; the rest as it is.
 
-    >>> import penlight as torch
     >>> torch.utils.checkpoint.detach_variable((torch.ones(1, requires_grad=True) * 2, 5))
     (tensor([2.], requires_grad=True), 5)
     """
@@ -190,7 +186,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no input requires grad.
 
-    >>> import penlight as torch
     >>> torch.utils.checkpoint.check_backward_validity([torch.ones(1, requires_grad=True)])
     """
     if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
@@ -223,7 +218,6 @@ def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """Overrides the `debug` argument of checkpoints made inside; None leaves it.
 
-    >>> import penlight as torch
     >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
     ...     pass
     """
@@ -254,6 +248,5 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
     """Put random states of other devices back: there are none.
 
-    >>> import penlight as torch
     >>> torch.utils.checkpoint.set_device_states([], [])
     """

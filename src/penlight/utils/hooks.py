@@ -31,7 +31,6 @@ def unserializable_hook(f: F) -> F:
 def warn_if_has_hooks(tensor: Tensor) -> None:
     """Warn if a tensor has hooks, for saving it loses them.
 
-    >>> import penlight as torch
     >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1))
     """
     node, nr = edge_of(tensor)

@@ -12,7 +12,6 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
     """A weak reference that is equal to another one of the very same object.
 
-    >>> import penlight as torch
     >>> t = torch.ones(2)
     >>> WeakIdRef(t) == WeakIdRef(t)
     True
@@ -37,7 +36,6 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
 class TensorWeakRef:
     """A weak reference to a tensor; calling it gives the tensor, or None.
 
-    >>> import penlight as torch
     >>> t = torch.ones(2)
     >>> TensorWeakRef(t)() is t
     True
@@ -53,7 +51,6 @@ class TensorWeakRef:
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A mapping whose keys are compared by identity and not kept alive.
 
-    >>> import penlight as torch
     >>> key = torch.ones(2)
     >>> seen = WeakIdKeyDictionary()
     >>> seen[key] = 1

@@ -52,7 +52,6 @@ class CausalBias(Tensor):
 def causal_upper_left(*size: int) -> CausalBias:
     """The causal mask whose diagonal begins at the upper left.
 
-    >>> import penlight as torch
     >>> from penlight.nn.attention.bias import causal_upper_left
     >>> causal_upper_left(2, 3)
     tensor([[ True, False, False],
@@ -66,7 +65,6 @@ def causal_upper_left(*size: int) -> CausalBias:
 def causal_lower_right(*size: int) -> CausalBias:
     """The causal mask whose diagonal ends at the lower right.
 
-    >>> import penlight as torch
     >>> from penlight.nn.attention.bias import causal_lower_right
     >>> causal_lower_right(2, 3)
     tensor([[ True,  True, False],

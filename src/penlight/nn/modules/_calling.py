@@ -93,7 +93,6 @@ class Calling(Tables):
 
         With `with_kwargs` the hook is `hook(module, args, kwargs)` and returns both as a pair.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Identity()
         >>> handle = m.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
         >>> m(torch.zeros(2))
@@ -110,7 +109,6 @@ class Calling(Tables):
         With `with_kwargs` the hook is `hook(module, args, kwargs, output)`; with `always_call` it runs also when
         the forward raises.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Identity()
         >>> handle = m.register_forward_hook(lambda module, args, output: output * 2)
         >>> m(torch.ones(2))
@@ -122,7 +120,6 @@ class Calling(Tables):
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_output)` when the gradients of the outputs have arrived.
 
-        >>> import penlight as torch
         >>> x, m = torch.ones(2, requires_grad=True), torch.nn.Identity()
         >>> handle = m.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 5,))
         >>> m(x).sum().backward()
@@ -134,7 +131,6 @@ class Calling(Tables):
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` when the gradients of the inputs have been computed.
 
-        >>> import penlight as torch
         >>> x, m = torch.ones(2, requires_grad=True), torch.nn.Identity()
         >>> handle = m.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 3,))
         >>> m(x).sum().backward()
@@ -149,7 +145,6 @@ class Calling(Tables):
 
         `register_full_backward_hook` is the one that does what its name says.
 
-        >>> import penlight as torch
         >>> layer = torch.nn.ReLU()
         >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_output))
         >>> layer(torch.ones(1, requires_grad=True)).backward()

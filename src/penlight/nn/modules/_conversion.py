@@ -115,7 +115,6 @@ class Conversion(Tables):
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Calls `fn` on every module below and then on the module itself, as for initialisation.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Sequential(torch.nn.ReLU()).apply(lambda module: print(type(module).__name__))
         ReLU
         Sequential

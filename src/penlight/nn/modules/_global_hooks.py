@@ -111,7 +111,6 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Calls `hook(module, args, output)` after the forward of every module.
 
-    >>> import penlight as torch
     >>> from penlight.nn.modules.module import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, args, output: print(module, tuple(output.shape))):
     ...     _ = torch.nn.Tanh()(torch.zeros(1))
@@ -136,7 +135,6 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, grad_input, grad_output)` after the backward of every module.
 
-    >>> import penlight as torch
     >>> from penlight.nn.modules.module import register_module_full_backward_hook
     >>> x = torch.ones(2, requires_grad=True)
     >>> with register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input)):

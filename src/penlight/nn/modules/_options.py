@@ -36,7 +36,6 @@ class Options(Module):
     order after the tensors. `shown` is the format string of what is printed of them. In a class with either keyword
     `__init__` has no body: it calls `_set_options` and `_check`, which a class may extend.
 
-    >>> import penlight as torch
     >>> class Scaled(Unary, function=torch.mul, shown="by={self.by}"):
     ...     def __init__(self, by: float = 2.0) -> None: ...
     >>> Scaled(3.0), Scaled()(torch.ones(1))

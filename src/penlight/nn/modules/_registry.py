@@ -87,7 +87,6 @@ class Registry(Tables):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a tensor that belongs to the state but is not trained; it is saved only if `persistent`.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Module()
         >>> m.register_buffer("running_mean", torch.zeros(3))
         >>> m.running_mean
@@ -110,7 +109,6 @@ class Registry(Tables):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter, or with None the name of one that is absent.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Module()
         >>> m.register_parameter("bias", None)
         >>> print(m.bias, list(m.parameters()))
@@ -128,7 +126,6 @@ class Registry(Tables):
     def add_module(self, name: str, module: Any) -> None:
         """Adds a submodule under a name, by which it is an attribute then.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Module()
         >>> m.add_module("act", torch.nn.ReLU())
         >>> m.act
@@ -142,7 +139,6 @@ class Registry(Tables):
     def register_module(self, name: str, module: Any) -> None:
         """The same as `add_module`.
 
-        >>> import penlight as torch
         >>> model = torch.nn.Module()
         >>> model.register_module("act", torch.nn.ReLU())
         >>> model.act
@@ -275,7 +271,6 @@ class Registry(Tables):
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
         """Puts a module at a dotted path; with `strict` there must be one already.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()))
         >>> m.set_submodule("0.0", torch.nn.ReLU())
         >>> m[0][0]
@@ -341,7 +336,6 @@ class Registry(Tables):
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their dotted names.
 
-        >>> import penlight as torch
         >>> [name for name, _ in torch.nn.Sequential(torch.nn.Linear(2, 3)).named_parameters()]
         ['0.weight', '0.bias']
         """
@@ -350,7 +344,6 @@ class Registry(Tables):
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of the module and, if `recurse`, of all below it, each once.
 
-        >>> import penlight as torch
         >>> [buffer.shape for buffer in torch.nn.BatchNorm1d(3).buffers()]
         [torch.Size([3]), torch.Size([3]), torch.Size([])]
         """
@@ -361,7 +354,6 @@ class Registry(Tables):
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their dotted names.
 
-        >>> import penlight as torch
         >>> [name for name, _ in torch.nn.BatchNorm1d(2).named_buffers()]
         ['running_mean', 'running_var', 'num_batches_tracked']
         """
@@ -384,7 +376,6 @@ class Registry(Tables):
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """The module and all below it, each once.
 
-        >>> import penlight as torch
         >>> [type(m).__name__ for m in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).modules()]
         ['Sequential', 'ReLU', 'Tanh']
         """
@@ -395,7 +386,6 @@ class Registry(Tables):
     ) -> Iterator[tuple[str, Any]]:
         """The module and all below it with their dotted names.
 
-        >>> import penlight as torch
         >>> [name for name, _ in torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU())).named_modules()]
         ['', '0', '0.0']
         """

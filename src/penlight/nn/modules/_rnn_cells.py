@@ -84,7 +84,6 @@ class RNNCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch
 class LSTMCell(RNNCellBase):
     """One step of an `LSTM`.
 
-    >>> import penlight as torch
     >>> h, c = torch.nn.LSTMCell(10, 20)(torch.randn(3, 10))
     >>> h.shape, c.shape
     (torch.Size([3, 20]), torch.Size([3, 20]))

@@ -105,7 +105,6 @@ class StateDict(Tables):
     def get_extra_state(self) -> Any:
         """Override this together with `set_extra_state` to put something of your own into the state dict.
 
-        >>> import penlight as torch
         >>> class Counter(torch.nn.Module):
         ...     count = 0
         ...     def get_extra_state(self):
@@ -120,7 +119,6 @@ class StateDict(Tables):
     def set_extra_state(self, state: Any) -> None:
         """Override this to receive again what `get_extra_state` gave.
 
-        >>> import penlight as torch
         >>> class Counter(torch.nn.Module):
         ...     count = 0
         ...     def get_extra_state(self):
@@ -144,7 +142,6 @@ class StateDict(Tables):
         With `strict` (the default) the keys have to match exactly. With `assign` the tensors of the dict take the
         places of the module's own instead of being copied into them. Returns the missing and unexpected keys.
 
-        >>> import penlight as torch
         >>> a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
         >>> b.load_state_dict(a.state_dict())
         <All keys matched successfully>
@@ -250,7 +247,6 @@ class StateDict(Tables):
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, prefix, keep_vars)` before the state is taken.
 
-        >>> import penlight as torch
         >>> layer = torch.nn.Linear(1, 1)
         >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("collecting"))
         >>> state = layer.state_dict()
@@ -261,7 +257,6 @@ class StateDict(Tables):
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, local_metadata)` after the state was taken, to change it in place.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Linear(1, 1)
         >>> def drop_bias(module, state_dict, prefix, local_metadata):
         ...     del state_dict[prefix + "bias"]
@@ -283,7 +278,6 @@ class StateDict(Tables):
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before loading.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Linear(1, 1)
         >>> def rename(module, state_dict, prefix, *rest):
         ...     state_dict[prefix + "weight"] = state_dict.pop(prefix + "w")
@@ -301,7 +295,6 @@ class StateDict(Tables):
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, incompatible_keys)` after loading; it may change the lists of keys in place.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Linear(1, 1)
         >>> handle = m.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
         >>> m.load_state_dict({})

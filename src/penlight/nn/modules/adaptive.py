@@ -26,7 +26,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     The head has the frequent classes, up to the first cutoff, and one score for each of the other clusters; a
     cluster is computed only for the rows whose targets are in it, and the rarer the smaller its projection.
 
-    >>> import penlight as torch
     >>> m = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
     >>> output, loss = m(torch.randn(4, 8), torch.tensor([0, 6, 12, 19]))
     >>> output.shape
@@ -124,7 +123,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each row; the clusters are looked into only where the head points to one.
 
-        >>> import penlight as torch
         >>> torch.nn.AdaptiveLogSoftmaxWithLoss(4, 6, cutoffs=[2]).predict(torch.randn(3, 4)).shape
         torch.Size([3])
         """

@@ -198,7 +198,6 @@ class SyncBatchNorm(_BatchNorm):
     While training, mean and variance are those of all ranks of `process_group` (all, if it is not given). Without
     `torch.distributed`, and when evaluating, it computes what `BatchNorm` does.
 
-    >>> import penlight as torch
     >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(torch.nn.BatchNorm1d(2)))[0]
     SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """

@@ -68,7 +68,6 @@ class Keyed(Module):
     def clear(self) -> None:
         """Takes everything out.
 
-        >>> import penlight as torch
         >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
         >>> layers.clear()
         >>> len(layers)
@@ -145,7 +144,6 @@ class _Positional(Numbered):
     def append(self, module: Module) -> Self:
         """Adds a module at the end.
 
-        >>> import penlight as torch
         >>> torch.nn.Sequential(torch.nn.ReLU()).append(torch.nn.Tanh())
         Sequential(
           (0): ReLU()
@@ -158,7 +156,6 @@ class _Positional(Numbered):
     def pop(self, key: int | slice) -> Any:
         """Takes out the module at a position, or a slice of them, and returns it.
 
-        >>> import penlight as torch
         >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
         >>> layers.pop(0)
         ReLU()
@@ -196,7 +193,6 @@ class Sequential(_Positional):
     They are given in order, or with names of their own as one OrderedDict. It can be indexed, sliced, joined with
     `+` and repeated with `*` like a list; a repeated module is the same module.
 
-    >>> import penlight as torch
     >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
     >>> net(torch.tensor([[-1.0, 2.0]]))
     tensor([[0., 2.]])
@@ -216,7 +212,6 @@ class Sequential(_Positional):
     def forward(self, input: Any) -> Any:
         """The input led through all modules.
 
-        >>> import penlight as torch
         >>> torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten(0))(torch.tensor([[-1.0, 2.0]]))
         tensor([0., 2.])
         """
@@ -278,7 +273,6 @@ class Sequential(_Positional):
 class ModuleList(_Positional):
     """A list of modules whose parameters are found; it has no forward of its own.
 
-    >>> import penlight as torch
     >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
     ModuleList(
       (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
@@ -305,7 +299,6 @@ class ModuleList(_Positional):
     def insert(self, index: int, module: Module) -> None:
         """Puts a module before a position.
 
-        >>> import penlight as torch
         >>> layers = torch.nn.ModuleList([torch.nn.ReLU()])
         >>> layers.insert(0, torch.nn.Tanh())
         >>> layers[0]
@@ -373,7 +366,6 @@ class ModuleDict(Keyed):
     def update(self, modules: Any) -> None:
         """Adds modules from a mapping or from pairs, over those of the same names.
 
-        >>> import penlight as torch
         >>> layers = torch.nn.ModuleDict()
         >>> layers.update({"act": torch.nn.ReLU()})
         >>> layers["act"]
@@ -401,7 +393,6 @@ def _describe(key: Any, value: Any, kind: str) -> str:
 class ParameterList(Numbered):
     """A list of parameters; tensors put in become parameters, other values are kept as they are.
 
-    >>> import penlight as torch
     >>> torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 1)])
     ParameterList(
         (0): Parameter containing: [torch.float32 of size 2]
@@ -455,7 +446,6 @@ class ParameterList(Numbered):
     def extra_repr(self) -> str:
         """The parameters, one on a line, for printing.
 
-        >>> import penlight as torch
         >>> torch.nn.ParameterList([torch.zeros(2)])
         ParameterList(  (0): Parameter containing: [torch.float32 of size 2])
         """
@@ -533,7 +523,6 @@ class ParameterDict(Keyed):
     def items(self) -> Iterable[tuple[str, Any]]:
         """The names with the values.
 
-        >>> import penlight as torch
         >>> [(name, p.shape) for name, p in torch.nn.ParameterDict({"w": torch.zeros(2)}).items()]
         [('w', torch.Size([2]))]
         """
@@ -547,7 +536,6 @@ class ParameterDict(Keyed):
     def update(self, parameters: Any) -> None:
         """Adds values from a mapping or from pairs; a plain dict is taken in the order of its sorted keys.
 
-        >>> import penlight as torch
         >>> params = torch.nn.ParameterDict()
         >>> params.update({"w": torch.zeros(2)})
         >>> list(params)
@@ -562,7 +550,6 @@ class ParameterDict(Keyed):
     def extra_repr(self) -> str:
         """The parameters, one on a line, for printing.
 
-        >>> import penlight as torch
         >>> torch.nn.ParameterDict({"w": torch.zeros(2)})
         ParameterDict(  (w): Parameter containing: [torch.FloatTensor of size 2])
         """

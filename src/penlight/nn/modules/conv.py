@@ -231,7 +231,6 @@ class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, expand=_sin
 class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, expand=_pair):
     """A transposed 2-d convolution: the gradient of `Conv2d` with respect to its input, as a layer.
 
-    >>> import penlight as torch
     >>> up = torch.nn.ConvTranspose2d(16, 16, 3, stride=2, padding=1)
     >>> up(torch.randn(1, 16, 6, 6), output_size=[12, 12]).shape
     torch.Size([1, 16, 12, 12])

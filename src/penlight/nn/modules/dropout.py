@@ -29,7 +29,6 @@ class Dropout(_DropoutNd, function=F.dropout, example=("(0.5).eval()(torch.ones(
 class Dropout1d(_DropoutNd, function=F.dropout1d):
     """While training, zeroes whole channels of (N, C, L) or (C, L) with probability `p`.
 
-    >>> import penlight as torch
     >>> torch.nn.Dropout1d(1.0)(torch.ones(1, 2, 2))
     tensor([[[0., 0.],
              [0., 0.]]])

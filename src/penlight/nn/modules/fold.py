@@ -15,7 +15,6 @@ _BLOCKS = "kernel_size={self.kernel_size}, dilation={self.dilation}, padding={se
 class Fold(Unary, function=F.fold, shown="output_size={self.output_size}, " + _BLOCKS):
     """Adds up sliding blocks into an image.
 
-    >>> import penlight as torch
     >>> torch.nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(torch.randn(1, 3 * 2 * 2, 12)).shape
     torch.Size([1, 3, 4, 5])
     """

@@ -17,7 +17,6 @@ class LazyModuleMixin:
     The class says in `initialize_parameters(self, *args)` how to materialize them from the first input, and in
     `cls_to_become` which class the module then turns into. Run one dummy batch before making an optimizer.
 
-    >>> import penlight as torch
     >>> m = torch.nn.LazyLinear(3)
     >>> m(torch.ones(1, 5)).shape
     torch.Size([1, 3])

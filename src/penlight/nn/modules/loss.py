@@ -123,7 +123,6 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss,
 class KLDivLoss(_Loss, function=F.kl_div):
     """The Kullback-Leibler divergence of log-probabilities from target probabilities, element by element.
 
-    >>> import penlight as torch
     >>> torch.nn.KLDivLoss(reduction="sum")(torch.tensor([0.5, 0.5]).log(), torch.tensor([1.0, 0.0]))
     tensor(0.6931)
     """
@@ -202,7 +201,6 @@ class LinearCrossEntropyLoss(_WeightedLoss,
 class CTCLoss(_Loss, function=F.ctc_loss):
     """The connectionist temporal classification loss: labels without an alignment to the inputs.
 
-    >>> import penlight as torch
     >>> log_probs = torch.zeros(2, 1, 2).log_softmax(2)
     >>> torch.nn.CTCLoss()(log_probs, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
     tensor(0.2877)
@@ -231,7 +229,6 @@ class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss,
 class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss):
     """The hinge between the scores of the target classes and those of all others.
 
-    >>> import penlight as torch
     >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
     tensor(0.8500)
     """
@@ -250,7 +247,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
     """1 - cos for pairs that belong together (target 1), max(0, cos - margin) for others (target -1).
 
-    >>> import penlight as torch
     >>> torch.nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
     tensor(1.)
     """
@@ -304,7 +300,6 @@ class _TripletLoss(_Loss):
 class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
     """max(0, distance to the positive - distance to the negative + margin).
 
-    >>> import penlight as torch
     >>> anchor, far = torch.zeros(1, 1), torch.full((1, 1), 3.0)
     >>> torch.nn.TripletMarginLoss(eps=0.0)(anchor, far, anchor)
     tensor(4.)
@@ -317,7 +312,6 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 class TripletMarginWithDistanceLoss(_TripletLoss, shown=""):
     """`TripletMarginLoss` with a distance of your own.
 
-    >>> import penlight as torch
     >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
     >>> loss(torch.zeros(1, 1), torch.full((1, 1), 3.0), torch.zeros(1, 1))
     tensor(4.)

@@ -31,7 +31,6 @@ def _addindent(text: str, spaces: int) -> str:
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     """What the module computes: each class writes its own.
 
-    >>> import penlight as torch
     >>> class Double(torch.nn.Module):
     ...     def forward(self, x):
     ...         return 2 * x
@@ -47,7 +46,6 @@ class Module(Registry, Calling, StateDict, Conversion):
     What is assigned as an attribute is entered by its kind: a `Parameter` is trained, a buffer is saved, a module
     becomes a child. Calling the module runs `forward` with the hooks around it.
 
-    >>> import penlight as torch
     >>> class Shift(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -91,7 +89,6 @@ class Module(Registry, Calling, StateDict, Conversion):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients of all parameters, or sets them to zero.
 
-        >>> import penlight as torch
         >>> m = torch.nn.Linear(1, 1)
         >>> m(torch.ones(1)).backward()
         >>> m.zero_grad()
@@ -119,7 +116,6 @@ class Module(Registry, Calling, StateDict, Conversion):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted for programs that compile: `penlight.compile` says what it does, and the module stays as it is.
 
-        >>> import penlight as torch
         >>> model = torch.nn.Linear(2, 3)
         >>> model.compile()
         """

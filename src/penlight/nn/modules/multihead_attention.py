@@ -22,7 +22,6 @@ class MultiheadAttention(Module):
     Inputs are (L, N, E), or (N, L, E) with `batch_first`, or unbatched (L, E). Keys and values may have their own
     sizes `kdim` and `vdim`. `add_bias_kv` appends a learnt key and value, `add_zero_attn` ones of zeros.
 
-    >>> import penlight as torch
     >>> attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     >>> x = torch.randn(1, 5, 8)
     >>> output, weights = attention(x, x, x)

@@ -84,7 +84,6 @@ class _MaxUnpoolNd(_Window):
 class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, expand=_single):
     """Puts the maxima of a `MaxPool1d` back at their positions.
 
-    >>> import penlight as torch
     >>> maxima, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     >>> torch.nn.MaxUnpool1d(2)(maxima, indices)
     tensor([[[0., 3., 2., 0.]]])
@@ -96,7 +95,6 @@ class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, expand=_single):
 class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, expand=_pair):
     """Puts the maxima of a `MaxPool2d` back at their positions.
 
-    >>> import penlight as torch
     >>> maxima, indices = torch.nn.MaxPool2d(2, return_indices=True)(torch.randn(1, 1, 4, 4))
     >>> torch.nn.MaxUnpool2d(2)(maxima, indices).shape
     torch.Size([1, 1, 4, 4])
@@ -108,7 +106,6 @@ class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, expand=_pair):
 class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, expand=_triple):
     """Puts the maxima of a `MaxPool3d` back at their positions.
 
-    >>> import penlight as torch
     >>> maxima, indices = torch.nn.MaxPool3d(2, return_indices=True)(torch.randn(1, 1, 4, 4, 4))
     >>> torch.nn.MaxUnpool3d(2)(maxima, indices).shape
     torch.Size([1, 1, 4, 4, 4])
@@ -168,7 +165,6 @@ class _FractionalMaxPoolNd(_Window, shown=""):
 class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, expand=_pair):
     """The maxima of windows placed at random, as many as asked for by size or by ratio.
 
-    >>> import penlight as torch
     >>> torch.nn.FractionalMaxPool2d(3, output_size=(13, 12))(torch.randn(20, 16, 50, 32)).shape
     torch.Size([20, 16, 13, 12])
     """
@@ -181,7 +177,6 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d
 class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, expand=_triple):
     """`FractionalMaxPool2d` with one dimension more.
 
-    >>> import penlight as torch
     >>> torch.nn.FractionalMaxPool3d(3, output_ratio=0.5)(torch.randn(1, 1, 10, 10, 10)).shape
     torch.Size([1, 1, 5, 5, 5])
     """

@@ -264,7 +264,6 @@ def _check_sizes(mode: str, num_layers: int, proj_size: int, hidden_size: int) -
 class RNN(RNNBase):
     """The plain recurrent network: h' = tanh(W x + b + U h + c), or relu.
 
-    >>> import penlight as torch
     >>> output, h = torch.nn.RNN(10, 20, num_layers=2)(torch.randn(5, 3, 10))
     >>> output.shape, h.shape
     (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
@@ -287,7 +286,6 @@ class LSTM(RNNBase):
 
     The gates are stacked in the order input, forget, cell, output. `proj_size` projects h to a smaller size.
 
-    >>> import penlight as torch
     >>> output, (h, c) = torch.nn.LSTM(10, 20, bidirectional=True)(torch.randn(5, 3, 10))
     >>> output.shape, h.shape
     (torch.Size([5, 3, 40]), torch.Size([2, 3, 20]))
@@ -341,7 +339,6 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """The gated recurrent unit; the gates are stacked in the order reset, update, new.
 
-    >>> import penlight as torch
     >>> output, h = torch.nn.GRU(10, 20, batch_first=True)(torch.randn(3, 5, 10))
     >>> output.shape, h.shape
     (torch.Size([3, 5, 20]), torch.Size([1, 3, 20]))

@@ -90,7 +90,6 @@ class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape"
                         sparse: bool = False) -> Self:  # fmt: skip
         """An embedding made of a given table, which is not trained unless `freeze` is False.
 
-        >>> import penlight as torch
         >>> torch.nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))(torch.tensor([1]))
         tensor([[3., 4.]])
         """
@@ -103,7 +102,6 @@ class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape"
 class EmbeddingBag(_Table):
     """Sums, means or maxima over bags of rows, without making the rows.
 
-    >>> import penlight as torch
     >>> bag = torch.nn.EmbeddingBag(10, 3, mode="sum")
     >>> bag(torch.tensor([1, 2, 4, 5]), torch.tensor([0, 3])).shape
     torch.Size([2, 3])
@@ -139,7 +137,6 @@ class EmbeddingBag(_Table):
                         padding_idx: int | None = None) -> Self:  # fmt: skip
         """A bag made of a given table, which is not trained unless `freeze` is False.
 
-        >>> import penlight as torch
         >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0], [3.0]]))
         >>> bag(torch.tensor([[0, 1]]))
         tensor([[2.]])

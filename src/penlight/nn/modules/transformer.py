@@ -94,7 +94,6 @@ class TransformerEncoderLayer(_Layer):
 
     `norm_first` normalises before the two blocks instead of after the sums.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
     >>> layer(torch.rand(2, 5, 16)).shape
     torch.Size([2, 5, 16])
@@ -127,7 +126,6 @@ class TransformerEncoder(Module):
     When it evaluates without gradients, with `batch_first` layers and a padding mask whose sequences start at the
     left, padded positions of the output are zero (before the final norm), as in PyTorch, which skips them.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
     >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.rand(2, 5, 16)).shape
     torch.Size([2, 5, 16])
@@ -197,7 +195,6 @@ def _why_padding_stays(layer: Any) -> str | None:
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, and a feed-forward network.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
     >>> layer(torch.rand(2, 3, 16), torch.rand(2, 5, 16)).shape
     torch.Size([2, 3, 16])
@@ -230,7 +227,6 @@ class TransformerDecoderLayer(_Layer):
 class TransformerDecoder(Module):
     """A stack of copies of a decoder layer, and a norm at the end if given.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
     >>> torch.nn.TransformerDecoder(layer, num_layers=2)(torch.rand(3, 2, 16), torch.rand(5, 2, 16)).shape
     torch.Size([3, 2, 16])
@@ -263,7 +259,6 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """The Transformer of "Attention Is All You Need": an encoder, a decoder, and nothing around them.
 
-    >>> import penlight as torch
     >>> model = torch.nn.Transformer(16, 4, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=32)
     >>> model(torch.rand(10, 2, 16), torch.rand(7, 2, 16)).shape
     torch.Size([7, 2, 16])
@@ -313,7 +308,6 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """The causal mask: -inf above the diagonal, 0 elsewhere.
 
-        >>> import penlight as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
                 [0., 0.]])

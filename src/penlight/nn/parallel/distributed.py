@@ -38,7 +38,6 @@ class DistributedDataParallel(Module):
         gradient_as_bucket_view: whether `.grad` of the parameters is the memory of the buckets, which saves a copy.
         static_graph: whether every iteration uses the same parameters in the same way, as the first one shows.
 
-    >>> import penlight as torch
     >>> import penlight.distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))

@@ -48,7 +48,6 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scales the gradients by max_norm / total_norm where that is below 1, in place.
 
-    >>> import penlight as torch
     >>> w = torch.nn.Parameter(torch.zeros(1))
     >>> w.grad = torch.tensor([8.0])
     >>> torch.nn.utils.clip_grads_with_norm_(w, max_norm=1.0, total_norm=torch.tensor(4.0))
@@ -71,7 +70,6 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 
     Returns the norm they had.
 
-    >>> import penlight as torch
     >>> w = torch.nn.Parameter(torch.zeros(2))
     >>> w.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
@@ -92,7 +90,6 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Deprecated: `clip_grad_norm_` is the same.
 
-    >>> import penlight as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> w.grad = torch.tensor([3.0])
     >>> torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
@@ -109,7 +106,6 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Limits each element of the gradients to [-clip_value, clip_value], in place.
 
-    >>> import penlight as torch
     >>> w = torch.nn.Parameter(torch.zeros(2))
     >>> w.grad = torch.tensor([3.0, -4.0])
     >>> torch.nn.utils.clip_grad_value_(w, 1.0)

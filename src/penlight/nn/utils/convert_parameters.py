@@ -20,7 +20,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Makes the parameters slices of a vector, in order.
 
-    >>> import penlight as torch
     >>> m = torch.nn.Linear(2, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), m.parameters())
     >>> m.bias

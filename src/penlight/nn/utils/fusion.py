@@ -22,7 +22,6 @@ def _check_for_fusion(layer: Any, bn: Any) -> None:
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """A copy of a convolution that does what it and the batch normalisation do when evaluating.
 
-    >>> import penlight as torch
     >>> conv, bn = torch.nn.Conv1d(2, 3, 1).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> x = torch.randn(1, 2, 4)
     >>> torch.allclose(torch.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6)
@@ -41,7 +40,6 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
                          transpose: bool = False) -> tuple[Parameter, Parameter]:  # fmt: skip
     """The weight and bias of a convolution with a batch normalisation folded in; see `fuse_conv_bn_eval`.
 
-    >>> import penlight as torch
     >>> w = torch.ones(1, 1, 1, 1)
     >>> mean, var = torch.zeros(1), torch.tensor([0.25])
     >>> weight, bias = torch.nn.utils.fuse_conv_bn_weights(w, None, mean, var, 0.0, None, None)
@@ -64,7 +62,6 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A copy of a linear layer that does what it and the batch normalisation do when evaluating.
 
-    >>> import penlight as torch
     >>> linear, bn = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> x = torch.randn(4, 2)
     >>> torch.allclose(torch.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-6)
@@ -87,7 +84,6 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
                            bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:  # fmt: skip
     """The weight and bias of a linear layer with a batch normalisation folded in; see `fuse_linear_bn_eval`.
 
-    >>> import penlight as torch
     >>> w, one = torch.ones(1, 2), torch.ones(1)
     >>> weight, bias = torch.nn.utils.fuse_linear_bn_weights(w, None, 0 * one, 0.25 * one, 0.0, one, one)
     >>> weight, bias

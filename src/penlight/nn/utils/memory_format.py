@@ -19,7 +19,6 @@ def _convert(module: Any, memory_format: Any, kinds: tuple[type[Any], ...]) -> A
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Gives the weights of all 2-d convolutions in a module a memory format, in place.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.convert_conv2d_weight_memory_format(torch.nn.Conv2d(2, 2, 2), torch.channels_last)
     >>> m.weight.shape
     torch.Size([2, 2, 2, 2])
@@ -30,7 +29,6 @@ def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
     """Gives the weights of all 3-d convolutions in a module a memory format, in place.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.convert_conv3d_weight_memory_format(torch.nn.Conv3d(1, 1, 1), torch.channels_last_3d)
     >>> m.weight.shape
     torch.Size([1, 1, 1, 1, 1])

@@ -125,7 +125,6 @@ def orthogonal(
     `orthogonal_map` is "matrix_exp", "cayley" or "householder"; the first is taken for square matrices, the last for
     others.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 4))
     >>> torch.allclose(m.weight @ m.weight.T, torch.eye(4), atol=1e-5)
     True
@@ -169,7 +168,6 @@ class _WeightNorm(Module):
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Splits a weight into its length (`original0`) and direction (`original1`) along `dim`; None: one length for all.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(20, 40))
     >>> m.parametrizations.weight.original0.size()
     torch.Size([40, 1])
@@ -243,7 +241,6 @@ def spectral_norm(
 ) -> Any:
     """Divides a weight by its largest singular value, which power iteration estimates while training.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(20, 40))
     >>> bool(torch.linalg.matrix_norm(m.weight, 2) < 1.5)
     True

@@ -31,7 +31,6 @@ _cache: dict[tuple[int, str], Tensor] = {}
 def cached() -> Iterator[None]:
     """Within the block each parametrised tensor is computed once and then remembered.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.parametrize import cached
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> with cached():
@@ -72,7 +71,6 @@ class ParametrizationList(ModuleList):
 
     `original` is the tensor that is stored; if the right inverse gives several they are `original0`, `original1`, ...
 
-    >>> import penlight as torch
     >>> class Positive(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.exp()
@@ -258,7 +256,6 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     If the parametrisation has a method `right_inverse`, the stored tensor is made from the present value by it, and
     the parametrised tensor can be assigned to. With `unsafe` dtype and shape may change and nothing is checked.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.parametrize import register_parametrization
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
@@ -336,7 +333,6 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
     """Makes a tensor a plain one again: with its present value, or with False the original.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.parametrize import remove_parametrizations
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> sorted(name for name, _ in remove_parametrizations(m, "weight").named_parameters())
@@ -371,7 +367,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 def type_before_parametrizations(module: Any) -> type[Any]:
     """The class that a module had before its tensors were parametrised.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.parametrize import type_before_parametrizations
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> type_before_parametrizations(m) is torch.nn.Linear
@@ -383,7 +378,6 @@ def type_before_parametrizations(module: Any) -> type[Any]:
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Module:
     """Puts the parametrisations of one module, and the tensors they work on, also on another.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.parametrize import transfer_parametrizations_and_params
     >>> a = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))
     >>> b = transfer_parametrizations_and_params(a, torch.nn.Linear(2, 2))

@@ -20,7 +20,6 @@ class BasePruningMethod(ABC):
 
     `PRUNING_TYPE` is "unstructured", "structured" (with an attribute `dim`) or "global".
 
-    >>> import penlight as torch
     >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
     ...     PRUNING_TYPE = "unstructured"
     ...     def compute_mask(self, t, default_mask):
@@ -94,7 +93,6 @@ class BasePruningMethod(ABC):
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """A pruned copy of a tensor, without a module.
 
-        >>> import penlight as torch
         >>> torch.nn.utils.prune.L1Unstructured(amount=1).prune(torch.tensor([3.0, 1.0, 2.0]))
         tensor([3., 0., 2.])
         """
@@ -133,7 +131,6 @@ class PruningContainer(BasePruningMethod):
 
     Pruning a parameter a second time makes one.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils import prune
     >>> layer = torch.nn.Linear(4, 1)
     >>> layer = prune.l1_unstructured(layer, "weight", amount=2)
@@ -256,7 +253,6 @@ class _Unstructured(_Amount):
 class RandomUnstructured(_Unstructured):
     """Prunes single elements at random.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 1), "weight", amount=0.5)
     >>> layer.weight_mask.sum()
     tensor(2.)
@@ -274,7 +270,6 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """Prunes the single elements of smallest absolute value.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(4, 1), "weight", amount=3)
     >>> layer.weight_mask.sum()
     tensor(1.)
@@ -324,7 +319,6 @@ class _Structured(_Amount):
 class RandomStructured(_Structured):
     """Prunes whole channels at random.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
     >>> layer.weight_mask.sum()
     tensor(4.)
@@ -347,7 +341,6 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the whole channels of smallest n-norm.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.utils.prune.ln_structured(torch.nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
     >>> layer.weight_mask.sum()
     tensor(4.)
@@ -374,7 +367,6 @@ class LnStructured(_Structured):
 class CustomFromMask(BasePruningMethod):
     """Prunes by a given mask.
 
-    >>> import penlight as torch
     >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", torch.tensor([[1.0, 0.0]]))
     >>> layer.weight_mask
     tensor([[1., 0.]])
@@ -439,7 +431,6 @@ custom_from_mask = _prunes(
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
     """Prunes channels of a parameter at random.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.prune.random_structured(torch.nn.Linear(5, 3), "weight", amount=3, dim=1)
     >>> int((m.weight.sum(0) == 0).sum())
     3
@@ -453,7 +444,6 @@ def global_unstructured(
 ) -> None:
     """Prunes several parameters, given as (module, name) pairs, as if they were one.
 
-    >>> import penlight as torch
     >>> a, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     >>> prune = torch.nn.utils.prune
     >>> prune.global_unstructured([(a, "weight"), (b, "weight")], prune.L1Unstructured, amount=4)
@@ -489,7 +479,6 @@ def global_unstructured(
 def remove(module: Any, name: str) -> Any:
     """Makes the pruning of a parameter permanent.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5)
     >>> list(torch.nn.utils.prune.remove(m, "weight").state_dict())
     ['bias', 'weight']

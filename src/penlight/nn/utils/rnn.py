@@ -36,7 +36,6 @@ class PackedSequence(PackedSequence_):
     `batch_sizes` says how many sequences are still running at each step. Make it with `pack_padded_sequence` or
     `pack_sequence`.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import pack_sequence
     >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).data
     tensor([1, 4, 2, 5, 3])
@@ -112,7 +111,6 @@ def pack_padded_sequence(
     The lengths have to fall unless `enforce_sorted` is False, in which case the batch is sorted here and the order
     kept with the result.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import pack_padded_sequence
     >>> pack_padded_sequence(torch.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).batch_sizes
     tensor([2, 2, 1])
@@ -166,7 +164,6 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The padded batch and the lengths that a packed sequence was made from.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import pack_sequence, pad_packed_sequence
     >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]), batch_first=True)
     (tensor([[1, 2],
@@ -197,7 +194,6 @@ def pad_sequence(
 ) -> Tensor:
     """One batch of sequences of different lengths, padded to the longest.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import pad_sequence
     >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
     tensor([[1, 2],
@@ -244,7 +240,6 @@ def _expanded(sequence: Tensor, shape: Sequence[int]) -> Tensor:
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences of a padded batch, each cut to its length.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import unpad_sequence
     >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
     [tensor([1, 2]), tensor([3])]
@@ -256,7 +251,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs a list of sequences; see `pack_padded_sequence`.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import pack_sequence
     >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).data
     tensor([1, 4, 2, 5, 3])
@@ -268,7 +262,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The list of sequences that `pack_sequence` was given.
 
-    >>> import penlight as torch
     >>> from penlight.nn.utils.rnn import pack_sequence, unpack_sequence
     >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
     [tensor([1, 2]), tensor([3])]

@@ -158,7 +158,6 @@ def default_dim(module: Any) -> int:
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undoes `spectral_norm`.
 
-    >>> import penlight as torch
     >>> m = torch.nn.utils.remove_spectral_norm(torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2)))
     >>> sorted(name for name, _ in m.named_parameters())
     ['bias', 'weight']

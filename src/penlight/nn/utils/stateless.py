@@ -33,7 +33,6 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], arg
                      strict: bool = False) -> Any:  # fmt: skip
     """The module's result for these arguments with the given tensors in the places of its own.
 
-    >>> import penlight as torch
     >>> m = torch.nn.Linear(1, 1, bias=False)
     >>> _functional_call(m, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
     tensor([6.])

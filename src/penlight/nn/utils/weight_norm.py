@@ -72,7 +72,6 @@ class WeightNorm:
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Splits a weight into its length `weight_g` and direction `weight_v`, along `dim`; None is one length for all.
 
-    >>> import penlight as torch
     >>> import warnings; warnings.simplefilter("ignore")
     >>> m = torch.nn.utils.weight_norm(torch.nn.Linear(20, 40))
     >>> m.weight_g.shape
@@ -85,7 +84,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undoes `weight_norm`.
 
-    >>> import penlight as torch
     >>> import warnings; warnings.simplefilter("ignore")
     >>> m = torch.nn.utils.remove_weight_norm(torch.nn.utils.weight_norm(torch.nn.Linear(2, 2)))
     >>> sorted(name for name, _ in m.named_parameters())

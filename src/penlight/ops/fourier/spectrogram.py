@@ -106,7 +106,6 @@ def stft(
 ) -> Tensor:  # fmt: skip
     """Fourier transforms of a signal's overlapping windows: frequencies by frames.
 
-    >>> import penlight as torch
     >>> torch.stft(torch.ones(8), 4, window=torch.hann_window(4), return_complex=True).shape
     torch.Size([3, 9])
     """
@@ -201,7 +200,6 @@ def istft(
 ) -> Tensor:  # fmt: skip
     """The signal whose `stft` this is: windows transformed back, added up, and divided by what their squares add up to.
 
-    >>> import penlight as torch
     >>> w = torch.hann_window(4)
     >>> torch.istft(torch.stft(torch.ones(8), 4, window=w, return_complex=True), 4, window=w)
     tensor([1., 1., 1., 1., 1., 1., 1., 1.])

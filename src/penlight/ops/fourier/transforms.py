@@ -200,7 +200,6 @@ def fft(
 ) -> Tensor:
     """The discrete Fourier transform along a dimension, of `n` points (cut or filled with zeros).
 
-    >>> import penlight as torch
     >>> torch.fft.fft(torch.tensor([1.0, 2.0]))
     tensor([ 3.+0.j, -1.+0.j])
     """
@@ -219,7 +218,6 @@ def ifft(
 ) -> Tensor:
     """The inverse of `fft`.
 
-    >>> import penlight as torch
     >>> torch.fft.ifft(torch.tensor([4.0, 0.0, 0.0, 0.0]))
     tensor([1.-0.j, 1.-0.j, 1.-0.j, 1.-0.j])
     """
@@ -238,7 +236,6 @@ def rfft(
 ) -> Tensor:
     """The transform of real numbers: the first half of the frequencies, which has all of it.
 
-    >>> import penlight as torch
     >>> torch.fft.rfft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
     tensor([0.+0.j, 2.+0.j, 0.+0.j])
     """
@@ -257,7 +254,6 @@ def irfft(
 ) -> Tensor:
     """The inverse of `rfft`; `n` is the number of real points, an even one by default.
 
-    >>> import penlight as torch
     >>> torch.fft.irfft(torch.tensor([0.0, 2.0, 0.0]))
     tensor([ 1.,  0., -1.,  0.])
     """
@@ -276,7 +272,6 @@ def hfft(
 ) -> Tensor:
     """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half.
 
-    >>> import penlight as torch
     >>> torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))
     tensor([ 6.,  0., -2.,  0.])
     """
@@ -295,7 +290,6 @@ def ihfft(
 ) -> Tensor:
     """The inverse of `hfft`.
 
-    >>> import penlight as torch
     >>> torch.fft.ihfft(torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))).real
     tensor([1., 2., 1.])
     """
@@ -323,7 +317,6 @@ def fftn(
 ) -> Tensor:
     """The transform along several dimensions, by default all, to the sizes `s`.
 
-    >>> import penlight as torch
     >>> torch.fft.fftn(torch.eye(2))
     tensor([[2.+0.j, 0.+0.j],
             [0.+0.j, 2.+0.j]])
@@ -343,7 +336,6 @@ def ifftn(
 ) -> Tensor:
     """The inverse of `fftn`.
 
-    >>> import penlight as torch
     >>> torch.fft.ifftn(torch.fft.fftn(torch.tensor([1.0, 2.0]))).real
     tensor([1., 2.])
     """
@@ -362,7 +354,6 @@ def rfftn(
 ) -> Tensor:
     """The transform of real numbers along several dimensions; the last has half of the frequencies.
 
-    >>> import penlight as torch
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
@@ -386,7 +377,6 @@ def irfftn(
 ) -> Tensor:
     """The inverse of `rfftn`.
 
-    >>> import penlight as torch
     >>> torch.fft.irfftn(torch.fft.rfftn(torch.tensor([1.0, 2.0, 3.0, 4.0])))
     tensor([1., 2., 3., 4.])
     """
@@ -408,7 +398,6 @@ def hfftn(
 ) -> Tensor:
     """`hfft` along the last of several dimensions, after `fft` along the others.
 
-    >>> import penlight as torch
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -432,7 +421,6 @@ def ihfftn(
 ) -> Tensor:
     """The inverse of `hfftn`.
 
-    >>> import penlight as torch
     >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -462,7 +450,6 @@ def _shifted(input: Tensor, dim: Any, forward: bool) -> Tensor:
 def fftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Frequencies in increasing order, with zero in the middle.
 
-    >>> import penlight as torch
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
@@ -474,7 +461,6 @@ def fftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
 def ifftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 
-    >>> import penlight as torch
     >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
     tensor([0, 1, 2, 3, 4])
     """

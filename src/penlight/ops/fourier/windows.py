@@ -64,7 +64,6 @@ def _cosine(alpha: float, beta: float) -> Callable[[Array, int], Array]:
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """Half a cosine wave less than one, raised to zero at the ends.
 
-    >>> import penlight as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -76,7 +75,6 @@ def hamming_window(
 ) -> Tensor:
     """`alpha - beta * cos`, which does not quite reach zero.
 
-    >>> import penlight as torch
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -91,7 +89,6 @@ def _blackman(places: Array, last: int) -> Array:
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A sum of two cosines, with low side lobes.
 
-    >>> import penlight as torch
     >>> torch.blackman_window(4, dtype=torch.float64)
     tensor([0.0000, 0.3400, 1.0000, 0.3400], dtype=torch.float64)
     """
@@ -108,7 +105,6 @@ def _triangle(places: Array, last: int) -> Array:
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A triangle, zero at the ends.
 
-    >>> import penlight as torch
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -124,7 +120,6 @@ def kaiser(places: Array, last: int, beta: float) -> Array:
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
     """Kaiser's window; `beta` trades the width of the main lobe for the height of the others.
 
-    >>> import penlight as torch
     >>> torch.kaiser_window(4, True, 2.0)
     tensor([0.4387, 0.8348, 1.0000, 0.8348])
     """

@@ -283,7 +283,6 @@ def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values put (or added) at the indices.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
@@ -294,7 +293,6 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place version of `index_put`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
     tensor([5., 0., 6.])
     """

@@ -116,7 +116,6 @@ def gather(
 ) -> Tensor:
     """For each place of `index`, the element of `input` there, with the index in `dim` replaced.
 
-    >>> import penlight as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
     tensor([[2],
             [3]])
@@ -254,7 +253,6 @@ def scatter(
 ) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`.
 
-    >>> import penlight as torch
     >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
     tensor([[0., 0., 5.]])
     """
@@ -277,7 +275,6 @@ def scatter_(
 ) -> Tensor:
     """In-place version of `scatter`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
@@ -297,7 +294,6 @@ def scatter_add(
 ) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
@@ -311,7 +307,6 @@ def scatter_add_(
 ) -> Tensor:
     """In-place version of `scatter_add`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).scatter_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
@@ -357,7 +352,6 @@ def index_select(
 ) -> Tensor:
     """The slices along `dim` that a 1-d index names.
 
-    >>> import penlight as torch
     >>> torch.arange(6).view(3, 2).index_select(0, torch.tensor([2, 0]))
     tensor([[4, 5],
             [0, 1]])
@@ -429,7 +423,6 @@ def index_add(
 ) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.ones(2))
     tensor([0., 2.])
     """
@@ -452,7 +445,6 @@ def index_add_(
 ) -> Tensor:
     """In-place version of `index_add`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).index_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """

@@ -80,7 +80,6 @@ def _c(d: dtypes.dtype) -> str:
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with one value where the mask holds.
 
-    >>> import penlight as torch
     >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
     tensor([5., 1.])
     """
@@ -91,7 +90,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place version of `masked_fill`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).masked_fill_(torch.tensor([True, False, True]), 7)
     tensor([7., 0., 7.])
     """
@@ -115,7 +113,6 @@ def _masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask holds, as a vector.
 
-    >>> import penlight as torch
     >>> torch.arange(3).masked_select(torch.tensor([True, False, True]))
     tensor([0, 2])
     """
@@ -147,7 +144,6 @@ def _nonzero(input: Tensor) -> Tensor: ...
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension.
 
-    >>> import penlight as torch
     >>> torch.nonzero(torch.tensor([0, 3, 0, 5]))
     tensor([[1],
             [3]])
@@ -181,7 +177,6 @@ def _triangle(kernel: Any, name: str) -> Any:
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle; zeros above it.
 
-    >>> import penlight as torch
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
             [1., 1.]])
@@ -197,7 +192,6 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle; zeros below it.
 
-    >>> import penlight as torch
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
             [0., 1.]])
@@ -223,7 +217,6 @@ def _diag_embed(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the given diagonals and zeros elsewhere.
 
-    >>> import penlight as torch
     >>> torch.diag_embed(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -239,7 +232,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector on the diagonal of a matrix, or the diagonal of a matrix as a vector.
 
-    >>> import penlight as torch
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])

@@ -58,7 +58,6 @@ def _long_index(name: str, index: Tensor) -> None:
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at positions in the flattened tensor, in the index's shape.
 
-    >>> import penlight as torch
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
     tensor([1, 4])
     """
@@ -90,7 +89,6 @@ def _put_arguments(input: Tensor, index: Tensor, source: Tensor, accumulate: boo
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with elements of `source` written (or added) at positions in the flattened tensor.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 2).put(torch.tensor([3]), torch.tensor([5.0]))
     tensor([[0., 0.],
             [0., 5.]])
@@ -102,7 +100,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """In-place version of `put`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 2).put_(torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
     tensor([[0., 5.],
             [6., 0.]])
@@ -116,7 +113,6 @@ def take_along_dim(
 ) -> Tensor:
     """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one.
 
-    >>> import penlight as torch
     >>> torch.take_along_dim(torch.tensor([[3, 1, 2]]), torch.tensor([[1, 2, 0]]), 1)
     tensor([[1, 2, 3]])
     """
@@ -154,7 +150,6 @@ def take_along_dim(
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
     """The first `size` rows of `nonzero`, or as many as there are and then rows of one value.
 
-    >>> import penlight as torch
     >>> torch.nonzero_static(torch.tensor([0, 3, 5]), size=3)
     tensor([[ 1],
             [ 2],
@@ -179,7 +174,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, a row each.
 
-    >>> import penlight as torch
     >>> torch.argwhere(torch.tensor([0, 3]))
     tensor([[1]])
     """

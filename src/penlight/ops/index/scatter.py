@@ -199,7 +199,6 @@ def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src
                    out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
     tensor([3., 3.])
     """
@@ -220,7 +219,6 @@ def scatter_reduce_(
 ) -> Tensor:
     """In-place version of `scatter_reduce`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
     tensor([5., 2.])
     """
@@ -291,7 +289,6 @@ def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, sourc
                  out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
 
-    >>> import penlight as torch
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
     """
@@ -312,7 +309,6 @@ def index_reduce_(
 ) -> Tensor:
     """In-place version of `index_reduce`.
 
-    >>> import penlight as torch
     >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")
     tensor([12.,  1.])
     """
@@ -390,7 +386,6 @@ def index_copy(
 ) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).index_copy(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
@@ -404,7 +399,6 @@ def index_copy_(
 ) -> Tensor:
     """In-place version of `index_copy`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
@@ -473,7 +467,6 @@ def index_fill(
 ) -> Tensor:
     """A copy with one value in the slices that the indices along `dim` name.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
     tensor([1., 0., 1.])
     """
@@ -487,7 +480,6 @@ def index_fill_(
 ) -> Tensor:
     """In-place version of `index_fill`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
     """
@@ -533,7 +525,6 @@ def _check_masked(input: Tensor, mask: Tensor, source: Tensor) -> None:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with elements of `source`, in order, where the mask holds.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
@@ -547,7 +538,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """In-place version of `masked_scatter`.
 
-    >>> import penlight as torch
     >>> torch.zeros(3).masked_scatter_(torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
     tensor([5., 0., 6.])
     """

@@ -137,7 +137,6 @@ def addmv(
 ) -> Tensor:
     """`beta * input + alpha * mat @ vec`.
 
-    >>> import penlight as torch
     >>> torch.addmv(torch.zeros(1), torch.ones(1, 2), torch.ones(2), alpha=3)
     tensor([6.])
     """
@@ -150,7 +149,6 @@ def addmv(
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addmv`.
 
-    >>> import penlight as torch
     >>> torch.ones(2).addmv_(torch.eye(2), torch.tensor([3.0, 4.0]))
     tensor([4., 5.])
     """
@@ -173,7 +171,6 @@ def addr(
 ) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
-    >>> import penlight as torch
     >>> torch.addr(torch.zeros(1, 2), torch.ones(1), torch.tensor([1.0, 2.0]))
     tensor([[1., 2.]])
     """
@@ -186,7 +183,6 @@ def addr(
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addr`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 2).addr_(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
@@ -200,7 +196,6 @@ def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number 
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addmm`.
 
-    >>> import penlight as torch
     >>> torch.ones(1, 1).addmm_(torch.ones(1, 3), torch.ones(3, 1), beta=10)
     tensor([[13.]])
     """
@@ -217,7 +212,6 @@ def baddbmm_(
 ) -> Tensor:
     """In-place version of `baddbmm`.
 
-    >>> import penlight as torch
     >>> torch.zeros(1, 1, 1).baddbmm_(torch.ones(1, 1, 3), torch.ones(1, 3, 1))
     tensor([[[3.]]])
     """
@@ -255,7 +249,6 @@ def addbmm(
 ) -> Tensor:
     """`beta * input + alpha * (the sum of the products of matrices in two batches)`.
 
-    >>> import penlight as torch
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
     """
@@ -268,7 +261,6 @@ def addbmm(
 def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addbmm`.
 
-    >>> import penlight as torch
     >>> torch.zeros(1, 1).addbmm_(torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
     """

@@ -105,7 +105,6 @@ def addmm(
 ) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2`.
 
-    >>> import penlight as torch
     >>> torch.addmm(torch.ones(1), torch.ones(1, 2), torch.ones(2, 1))
     tensor([[3.]])
     """
@@ -134,7 +133,6 @@ def baddbmm(
 ) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
 
-    >>> import penlight as torch
     >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))
     tensor([[[2.]]])
     """
@@ -180,7 +178,6 @@ def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`, the affine map of a layer.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
     tensor([[2., 2., 2.]])
     """

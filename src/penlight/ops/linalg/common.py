@@ -24,7 +24,6 @@ __all__ = [
 class _LinAlgError(RuntimeError):
     """A matrix that the algorithm cannot handle: singular, or not positive definite.
 
-    >>> import penlight as torch
     >>> torch.linalg.inv(torch.zeros(2, 2))
     Traceback (most recent call last):
     torch._C._LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.

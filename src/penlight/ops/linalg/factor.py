@@ -76,7 +76,6 @@ def _checked_for_cholesky(input: Tensor) -> Tensor:
 def cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangular L with A = L L^H (or the upper U with A = U^H U) of a positive definite matrix.
 
-    >>> import penlight as torch
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -89,7 +88,6 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """Like `cholesky`, but raises only if `check_errors`: `info` is the order of the first minor that is not positive.
 
-    >>> import penlight as torch
     >>> L, info = torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> info
     tensor(0, dtype=torch.int32)
@@ -138,7 +136,6 @@ def _cholesky_solve(input: Tensor, input2: Tensor, upper: bool) -> Tensor: ...
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """X with A X = B, where `input2` is the Cholesky factor of A.
 
-    >>> import penlight as torch
     >>> torch.cholesky_solve(torch.ones(2, 1), 2 * torch.eye(2))
     tensor([[0.2500],
             [0.2500]])
@@ -193,7 +190,6 @@ def _cholesky_inverse(input: Tensor, upper: bool) -> Tensor: ...
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A from its Cholesky factor.
 
-    >>> import penlight as torch
     >>> torch.cholesky_inverse(2 * torch.eye(2))
     tensor([[0.2500, 0.0000],
             [0.0000, 0.2500]])
@@ -310,7 +306,6 @@ def _checked_for_lu(A: Tensor, pivot: bool, function: str) -> Tensor:
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """P, L and U with A = P L U: a permutation, a unit lower and an upper triangular matrix.
 
-    >>> import penlight as torch
     >>> torch.linalg.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).U
     tensor([[2., 2.],
             [0., 1.]])
@@ -329,7 +324,6 @@ SINGULAR_U = (
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """L and U in one matrix, and the rows that were exchanged, for `lu_solve`.
 
-    >>> import penlight as torch
     >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """
@@ -341,7 +335,6 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """Like `lu_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
 
-    >>> import penlight as torch
     >>> LU, pivots, info = torch.linalg.lu_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> pivots, info
     (tensor([1, 2], dtype=torch.int32), tensor(0, dtype=torch.int32))
@@ -398,7 +391,6 @@ def lu_solve(
 ) -> Tensor:
     """X with A X = B (or X A = B, or with the adjoint of A), where `LU` and `pivots` are from `lu_factor(A)`.
 
-    >>> import penlight as torch
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))
     >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[2.0], [3.0]]))
     tensor([[3.],
@@ -468,7 +460,6 @@ def lu_unpack(
 ) -> Any:
     """P, L and U from what `lu_factor` gives; what is not asked for is empty.
 
-    >>> import penlight as torch
     >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])))
     >>> P @ L @ U
     tensor([[1., 2.],

@@ -42,7 +42,6 @@ def _linalg_matrix_exp(input: Tensor) -> Tensor: ...
 def matrix_exp(input: Tensor) -> Tensor:
     """The matrix exponential.
 
-    >>> import penlight as torch
     >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -56,7 +55,6 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The n-th power of a square matrix; of its inverse if n is negative.
 
-    >>> import penlight as torch
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [0, 1]]), 3)
     tensor([[1, 3],
             [0, 1]])
@@ -95,7 +93,6 @@ def _powered(base: Tensor, n: int) -> Tensor:
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
 
-    >>> import penlight as torch
     >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3)])
     tensor([6.])
     """
@@ -178,7 +175,6 @@ def _cheapest(parts: list[Tensor]) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """Dot products along a dimension, the first factor conjugated.
 
-    >>> import penlight as torch
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -196,7 +192,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, ax
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, along a new last dimension.
 
-    >>> import penlight as torch
     >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [1, 2, 4],

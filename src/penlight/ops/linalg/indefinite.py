@@ -55,7 +55,6 @@ def _factored(input: Tensor, hermitian: bool, function: str, check: bool) -> tup
 def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     """L and D of a symmetric (or Hermitian) matrix's LDL factorisation in one matrix, and its pivots, for `ldl_solve`.
 
-    >>> import penlight as torch
     >>> torch.linalg.ldl_factor(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).LD
     tensor([[2.0000, 0.0000],
             [0.5000, 1.5000]])
@@ -67,7 +66,6 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> An
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """Like `ldl_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
 
-    >>> import penlight as torch
     >>> LD, pivots, info = torch.linalg.ldl_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> info
     tensor(0, dtype=torch.int32)
@@ -88,7 +86,6 @@ def _linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) ->
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """X with A X = B, where `LD` and `pivots` are from `ldl_factor(A)`.
 
-    >>> import penlight as torch
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[3.0], [3.0]]))
     tensor([[1.],

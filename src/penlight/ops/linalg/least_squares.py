@@ -72,7 +72,6 @@ def matrix_rank(
 ) -> Tensor:
     """How many singular values are above max(atol, rtol * the largest).
 
-    >>> import penlight as torch
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     tensor(1)
     """
@@ -138,7 +137,6 @@ def pinv(
 ) -> Tensor:
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero.
 
-    >>> import penlight as torch
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -215,7 +213,6 @@ def _linalg_lstsq(input: Tensor, b: Tensor, rcond: float, driver: str) -> Any: .
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
     """The X that minimises |A X - B|, the shortest if there are several, with residuals, rank and singular values.
 
-    >>> import penlight as torch
     >>> torch.linalg.lstsq(torch.tensor([[2.0], [0.0]]), torch.tensor([[4.0], [1.0]])).solution
     tensor([[2.]])
     """

@@ -61,7 +61,6 @@ def _deprecated(name: str, message: str) -> None:
 def det(input: Tensor) -> Tensor:
     """The determinant; `torch.linalg.det`.
 
-    >>> import penlight as torch
     >>> torch.det(torch.tensor([[2.0, 1.0], [0.0, 4.0]]))
     tensor(8.)
     """
@@ -76,7 +75,6 @@ def slogdet(input: Tensor, *, out: Any = None) -> Any:
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse; `torch.linalg.inv`.
 
-    >>> import penlight as torch
     >>> torch.tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -100,7 +98,6 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
     """U, S and V (not its adjoint) with A = U diag(S) V^H; reduced if `some`.
 
-    >>> import penlight as torch
     >>> U, S, V = torch.svd(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
     >>> U @ torch.diag(S) @ V.T
     tensor([[3., 0.],

@@ -39,7 +39,6 @@ def svd_lowrank(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The q largest singular values of A (or of A - M) with their vectors U and V, by random projection.
 
-    >>> import penlight as torch
     >>> torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)[1].round(decimals=3)
     tensor([3., 2.])
     """
@@ -58,7 +57,6 @@ def svd_lowrank(
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """The principal components of the rows of A: U, S and V of the centred matrix, by random projection.
 
-    >>> import penlight as torch
     >>> torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), q=1)[1]
     tensor([1.4142])
     """
@@ -83,7 +81,6 @@ def lobpcg(
     PyTorch iterates towards them; here they come from the full decomposition, so that what controls the iteration (`X`, `iK`,
     `niter`, `tol`, `method`, ...) is accepted and has no effect, but for the number of columns of `X`.
 
-    >>> import penlight as torch
     >>> torch.lobpcg(torch.diag(torch.arange(9.0)), k=2)[0]
     tensor([8., 7.])
     """

@@ -64,7 +64,6 @@ def matrix_norm(
 ) -> Tensor:
     """A norm of matrices: "fro", "nuc", 1, 2, inf, or the smallest instead of the largest with -1, -2, -inf.
 
-    >>> import penlight as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
@@ -129,7 +128,6 @@ def norm(
 ) -> Tensor:
     """A vector norm or a matrix norm, as the dimensions say.
 
-    >>> import penlight as torch
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -158,7 +156,6 @@ def norm(
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number: for None and 2 the ratio of largest and smallest singular value, else by the norm p.
 
-    >>> import penlight as torch
     >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
     tensor(2.)
     """

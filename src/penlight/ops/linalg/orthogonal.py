@@ -79,7 +79,6 @@ def _linalg_qr(A: Tensor, mode: str) -> tuple[Tensor, Tensor]: ...
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and an upper triangular R with A = Q R; `mode` is "reduced", "complete" or "r".
 
-    >>> import penlight as torch
     >>> torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]])).R
     tensor([[-5.0000, -2.2000],
             [ 0.0000,  0.4000]])
@@ -112,7 +111,6 @@ def _geqrf(input: Tensor) -> tuple[Tensor, Tensor]: ...
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """The QR factorisation as LAPACK leaves it: R, reflectors below its diagonal, and the reflectors' factors.
 
-    >>> import penlight as torch
     >>> torch.geqrf(torch.tensor([[3.0], [4.0]])).tau
     tensor([1.6000])
     """
@@ -176,7 +174,6 @@ def _linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor: ...
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of Householder reflectors, whose vectors are below the input's diagonal.
 
-    >>> import penlight as torch
     >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
             [-0.8000]])
@@ -261,7 +258,6 @@ def ormqr(
 ) -> Tensor:
     """The product of all reflectors of `input`, with factors `input2`, times a matrix (from the left or the right).
 
-    >>> import penlight as torch
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.tensor([[5.0], [0.0]]))
     tensor([[-3.],
             [-4.]])

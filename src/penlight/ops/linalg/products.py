@@ -38,7 +38,6 @@ def _vdot(input: Tensor, other: Tensor) -> Tensor: ...
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The dot product of two vectors, the first conjugated.
 
-    >>> import penlight as torch
     >>> torch.vdot(torch.tensor([1 + 1j]), torch.tensor([2 + 0j]))
     tensor(2.-2.j)
     """
@@ -59,7 +58,6 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Dot products of last dimensions, for all pairs of the others.
 
-    >>> import penlight as torch
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
     """
@@ -122,7 +120,6 @@ def cross(
 ) -> Tensor:
     """The cross product of vectors of length 3 along a dimension.
 
-    >>> import penlight as torch
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
     """
@@ -165,7 +162,6 @@ def _trace_rule(grad: Any, input_shape: tuple[int, ...], xp: Any) -> Any:
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal.
 
-    >>> import penlight as torch
     >>> torch.trace(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor(5.)
     """
@@ -192,7 +188,6 @@ _SHORT = 32  # elements of an innermost loop
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: each element of one tensor times all of the other, as blocks.
 
-    >>> import penlight as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
@@ -209,7 +204,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions.
 
-    >>> import penlight as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
@@ -273,7 +267,6 @@ def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications.
 
-    >>> import penlight as torch
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)).shape
     torch.Size([2, 1])
     """
@@ -317,7 +310,6 @@ def powers_of(array: Any, count: int, dtype: Any) -> Any:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`.
 
-    >>> import penlight as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [4, 2, 1],
@@ -343,7 +335,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices; the first may be sparse in PyTorch, and is dense here.
 
-    >>> import penlight as torch
     >>> torch.spmm(torch.eye(2), torch.tensor([[1.0], [2.0]]))
     tensor([[1.],
             [2.]])

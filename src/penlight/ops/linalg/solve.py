@@ -121,7 +121,6 @@ def _check_fit(function: str, A: Tensor, B: tuple[int, ...], left: bool) -> None
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """X with A X = B, or X A = B if not `left`.
 
-    >>> import penlight as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
@@ -131,7 +130,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """Like `solve`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero.
 
-    >>> import penlight as torch
     >>> x, info = torch.linalg.solve_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2))
     >>> x, info
     (tensor([0.5000, 0.2500]), tensor(0, dtype=torch.int32))
@@ -163,7 +161,6 @@ def _inverted(A: Tensor) -> tuple[Tensor, Tensor]:
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of each matrix.
 
-    >>> import penlight as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -176,7 +173,6 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """Like `inv`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero.
 
-    >>> import penlight as torch
     >>> inverse, info = torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     >>> inverse, info
     (tensor([[0.5000, 0.0000],
@@ -236,7 +232,6 @@ def _linalg_det(A: Tensor) -> Tensor: ...
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each matrix.
 
-    >>> import penlight as torch
     >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 4.0]]))
     tensor(8.)
     """
@@ -285,7 +280,6 @@ def _sign_and_log(function: str, A: Tensor) -> tuple[Tensor, Tensor]:
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """The sign of the determinant and the logarithm of its absolute value.
 
-    >>> import penlight as torch
     >>> torch.linalg.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]]))
     torch.return_types.linalg_slogdet(
     sign=tensor(-1.),
@@ -298,7 +292,6 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant: NaN if it is negative.
 
-    >>> import penlight as torch
     >>> torch.logdet(torch.eye(2))
     tensor(0.)
     """
@@ -353,7 +346,6 @@ def solve_triangular(
 ) -> Tensor:
     """X with A X = B (X A = B if not `left`) for a triangular A: the other triangle is not read.
 
-    >>> import penlight as torch
     >>> A = torch.tensor([[1.0, 1.0], [0.0, 2.0]])
     >>> torch.linalg.solve_triangular(A, torch.tensor([[3.0], [4.0]]), upper=True)
     tensor([[1.],
@@ -380,7 +372,6 @@ def solve_triangular(
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor taken as a matrix whose rows are its first `ind` dimensions.
 
-    >>> import penlight as torch
     >>> torch.linalg.tensorinv(torch.eye(4).view(2, 2, 4)).shape
     torch.Size([4, 2, 2])
     """
@@ -404,7 +395,6 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """X with tensordot(input, X, X.dim()) = other; `dims` of the input are moved to its end first.
 
-    >>> import penlight as torch
     >>> torch.linalg.tensorsolve(torch.eye(4).view(2, 2, 4), torch.ones(2, 2))
     tensor([1., 1., 1., 1.])
     """

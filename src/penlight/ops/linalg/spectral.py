@@ -168,7 +168,6 @@ def _checked_for_svd(A: Tensor, driver: Any) -> Tensor:
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """U, S and V^H with A = U diag(S) V^H: orthonormal vectors, and the singular values from large to small.
 
-    >>> import penlight as torch
     >>> torch.linalg.svd(torch.tensor([[0.0, 2.0], [1.0, 0.0]])).S
     tensor([2., 1.])
     """
@@ -179,7 +178,6 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values, from large to small.
 
-    >>> import penlight as torch
     >>> torch.linalg.svdvals(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))
     tensor([2., 1.])
     """
@@ -259,7 +257,6 @@ def _checked_for_eigh(A: Tensor, UPLO: str) -> tuple[Tensor, str]:
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues, from small to large, and eigenvectors of a Hermitian matrix, of which one triangle is read.
 
-    >>> import penlight as torch
     >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
     """
@@ -270,7 +267,6 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of a Hermitian matrix, from small to large.
 
-    >>> import penlight as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
     """
@@ -338,7 +334,6 @@ def _checked_for_eig(input: Tensor, function: str) -> Tensor:
 def eig(input: Tensor, *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors of a square matrix, always complex.
 
-    >>> import penlight as torch
     >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([2.+0.j, 1.+0.j])
     """
@@ -349,7 +344,6 @@ def eig(input: Tensor, *, out: Any = None) -> Any:
 def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of a square matrix, always complex.
 
-    >>> import penlight as torch
     >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([2.+0.j, 1.+0.j])
     """

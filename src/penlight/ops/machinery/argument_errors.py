@@ -250,7 +250,6 @@ _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input
 def mistake(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """PyTorch's complaint about the arguments of `name`, which is `Tensor.name` for a method; None if they fit.
 
-    >>> import penlight as torch
     >>> from penlight.ops.machinery.argument_errors import mistake
     >>> mistake("cumsum", ([1.0], 0), {})
     "cumsum(): argument 'input' (position 1) must be Tensor, not list"

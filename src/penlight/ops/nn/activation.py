@@ -164,7 +164,6 @@ def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Each element brought into a range; the gradient passes inside the range, bounds included.
 
-    >>> import penlight as torch
     >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -177,7 +176,6 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """In-place version of `clamp`.
 
-    >>> import penlight as torch
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_(-1, 1)
     tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -188,7 +186,6 @@ def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at least `min`.
 
-    >>> import penlight as torch
     >>> torch.clamp_min(torch.tensor([-2.0, 0.5, 3.0]), 0)
     tensor([0.0000, 0.5000, 3.0000])
     """
@@ -202,7 +199,6 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at most `max`.
 
-    >>> import penlight as torch
     >>> torch.clamp_max(torch.tensor([-2.0, 0.5, 3.0]), 1)
     tensor([-2.0000,  0.5000,  1.0000])
     """
@@ -216,7 +212,6 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """In-place version of `clamp_min`.
 
-    >>> import penlight as torch
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_min_(0)
     tensor([0.0000, 0.5000, 3.0000])
     """
@@ -229,7 +224,6 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
     """In-place version of `clamp_max`.
 
-    >>> import penlight as torch
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_max_(1)
     tensor([-2.0000,  0.5000,  1.0000])
     """
@@ -278,7 +272,6 @@ def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tens
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
-    >>> import penlight as torch
     >>> torch.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -300,7 +293,6 @@ def _sigmoid_array(input: Any) -> Any:
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x)).
 
-    >>> import penlight as torch
     >>> torch.sigmoid(torch.tensor([0.0]))
     tensor([0.5000])
     """
@@ -357,7 +349,6 @@ def softmax(
 ) -> Tensor:
     """exp(x) scaled to sum to one along a dimension.
 
-    >>> import penlight as torch
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
@@ -375,7 +366,6 @@ def log_softmax(
 ) -> Tensor:
     """The logarithm of `softmax`, computed in one go.
 
-    >>> import penlight as torch
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
     """

@@ -142,7 +142,6 @@ def _largest(dims: int, input: Tensor, output_size: Any) -> Any:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide sequences evenly into `output_size` parts.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
     tensor([[2., 4.]])
     """
@@ -158,7 +157,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide images evenly; None keeps a dimension as it is.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(4.0).view(1, 2, 2), 1)
     tensor([[[1.5000]]])
     """
@@ -168,7 +166,6 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide volumes evenly.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 4, 4, 4), 1)
     tensor([[[[1.]]]])
     """
@@ -180,7 +177,6 @@ def adaptive_max_pool1d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d` with the positions of the largest elements.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
@@ -200,7 +196,6 @@ def adaptive_max_pool2d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool2d` with the positions of the largest elements in the flattened plane.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 1)
     (tensor([[[3.]]]), tensor([[[1]]]))
     """
@@ -212,7 +207,6 @@ def adaptive_max_pool3d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool3d` with the positions of the largest elements in the flattened volume.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 1)[1]
     tensor([[[[7]]]])
     """
@@ -222,7 +216,6 @@ def adaptive_max_pool3d_with_indices(
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Largest elements of windows that divide sequences evenly.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
     tensor([[3., 6.]])
     """
@@ -233,7 +226,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Largest elements of windows that divide images evenly.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(4.0).view(1, 2, 2), 1).item()
     3.0
     """
@@ -244,7 +236,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Largest elements of windows that divide volumes evenly.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 1)
     tensor([[[[7.]]]])
     """
@@ -306,7 +297,6 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_s
                                        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`fractional_max_pool2d` with the positions of the largest elements.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.rand(1, 6, 6), 2, output_size=3)[1].shape
     torch.Size([1, 3, 3])
     """
@@ -317,7 +307,6 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_s
                                        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`fractional_max_pool3d` with the positions of the largest elements.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.rand(1, 6, 6, 6), 2, output_size=3)[1].shape
     torch.Size([1, 3, 3, 3])
     """
@@ -328,7 +317,6 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
                           _random_samples: Tensor | None = None) -> Any:  # fmt: skip
     """Largest elements of windows whose distances are random, to a size that is no whole fraction of the input's.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 8, 8), 2, output_size=5).shape
     torch.Size([1, 5, 5])
     """
@@ -340,7 +328,6 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
                           _random_samples: Tensor | None = None) -> Any:  # fmt: skip
     """`fractional_max_pool2d` with one dimension more.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.fractional_max_pool3d(torch.rand(1, 6, 6, 6), 2, output_size=3).shape
     torch.Size([1, 3, 3, 3])
     """

@@ -170,7 +170,6 @@ def scaled_dot_product_attention(
 ) -> Tensor:  # fmt: skip
     """softmax(query @ key.T * scale + mask) @ value. A boolean mask is True where attention may go.
 
-    >>> import penlight as torch
     >>> x = torch.ones(1, 1, 2, 4)
     >>> torch.nn.functional.scaled_dot_product_attention(x, x, x).shape
     torch.Size([1, 1, 2, 4])
@@ -364,7 +363,6 @@ def multi_head_attention_forward(
     """Attention by several heads, each on its part of projected queries, keys and values (L, N, E): what
     `torch.nn.MultiheadAttention` computes.
 
-    >>> import penlight as torch
     >>> x, w, b = torch.ones(2, 1, 2), torch.eye(2).repeat(3, 1), torch.zeros(6)
     >>> args = (x, x, x, 2, 1, w, b, None, None, False, 0.0, torch.eye(2), torch.zeros(2))
     >>> torch.nn.functional.multi_head_attention_forward(*args)[1]

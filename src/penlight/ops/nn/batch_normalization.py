@@ -169,7 +169,6 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Each channel of a batch, brought to mean 0 and variance 1, then scaled and shifted. In training by the batch's own
     statistics, towards which the running ones move; else by the running ones.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
             [ 1.0000]])
@@ -207,7 +206,6 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
                   bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Each channel of each sample, brought to mean 0 and variance 1: a batch norm with every channel for itself.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """

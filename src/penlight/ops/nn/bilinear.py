@@ -63,7 +63,6 @@ def _bilinear_form(input1: Tensor, weight: Tensor, input2: Tensor) -> Tensor: ..
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1 @ weight[o] @ input2 for each result o, plus a bias.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
     tensor([[6.]])
     """
@@ -98,7 +97,6 @@ def grouped_mm(
 ) -> Tensor:
     """Matrix products of groups: of batches, or of the parts into which `offs` (the ends) cuts a matrix.
 
-    >>> import penlight as torch
     >>> ends = torch.tensor([1, 3], dtype=torch.int32)
     >>> torch.nn.functional.grouped_mm(torch.ones(3, 2), torch.stack([torch.ones(2, 1), torch.zeros(2, 1)]), offs=ends)
     tensor([[2.],
@@ -135,7 +133,6 @@ def _no_float8(name: str) -> NoReturn:
 def scaled_mm(*args: Any, **kwargs: Any) -> Tensor:
     """Refused: products of 8-bit floats, which there are none of here.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.scaled_mm(torch.ones(1, 1), torch.ones(1, 1))
     Traceback (most recent call last):
       ...
@@ -147,7 +144,6 @@ def scaled_mm(*args: Any, **kwargs: Any) -> Tensor:
 def scaled_grouped_mm(*args: Any, **kwargs: Any) -> Tensor:
     """Refused: grouped products of 8-bit floats, which there are none of here.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.scaled_grouped_mm(torch.ones(1, 1), torch.ones(1, 1))
     Traceback (most recent call last):
       ...

@@ -152,7 +152,6 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
              reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Minus the log-probability of each target class; the mean is weighted, and without ignored targets.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.nll_loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
     """
@@ -238,7 +237,6 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
                   reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """The negative log-likelihood of the softmax of logits, for class indices or for class probabilities.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
     tensor(0.6931)
     """
@@ -333,7 +331,6 @@ def linear_cross_entropy(
 ) -> Tensor:  # fmt: skip
     """The cross entropy of a linear layer's results. `options` about how to cut up the work are taken and not needed.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.linear_cross_entropy(torch.ones(1, 2), torch.zeros(2, 2), torch.tensor([1]))
     tensor(0.6931)
     """

@@ -208,7 +208,6 @@ def conv1d(
 ) -> Tensor:
     """Each window of the input (N, C, L) times the weights (O, C / groups, K), summed.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv1d(torch.arange(4.0).view(1, 1, 4), torch.ones(1, 1, 2))
     tensor([[[1., 3., 5.]]])
     """
@@ -226,7 +225,6 @@ def conv2d(
 ) -> Tensor:
     """Each window of the images (N, C, H, W) times the weights (O, C / groups, KH, KW), summed.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
@@ -245,7 +243,6 @@ def conv3d(
 ) -> Tensor:
     """`conv2d` with one dimension more.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).item()
     8.0
     """
@@ -256,7 +253,6 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
                      groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv1d` in its input, as a function of its own: each element puts down a copy of the kernel.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[[1.0, 2.0]]]), torch.ones(1, 1, 2), stride=2)
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -267,7 +263,6 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
                      groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv2d` in its input, as a function of its own.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2)).shape
     torch.Size([1, 1, 2, 2])
     """
@@ -278,7 +273,6 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
                      groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv3d` in its input, as a function of its own.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 2, 2)).shape
     torch.Size([1, 1, 2, 2, 2])
     """
@@ -289,7 +283,6 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
                 output_padding: Any, groups: int) -> Tensor:  # fmt: skip
     """Any of the convolutions, by its full list of arguments.
 
-    >>> import penlight as torch
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
     """

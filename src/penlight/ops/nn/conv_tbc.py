@@ -43,7 +43,6 @@ def _conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor: 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`conv1d` of sequences (time, batch, channels) with weights (width, channels, results).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
     """

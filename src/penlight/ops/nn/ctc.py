@@ -97,7 +97,6 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
              zero_infinity: bool = False) -> Tensor:  # fmt: skip
     """Minus the log-likelihood of label sequences under frames of log-probabilities (T, N, C), over all alignments.
 
-    >>> import penlight as torch
     >>> frames = torch.full((2, 1, 2), 0.5).log()
     >>> torch.nn.functional.ctc_loss(frames, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
     tensor(0.2877)

@@ -54,7 +54,6 @@ def _dist(input: Tensor, other: Tensor, p: float) -> Tensor: ...
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference of two tensors.
 
-    >>> import penlight as torch
     >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
     tensor(5.)
     """
@@ -81,7 +80,6 @@ def frobenius_norm(
 ) -> Tensor:
     """The square root of the sum of squares over dimensions.
 
-    >>> import penlight as torch
     >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
     tensor(5.)
     """
@@ -101,7 +99,6 @@ def nuclear_norm(
 ) -> Tensor:
     """The sum of the singular values of matrices.
 
-    >>> import penlight as torch
     >>> torch.nuclear_norm(torch.eye(2))
     tensor(2.)
     """
@@ -124,7 +121,6 @@ def native_norm(
 ) -> Tensor:
     """`norm` under the name of its kernel.
 
-    >>> import penlight as torch
     >>> torch.native_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -138,7 +134,6 @@ def native_norm(
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0, *, axis: Any = None) -> Tensor:
     """The norm over all dimensions but one, which stays; -1 means over all.
 
-    >>> import penlight as torch
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5.],
             [1.]])
@@ -233,7 +228,6 @@ def cdist(
 ) -> Tensor:
     """The p-norm distances between all rows of one matrix and all rows of another, in batches.
 
-    >>> import penlight as torch
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
@@ -320,7 +314,6 @@ def _pdist(input: Tensor, p: float) -> Tensor: ...
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances between all pairs of rows of a matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
 
-    >>> import penlight as torch
     >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
@@ -380,7 +373,6 @@ def renorm(
 ) -> Tensor:
     """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
 
-    >>> import penlight as torch
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
@@ -393,7 +385,6 @@ def renorm(
 def renorm_(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, axis: Any = None) -> Tensor:
     """In-place version of `renorm`.
 
-    >>> import penlight as torch
     >>> torch.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
     tensor([[0.6000, 0.8000]])
     """

@@ -110,7 +110,6 @@ def drop_alpha(input: Tensor, p: float, training: bool, inplace: bool, features:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, each element set to zero with probability p, and the others divided by 1 - p.
 
-    >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.nn.functional.dropout(torch.ones(4))
     tensor([0., 0., 2., 0.])
     """
@@ -121,7 +120,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`dropout` for networks of `selu`, which keeps mean and variance.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.alpha_dropout(torch.ones(2), training=False)
     tensor([1., 1.])
     """
@@ -132,7 +130,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2, 3), training=False).shape
     torch.Size([1, 2, 3])
     """
@@ -150,7 +147,6 @@ def _single(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of sequences (N, C, L) or (C, L) set to zero with probability p.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.dropout1d(torch.ones(1, 2, 3), 1.0).sum()
     tensor(0.)
     """
@@ -177,7 +173,6 @@ def _warn(dims: int, ndim: int) -> None:
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of images (N, C, H, W) set to zero with probability p.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.dropout2d(torch.ones(1, 2, 3, 3), 1.0).sum()
     tensor(0.)
     """
@@ -198,7 +193,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of volumes (N, C, D, H, W) or (C, D, H, W) set to zero with probability p.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.dropout3d(torch.ones(1, 2, 3, 3, 3), 1.0).sum()
     tensor(0.)
     """

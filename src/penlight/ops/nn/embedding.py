@@ -94,7 +94,6 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     """The rows of a table that indices name. The row `padding_idx` gets no gradient; rows longer than `max_norm` are
     shortened in place. With `sparse=True` the table's gradient is sparse.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.tensor([[1.0], [2.0], [3.0]]))
     tensor([[3.],
             [1.]])
@@ -116,7 +115,6 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Shorten in place the rows that the indices name, where they are longer than `max_norm`.
 
-    >>> import penlight as torch
     >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0]]), torch.tensor([0]), 1.0, 2.0)
     tensor([[0.6000, 0.8000]])
     """
@@ -322,7 +320,6 @@ def embedding_bag(
 ) -> Tensor:  # fmt: skip
     """Sums, means or maxima of bags of rows: each row of a 2-D input is a bag, or `offsets` tell where bags begin.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0], [3.0]]))
     tensor([[2.]])
     """
@@ -400,7 +397,6 @@ def _as_bags(input: Tensor, offsets: Tensor | None, shares: Tensor | None) -> tu
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Each class number as a row of zeros with a one at its place.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])

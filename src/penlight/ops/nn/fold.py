@@ -140,7 +140,6 @@ _settled_unfold, _settled_fold = lru_cache(256)(_settle_unfold), lru_cache(256)(
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Every window of images (N, C, H, W) as a column: (N, C * KH * KW, windows).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.unfold(torch.arange(6.0).view(1, 2, 3), 2)
     tensor([[0., 1.],
             [1., 2.],
@@ -162,7 +161,6 @@ def fold(
 ) -> Tensor:
     """Columns (N, C * KH * KW, windows) added up where their windows lie: (N, C, H, W).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.fold(torch.ones(4, 2), (2, 3), 2)
     tensor([[[1., 2., 1.],
              [1., 2., 1.]]])

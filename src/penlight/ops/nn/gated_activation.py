@@ -68,7 +68,6 @@ _prelu_check = floats_only("prelu_cpu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, else weight * x: one weight, or one for each channel.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.prelu(torch.tensor([-2.0, 2.0]), torch.tensor([0.25]))
     tensor([-0.5000,  2.0000])
     """
@@ -146,7 +145,6 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` with a slope drawn from a range for each element in training, and its middle otherwise.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
@@ -166,7 +164,6 @@ def rrelu(
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """In-place version of `rrelu`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.rrelu_(torch.tensor([-1.0, 2.0]))
     tensor([-0.2292,  2.0000])
     """
@@ -190,7 +187,6 @@ def _glu(input: Tensor, dim: int) -> Tensor: ...
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of the input along a dimension, times the sigmoid of the second half.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.glu(torch.tensor([3.0, 0.0]))
     tensor([1.5000])
     """
@@ -206,7 +202,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`softmax` of the negated input.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -242,7 +237,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """A random sample near a corner of the simplex, differentiable in the logits; `hard` rounds it to a corner but keeps
     the soft sample's gradient.
 
-    >>> import penlight as torch
     >>> bool(torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum() == 2)
     True
     """

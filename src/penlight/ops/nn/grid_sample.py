@@ -257,7 +257,6 @@ def grid_sample(
 ) -> Tensor:
     """Images sampled at the places that a grid names, by coordinates from -1 to 1.
 
-    >>> import penlight as torch
     >>> image = torch.tensor([[[[1.0, 3.0]]]])
     >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=False)
     tensor([[[[2.]]]])
@@ -308,7 +307,6 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """The grid for `grid_sample` that maps a result of a size through affine maps (N, dims, dims + 1).
 
-    >>> import penlight as torch
     >>> same = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> torch.nn.functional.affine_grid(same, (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],

@@ -94,7 +94,6 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The squared error; with weights, their mean is weighted.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
@@ -124,7 +123,6 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
             weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The absolute error.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(1.)
     """
@@ -183,7 +181,6 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
                    beta: float = 1.0) -> Tensor:  # fmt: skip
     """The squared error within `beta`, the absolute error beyond, joined smoothly.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -206,7 +203,6 @@ def huber_loss(
 ) -> Tensor:
     """Half the squared error within `delta`, a line beyond.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])
     """
@@ -277,7 +273,6 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:  # fmt: skip
     """The cross entropy between targets and the sigmoids of the inputs, exact also where a sigmoid is as good as 0 or 1.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
@@ -344,7 +339,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """The cross entropy between targets and probabilities; no logarithm counts below -100.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
@@ -375,7 +369,6 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
            log_target: bool = False) -> Tensor:  # fmt: skip
     """The Kullback-Leibler divergence of log-probabilities from targets: target * (log(target) - input).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.kl_div(torch.tensor([[0.0]]), torch.tensor([[1.0]]), reduction="batchmean")
     tensor(0.)
     """
@@ -406,7 +399,6 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     """The negative log-likelihood of counts with Poisson rates (their logarithms, with `log_input`); `full` adds
     Stirling's approximation of the part that does not depend on the rates.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.poisson_nll_loss(torch.zeros(1), torch.ones(1))
     tensor(1.)
     """
@@ -426,7 +418,6 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
                       reduction: str = "mean") -> Tensor:  # fmt: skip
     """The negative log-likelihood of targets with normal distributions of given means and variances.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.gaussian_nll_loss(torch.zeros(2), torch.ones(2), torch.ones(2))
     tensor(0.5000)
     """

@@ -66,7 +66,6 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """log(1 + exp(-target * input)) for targets 1 and -1.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.soft_margin_loss(torch.zeros(1), torch.ones(1))
     tensor(0.6931)
     """
@@ -91,7 +90,6 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
                                 reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """The mean over classes of the binary cross entropy of logits.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
     """
@@ -189,7 +187,6 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """How far other classes' scores come within a margin of the target's, to the power of 1 or 2, averaged over classes.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.0, 0.5]]), torch.tensor([1]))
     tensor(0.2500)
     """
@@ -271,7 +268,6 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     """How far scores of classes that are not in the target come within 1 of those that are. A target lists classes and
     ends with -1.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.0, 0.5]), torch.tensor([1, -1]))
     tensor(0.2500)
     """
@@ -298,7 +294,6 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """The input itself where the target is 1, and how far it is below the margin where it is -1.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
     tensor([0.5000, 0.7500])
     """
@@ -316,7 +311,6 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """max(0, -target * (input1 - input2) + margin): the first should be larger where the target is 1, else the second.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
     tensor(2.)
     """
@@ -339,7 +333,6 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
                           reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """One minus the cosine of two vectors where the target is 1, and what it is above the margin where it is -1.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.cosine_embedding_loss(torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]))
     tensor(1.)
     """
@@ -367,7 +360,6 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
                         reduction: str = "mean") -> Tensor:  # fmt: skip
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
 
-    >>> import penlight as torch
     >>> a, b = torch.tensor([[0.0]]), torch.tensor([[1.0]])
     >>> torch.nn.functional.triplet_margin_loss(a, a, b, margin=3.0).round(decimals=3)
     tensor(2.)
@@ -400,7 +392,6 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with a distance of one's own.
 
-    >>> import penlight as torch
     >>> a, b = torch.tensor([[0.0]]), torch.tensor([[1.0]])
     >>> torch.nn.functional.triplet_margin_with_distance_loss(a, a, b, distance_function=lambda x, y: (x - y).abs())
     tensor(0.)
@@ -430,7 +421,6 @@ def pairwise_distance(
 ) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last dimension.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
@@ -457,7 +447,6 @@ def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, axis: Any = None) -> Tensor:
     """The cosine of the angle between vectors along a dimension; no norm counts below `eps`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """

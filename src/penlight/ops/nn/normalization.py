@@ -182,7 +182,6 @@ def layer_norm(
 ) -> Tensor:
     """The last dimensions of the input, brought to mean 0 and variance 1, then scaled and shifted.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
     tensor([[-1.0000,  1.0000]])
     """
@@ -194,7 +193,6 @@ def layer_norm(
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """The last dimensions of the input, divided by the root of their mean square, then scaled.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
     """
@@ -293,7 +291,6 @@ def group_norm(
 ) -> Tensor:
     """Groups of channels of each sample, brought to mean 0 and variance 1, then scaled and shifted by channel.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), 2)
     tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
     """

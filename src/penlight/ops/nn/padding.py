@@ -89,7 +89,6 @@ def _amounts(pad: Any) -> Ints:
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
     """A border of one value around the input; negative amounts cut.
 
-    >>> import penlight as torch
     >>> torch.constant_pad_nd(torch.ones(2), (1, 0), 5)
     tensor([5., 1., 1.])
     """
@@ -121,7 +120,6 @@ _COMBINATIONS = (
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """A border around the input: pairs of amounts, for the last dimension first.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.pad(torch.arange(3.0).view(1, 3), (1, 1), mode="reflect")
     tensor([[1., 0., 1., 2., 1.]])
     """

@@ -52,7 +52,6 @@ def _hardtanh(input: Tensor, min_val: float, max_val: float) -> Tensor: ...
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x limited to the range from `min_val` to `max_val`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.hardtanh(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -64,7 +63,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """In-place version of `hardtanh`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.hardtanh_(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -74,7 +72,6 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x limited to the range from 0 to 6.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.relu6(torch.tensor([-1.0, 7.0]))
     tensor([0., 6.])
     """
@@ -84,7 +81,6 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.relu_(torch.tensor([-3.0, 0.5]))
     tensor([0.0000, 0.5000])
     """
@@ -105,7 +101,6 @@ def _hardsigmoid(input: Tensor) -> Tensor: ...
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """x / 6 + 1 / 2, limited to the range from 0 to 1.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 1.5]))
     tensor([0.0000, 0.7500])
     """
@@ -127,7 +122,6 @@ def _hardswish(input: Tensor) -> Tensor: ...
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.hardswish(torch.tensor([-4.0, 1.5]))
     tensor([-0.0000,  1.1250])
     """
@@ -170,7 +164,6 @@ def _leaky_relu_written(input: Tensor, negative_slope: float) -> Tensor: ...
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is positive, else `negative_slope` * x.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
@@ -180,7 +173,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """In-place version of `leaky_relu`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.leaky_relu_(torch.tensor([-3.0, 0.5]), 0.1)
     tensor([-0.3000,  0.5000])
     """
@@ -216,7 +208,6 @@ def _threshold_written(input: Tensor, threshold: float, value: float) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it is above the threshold, else `value`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.threshold(torch.tensor([0.5, 2.0]), 1.0, 9.0)
     tensor([9., 2.])
     """
@@ -232,7 +223,6 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """In-place version of `threshold`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.threshold_(torch.tensor([-3.0, 0.5]), 0.0, 9.0)
     tensor([9.0000, 0.5000])
     """
@@ -253,7 +243,6 @@ def _softshrink(input: Tensor, lambd: float) -> Tensor: ...
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x moved towards 0 by `lambd`, and 0 within that distance.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.softshrink(torch.tensor([-2.0, 0.25]))
     tensor([-1.5000,  0.0000])
     """
@@ -278,7 +267,6 @@ def dtypes_max(input: Tensor) -> float:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 within `lambd` of 0.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.hardshrink(torch.tensor([-2.0, 0.25]))
     tensor([-2.,  0.])
     """

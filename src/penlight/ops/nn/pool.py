@@ -272,7 +272,6 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`max_pool1d` with the positions of the largest elements.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
@@ -283,7 +282,6 @@ def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`max_pool2d` with the positions of the largest elements in the flattened plane.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
     (tensor([[[3.]]]), tensor([[[1]]]))
     """
@@ -294,7 +292,6 @@ def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`max_pool3d` with the positions of the largest elements in the flattened volume.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)[1]
     tensor([[[[7]]]])
     """
@@ -305,7 +302,6 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                return_indices: bool = False) -> Any:  # fmt: skip
     """The largest element of each window of sequences (N, C, L).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
@@ -319,7 +315,6 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                return_indices: bool = False) -> Any:  # fmt: skip
     """The largest element of each window of images (N, C, H, W); the stride is the window's size if not given.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -332,7 +327,6 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                return_indices: bool = False) -> Any:  # fmt: skip
     """The largest element of each window of volumes (N, C, D, H, W).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 2).item()
     7.0
     """
@@ -367,7 +361,6 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                count_include_pad: bool = True) -> Tensor:  # fmt: skip
     """The mean of each window of sequences (N, C, L).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
     tensor([[2., 4.]])
     """
@@ -399,7 +392,6 @@ def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                *, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of each window of images (N, C, H, W); with `divisor_override`, the sum divided by that.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.avg_pool2d(torch.arange(4.0).view(1, 2, 2), 2)
     tensor([[[1.5000]]])
     """
@@ -414,7 +406,6 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
                *, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of each window of volumes (N, C, D, H, W).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 2).item()
     3.5
     """
@@ -432,7 +423,6 @@ def _norm_of(mean: Tensor, norm_type: float, count: int) -> Tensor:
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The norm of order `norm_type` of each window of sequences.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0]]), 2, 2)
     tensor([[5.]])
     """
@@ -443,7 +433,6 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The norm of order `norm_type` of each window of images.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 2), 2, 2)
     tensor([[[2.]]])
     """
@@ -454,7 +443,6 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The norm of order `norm_type` of each window of volumes.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 2), 1, 2).item()
     8.0
     """

@@ -25,7 +25,6 @@ def lstm_cell(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """One step of an LSTM: the next hidden state and cell state.
 
-    >>> import penlight as torch
     >>> h, c = torch.lstm_cell(torch.ones(1, 2), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.zeros(4, 2), torch.zeros(4, 1))
     >>> h
     tensor([[0.]])
@@ -41,7 +40,6 @@ def gru_cell(
 ) -> Tensor:
     """One step of a GRU: the next hidden state.
 
-    >>> import penlight as torch
     >>> torch.gru_cell(torch.ones(1, 2), torch.ones(1, 1), torch.zeros(3, 2), torch.zeros(3, 1))
     tensor([[0.5000]])
     """
@@ -56,7 +54,6 @@ def rnn_tanh_cell(
 ) -> Tensor:
     """One step of a plain recurrent layer with tanh: the next hidden state.
 
-    >>> import penlight as torch
     >>> torch.rnn_tanh_cell(torch.ones(1, 2), torch.ones(1, 1), torch.zeros(1, 2), torch.zeros(1, 1))
     tensor([[0.]])
     """
@@ -68,7 +65,6 @@ def rnn_relu_cell(
 ) -> Tensor:
     """One step of a plain recurrent layer with relu: the next hidden state.
 
-    >>> import penlight as torch
     >>> torch.rnn_relu_cell(torch.ones(1, 2), torch.ones(1, 1), torch.ones(1, 2), torch.ones(1, 1))
     tensor([[3.]])
     """
@@ -110,7 +106,6 @@ def lstm(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int,
          bidirectional: bool, batch_first: bool = False) -> tuple[Tensor, ...]:  # fmt: skip
     """An LSTM over a sequence with these weights: its outputs, and the last hidden and cell states.
 
-    >>> import penlight as torch
     >>> m, h = torch.nn.LSTM(2, 3), torch.zeros(1, 1, 3)
     >>> out, h, c = torch.lstm(torch.ones(5, 1, 2), (h, h), list(m.parameters()), True, 1, 0.0, False, False, False)
     >>> out.shape
@@ -123,7 +118,6 @@ def gru(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, 
         bidirectional: bool, batch_first: bool = False) -> tuple[Tensor, ...]:  # fmt: skip
     """A GRU over a sequence with these weights: its outputs and the last hidden states.
 
-    >>> import penlight as torch
     >>> m = torch.nn.GRU(2, 3)
     >>> torch.gru(torch.ones(5, 1, 2), torch.zeros(1, 1, 3), list(m.parameters()), True, 1, 0.0, False, False)[0].shape
     torch.Size([5, 1, 3])
@@ -135,7 +129,6 @@ def rnn_tanh(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: 
              bidirectional: bool, batch_first: bool = False) -> tuple[Tensor, ...]:  # fmt: skip
     """A plain recurrent layer with tanh over a sequence: its outputs and the last hidden states.
 
-    >>> import penlight as torch
     >>> m = torch.nn.RNN(2, 3)
     >>> torch.rnn_tanh(torch.ones(5, 1, 2), torch.zeros(1, 1, 3), list(m.parameters()), True, 1, 0.0, False, False)[1].shape
     torch.Size([1, 1, 3])
@@ -147,7 +140,6 @@ def rnn_relu(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: 
              bidirectional: bool, batch_first: bool = False) -> tuple[Tensor, ...]:  # fmt: skip
     """A plain recurrent layer with relu over a sequence: its outputs and the last hidden states.
 
-    >>> import penlight as torch
     >>> m = torch.nn.RNN(2, 3, nonlinearity="relu")
     >>> torch.rnn_relu(torch.ones(5, 1, 2), torch.zeros(1, 1, 3), list(m.parameters()), True, 1, 0.0, False, False)[1].shape
     torch.Size([1, 1, 3])

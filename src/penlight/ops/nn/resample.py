@@ -159,7 +159,6 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
                 recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:  # fmt: skip
     """Images (N, C, *spatial) resized: to a size or by factors; by nearest pixels, lines, cubics or means.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
     tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
     """
@@ -209,7 +208,6 @@ def upsample(
 ) -> Tensor:
     """The old name of `interpolate`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -220,7 +218,6 @@ def upsample(
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """The old name of `interpolate(mode="nearest")`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="nearest")
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -231,7 +228,6 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """The old name of `interpolate(mode="bilinear", align_corners=True)`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear", align_corners=True).shape
     torch.Size([1, 1, 4, 4])
     """

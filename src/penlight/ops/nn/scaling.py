@@ -19,7 +19,6 @@ _pool = lazy_import(globals(), "_pool", ".pool")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Each element divided by a power of the mean square over neighbouring channels.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 3), 2).shape
     torch.Size([1, 2, 3])
     """
@@ -45,7 +44,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """The input divided by its norm along a dimension.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """

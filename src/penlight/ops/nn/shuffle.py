@@ -63,7 +63,6 @@ def _channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels (..., C * r * r, H, W) as finer pixels (..., C, H * r, W * r).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
     tensor([[[0., 1.],
              [2., 3.]]])
@@ -86,7 +85,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels (..., C, H * r, W * r) as more channels (..., C * r * r, H, W).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
@@ -108,7 +106,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of each group dealt out in turn.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
@@ -126,7 +123,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Another name of `channel_shuffle`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.native_channel_shuffle(torch.arange(4.0).view(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """

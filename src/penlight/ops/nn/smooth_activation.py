@@ -75,7 +75,6 @@ def _celu_written(input: Tensor, alpha: float) -> Tensor: ...
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is positive, else alpha * (exp(x) - 1).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -85,7 +84,6 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In-place version of `elu`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.elu_(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -95,7 +93,6 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean and variance through many layers.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.selu(torch.tensor([-1.0, 1.0]))
     tensor([-1.1113,  1.0507])
     """
@@ -105,7 +102,6 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 def selu_(input: Tensor) -> Tensor:
     """In-place version of `selu`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.selu_(torch.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -115,7 +111,6 @@ def selu_(input: Tensor) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is positive, else alpha * (exp(x / alpha) - 1).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.celu(torch.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
     """
@@ -127,7 +122,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In-place version of `celu`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.celu_(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -180,7 +174,6 @@ _KEEP_FROM = 1 << 15  # elements
 def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x; `approximate="tanh"` is the cheaper formula of GPT.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 1.0]))
     tensor([-0.1587,  0.8413])
     """
@@ -224,7 +217,6 @@ def _silu(input: Tensor) -> Tensor: ...
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x), also known as swish.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.silu(torch.tensor([-1.0, 1.0]))
     tensor([-0.2689,  0.7311])
     """
@@ -248,7 +240,6 @@ def _mish(input: Tensor) -> Tensor: ...
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x)).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.mish(torch.tensor([-1.0, 1.0]))
     tensor([-0.3034,  0.8651])
     """
@@ -272,7 +263,6 @@ def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor: ...
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """log(1 + exp(beta * x)) / beta, a smooth relu; x itself where beta * x is above `threshold`.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
@@ -290,7 +280,6 @@ def _logsigmoid(input: Tensor) -> Tensor: ...
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)), exact also where the sigmoid is as good as 0.
 
-    >>> import penlight as torch
     >>> torch.nn.functional.logsigmoid(torch.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
     """
@@ -300,7 +289,6 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.softsign(torch.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
@@ -310,7 +298,6 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
 
-    >>> import penlight as torch
     >>> torch.nn.functional.tanhshrink(torch.tensor([1.0]))
     tensor([0.2384])
     """

@@ -56,7 +56,6 @@ def max_unpool1d(
 ) -> Tensor:
     """Zeros, but the largest elements where `max_pool1d` found them.
 
-    >>> import penlight as torch
     >>> values, where = torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 2.0]]), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool1d(values, where, 2)
     tensor([[0., 3., 5., 0.]])
@@ -72,7 +71,6 @@ def max_unpool2d(
 ) -> Tensor:
     """Zeros, but the largest elements where `max_pool2d` found them.
 
-    >>> import penlight as torch
     >>> values, where = torch.nn.functional.max_pool2d(torch.arange(4.0).view(1, 2, 2), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool2d(values, where, 2)
     tensor([[[0., 0.],
@@ -89,7 +87,6 @@ def max_unpool3d(
 ) -> Tensor:
     """Zeros, but the largest elements where `max_pool3d` found them.
 
-    >>> import penlight as torch
     >>> F = torch.nn.functional
     >>> pooled, where = F.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)
     >>> F.max_unpool3d(pooled, where, 2).flatten()

@@ -34,7 +34,6 @@ def _real_only(name: str, kernel: Any) -> Any:
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians.
 
-    >>> import penlight as torch
     >>> torch.deg2rad(torch.tensor([180.0]))
     tensor([3.1416])
     """
@@ -45,7 +44,6 @@ def deg2rad(input: Tensor) -> Tensor:
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees.
 
-    >>> import penlight as torch
     >>> torch.rad2deg(torch.tensor([1.0]))
     tensor([57.2958])
     """
@@ -77,7 +75,6 @@ def _angle_rule(grad: Any, input: Any, xp: Any) -> Any:
 def angle(input: Tensor) -> Tensor:
     """The angle of a complex number; 0 or pi for a real one.
 
-    >>> import penlight as torch
     >>> torch.angle(torch.tensor([1j, -1 + 0j]))
     tensor([1.5708, 3.1416])
     """
@@ -127,7 +124,6 @@ def _of_reals(kernel: Any) -> Any:
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers from their parts.
 
-    >>> import penlight as torch
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
@@ -140,7 +136,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers from their sizes and angles.
 
-    >>> import penlight as torch
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
@@ -159,7 +154,6 @@ def _conj_physical(input: Tensor) -> Tensor: ...
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate, computed at once; a real tensor is its own.
 
-    >>> import penlight as torch
     >>> torch.conj_physical(torch.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
@@ -170,7 +164,6 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """In-place version of `conj_physical`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """

@@ -147,7 +147,6 @@ def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
 def mul(input: Tensor, other: Tensor | Number) -> Tensor:
     """The product, element by element, broadcasting.
 
-    >>> import penlight as torch
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
@@ -189,7 +188,6 @@ def _no_bool(env: dict[str, Any]) -> None:
 def neg(input: Tensor) -> Tensor:
     """Each element with the other sign.
 
-    >>> import penlight as torch
     >>> torch.neg(torch.tensor([1.0, -2.0]))
     tensor([-1.,  2.])
     """
@@ -227,7 +225,6 @@ def add(
 ) -> Tensor:
     """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too.
 
-    >>> import penlight as torch
     >>> torch.add(torch.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([21., 22.])
     """
@@ -240,7 +237,6 @@ def add(
 def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
     """In-place version of `add`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0]).add_(torch.tensor([1.0, 1.0]), alpha=10)
     tensor([11., 12.])
     """
@@ -255,7 +251,6 @@ def sub(
 ) -> Tensor:
     """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too.
 
-    >>> import penlight as torch
     >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
@@ -268,7 +263,6 @@ def sub(
 def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
     """In-place version of `sub`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0]).sub_(1)
     tensor([0., 1.])
     """
@@ -281,7 +275,6 @@ def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Nu
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`other - alpha * input`.
 
-    >>> import penlight as torch
     >>> torch.rsub(torch.tensor([1.0]), 5)
     tensor([4.])
     """
@@ -448,7 +441,6 @@ def scalar_like(number: Any) -> Tensor:
 def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down.
 
-    >>> import penlight as torch
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
     """
@@ -459,7 +451,6 @@ def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = 
 def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign.
 
-    >>> import penlight as torch
     >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
     tensor([1., 1.])
     """
@@ -470,7 +461,6 @@ def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = Non
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded toward zero: it has the dividend's sign.
 
-    >>> import penlight as torch
     >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
     tensor([-1.,  1.])
     """
@@ -481,7 +471,6 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
 def floor_divide_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `floor_divide`.
 
-    >>> import penlight as torch
     >>> torch.tensor([7.0, -7.0]).floor_divide_(2)
     tensor([ 3., -4.])
     """
@@ -492,7 +481,6 @@ def floor_divide_(input: Tensor, other: Tensor | Number) -> Tensor:
 def remainder_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `remainder`.
 
-    >>> import penlight as torch
     >>> torch.tensor([7.0, -7.0]).remainder_(4)
     tensor([3., 1.])
     """
@@ -503,7 +491,6 @@ def remainder_(input: Tensor, other: Tensor | Number) -> Tensor:
 def fmod_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `fmod`.
 
-    >>> import penlight as torch
     >>> torch.tensor([7.0, -7.0]).fmod_(4)
     tensor([ 3., -3.])
     """
@@ -538,7 +525,6 @@ def div(
 ) -> Tensor:
     """The quotient; `rounding_mode` "floor" or "trunc" rounds it.
 
-    >>> import penlight as torch
     >>> torch.div(torch.tensor([7.0]), 2, rounding_mode="floor")
     tensor([3.])
     """
@@ -549,7 +535,6 @@ def div(
 def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of `div`.
 
-    >>> import penlight as torch
     >>> torch.tensor([7.0, 9.0]).div_(2, rounding_mode="floor")
     tensor([3., 4.])
     """

@@ -27,7 +27,6 @@ __all__ = [
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are equal.
 
-    >>> import penlight as torch
     >>> torch.eq(torch.tensor([1, 2]), 2)
     tensor([False,  True])
     """
@@ -37,7 +36,6 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements differ.
 
-    >>> import penlight as torch
     >>> torch.ne(torch.tensor([1, 2]), 2)
     tensor([ True, False])
     """
@@ -48,7 +46,6 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are less.
 
-    >>> import penlight as torch
     >>> torch.lt(torch.tensor([1, 2]), 2)
     tensor([ True, False])
     """
@@ -59,7 +56,6 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are less or equal.
 
-    >>> import penlight as torch
     >>> torch.le(torch.tensor([1, 3]), 2)
     tensor([ True, False])
     """
@@ -70,7 +66,6 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are greater.
 
-    >>> import penlight as torch
     >>> torch.gt(torch.tensor([1, 3]), 2)
     tensor([False,  True])
     """
@@ -81,7 +76,6 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are greater or equal.
 
-    >>> import penlight as torch
     >>> torch.ge(torch.tensor([1, 2]), 2)
     tensor([False,  True])
     """
@@ -95,7 +89,6 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise and; logical and for bools.
 
-    >>> import penlight as torch
     >>> torch.bitwise_and(torch.tensor([6]), 3)
     tensor([2])
     """
@@ -106,7 +99,6 @@ def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
 def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise or; logical or for bools.
 
-    >>> import penlight as torch
     >>> torch.bitwise_or(torch.tensor([6]), 3)
     tensor([7])
     """
@@ -117,7 +109,6 @@ def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
 def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise exclusive or.
 
-    >>> import penlight as torch
     >>> torch.bitwise_xor(torch.tensor([6]), 3)
     tensor([5])
     """
@@ -128,7 +119,6 @@ def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
 def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits moved to the left.
 
-    >>> import penlight as torch
     >>> torch.bitwise_left_shift(torch.tensor([1]), 3)
     tensor([8])
     """
@@ -139,7 +129,6 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
 def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits moved to the right.
 
-    >>> import penlight as torch
     >>> torch.bitwise_right_shift(torch.tensor([8]), 3)
     tensor([1])
     """
@@ -149,7 +138,6 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Each bit turned over; logical not for bools.
 
-    >>> import penlight as torch
     >>> torch.bitwise_not(torch.tensor([True, False]))
     tensor([False,  True])
     """
@@ -168,7 +156,6 @@ setattr(Tensor, "__invert__", _inverted)
 def logical_not(input: Tensor) -> Tensor:
     """Whether elements are zero.
 
-    >>> import penlight as torch
     >>> torch.logical_not(torch.tensor([0, 2]))
     tensor([ True, False])
     """
@@ -178,7 +165,6 @@ def logical_not(input: Tensor) -> Tensor:
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Whether both elements are non-zero.
 
-    >>> import penlight as torch
     >>> torch.logical_and(torch.tensor([0, 2]), torch.tensor([1, 1]))
     tensor([False,  True])
     """
@@ -188,7 +174,6 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Whether any of the two elements is non-zero.
 
-    >>> import penlight as torch
     >>> torch.logical_or(torch.tensor([0, 2]), torch.tensor([0, 1]))
     tensor([False,  True])
     """
@@ -198,7 +183,6 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Whether exactly one of the two elements is non-zero.
 
-    >>> import penlight as torch
     >>> torch.logical_xor(torch.tensor([0, 2]), torch.tensor([0, 1]))
     tensor([False, False])
     """

@@ -28,7 +28,6 @@ __all__ = [
 def exp(input: Tensor) -> Tensor:
     """e raised to each element.
 
-    >>> import penlight as torch
     >>> torch.exp(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 2.7183])
     """
@@ -38,7 +37,6 @@ def exp(input: Tensor) -> Tensor:
 def exp2(input: Tensor) -> Tensor:
     """2 raised to each element.
 
-    >>> import penlight as torch
     >>> torch.exp2(torch.tensor([3.0]))
     tensor([8.])
     """
@@ -48,7 +46,6 @@ def exp2(input: Tensor) -> Tensor:
 def expm1(input: Tensor) -> Tensor:
     """exp(x) - 1, exact also near 0.
 
-    >>> import penlight as torch
     >>> torch.expm1(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -58,7 +55,6 @@ def expm1(input: Tensor) -> Tensor:
 def log(input: Tensor) -> Tensor:
     """The natural logarithm of each element.
 
-    >>> import penlight as torch
     >>> torch.log(torch.tensor([1.0, 10.0]))
     tensor([0.0000, 2.3026])
     """
@@ -68,7 +64,6 @@ def log(input: Tensor) -> Tensor:
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2.
 
-    >>> import penlight as torch
     >>> torch.log2(torch.tensor([8.0]))
     tensor([3.])
     """
@@ -78,7 +73,6 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10.
 
-    >>> import penlight as torch
     >>> torch.log10(torch.tensor([1000.0]))
     tensor([3.])
     """
@@ -88,7 +82,6 @@ def log10(input: Tensor) -> Tensor:
 def log1p(input: Tensor) -> Tensor:
     """log(1 + x), exact also near 0.
 
-    >>> import penlight as torch
     >>> torch.log1p(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -101,7 +94,6 @@ def log1p(input: Tensor) -> Tensor:
 def sqrt(input: Tensor) -> Tensor:
     """The square root of each element.
 
-    >>> import penlight as torch
     >>> torch.sqrt(torch.tensor([4.0, 9.0]))
     tensor([2., 3.])
     """
@@ -115,7 +107,6 @@ def sqrt(input: Tensor) -> Tensor:
 def rsqrt(input: Tensor) -> Tensor:
     """One over the square root of each element.
 
-    >>> import penlight as torch
     >>> torch.rsqrt(torch.tensor([4.0]))
     tensor([0.5000])
     """
@@ -125,7 +116,6 @@ def rsqrt(input: Tensor) -> Tensor:
 def reciprocal(input: Tensor) -> Tensor:
     """One over each element.
 
-    >>> import penlight as torch
     >>> torch.reciprocal(torch.tensor([4.0]))
     tensor([0.2500])
     """
@@ -138,7 +128,6 @@ def reciprocal(input: Tensor) -> Tensor:
 def sin(input: Tensor) -> Tensor:
     """The sine of each element.
 
-    >>> import penlight as torch
     >>> torch.sin(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -148,7 +137,6 @@ def sin(input: Tensor) -> Tensor:
 def cos(input: Tensor) -> Tensor:
     """The cosine of each element.
 
-    >>> import penlight as torch
     >>> torch.cos(torch.tensor([0.0]))
     tensor([1.])
     """
@@ -158,7 +146,6 @@ def cos(input: Tensor) -> Tensor:
 def tan(input: Tensor) -> Tensor:
     """The tangent of each element.
 
-    >>> import penlight as torch
     >>> torch.tan(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -168,7 +155,6 @@ def tan(input: Tensor) -> Tensor:
 def asin(input: Tensor) -> Tensor:
     """The arc sine of each element.
 
-    >>> import penlight as torch
     >>> torch.asin(torch.tensor([1.0]))
     tensor([1.5708])
     """
@@ -178,7 +164,6 @@ def asin(input: Tensor) -> Tensor:
 def acos(input: Tensor) -> Tensor:
     """The arc cosine of each element.
 
-    >>> import penlight as torch
     >>> torch.acos(torch.tensor([1.0]))
     tensor([0.])
     """
@@ -188,7 +173,6 @@ def acos(input: Tensor) -> Tensor:
 def atan(input: Tensor) -> Tensor:
     """The arc tangent of each element.
 
-    >>> import penlight as torch
     >>> torch.atan(torch.tensor([1.0]))
     tensor([0.7854])
     """
@@ -198,7 +182,6 @@ def atan(input: Tensor) -> Tensor:
 def sinh(input: Tensor) -> Tensor:
     """The hyperbolic sine of each element.
 
-    >>> import penlight as torch
     >>> torch.sinh(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -208,7 +191,6 @@ def sinh(input: Tensor) -> Tensor:
 def cosh(input: Tensor) -> Tensor:
     """The hyperbolic cosine of each element.
 
-    >>> import penlight as torch
     >>> torch.cosh(torch.tensor([0.0]))
     tensor([1.])
     """
@@ -218,7 +200,6 @@ def cosh(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent of each element.
 
-    >>> import penlight as torch
     >>> torch.tanh(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """
@@ -228,7 +209,6 @@ def tanh(input: Tensor) -> Tensor:
 def asinh(input: Tensor) -> Tensor:
     """The inverse hyperbolic sine of each element.
 
-    >>> import penlight as torch
     >>> torch.asinh(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -244,7 +224,6 @@ def _acosh_rule(grad: Any, input: Any, xp: Any) -> Any:
 def acosh(input: Tensor) -> Tensor:
     """The inverse hyperbolic cosine of each element.
 
-    >>> import penlight as torch
     >>> torch.acosh(torch.tensor([1.0]))
     tensor([0.])
     """
@@ -254,7 +233,6 @@ def acosh(input: Tensor) -> Tensor:
 def atanh(input: Tensor) -> Tensor:
     """The inverse hyperbolic tangent of each element.
 
-    >>> import penlight as torch
     >>> torch.atanh(torch.tensor([0.0]))
     tensor([0.])
     """
@@ -270,7 +248,6 @@ def atanh(input: Tensor) -> Tensor:
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; a tie shares the gradient.
 
-    >>> import penlight as torch
     >>> torch.maximum(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 2.0]))
     tensor([3., 4.])
     """
@@ -283,7 +260,6 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; a tie shares the gradient.
 
-    >>> import penlight as torch
     >>> torch.minimum(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 2.0]))
     tensor([1., 2.])
     """
@@ -304,7 +280,6 @@ def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input).
 
-    >>> import penlight as torch
     >>> torch.atan2(torch.tensor([1.0]), torch.tensor([1.0]))
     tensor([0.7854])
     """
@@ -319,7 +294,6 @@ def _where(condition: Tensor, input: Tensor, other: Tensor) -> Tensor: ...
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """`input` where the condition holds, `other` elsewhere; with the condition alone, the indices where it holds.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([-1.0, 2.0])
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2.])
@@ -351,7 +325,6 @@ both("where", np.where, where)
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor's elements where the condition holds, the other's elsewhere.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), torch.tensor([8, 9]))
     tensor([1, 9])
     """

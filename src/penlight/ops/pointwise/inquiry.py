@@ -31,7 +31,6 @@ __all__ = [
 def isnan(input: Tensor) -> Tensor:
     """Whether elements are NaN.
 
-    >>> import penlight as torch
     >>> torch.isnan(torch.tensor([1.0, float("nan")]))
     tensor([False,  True])
     """
@@ -42,7 +41,6 @@ def isnan(input: Tensor) -> Tensor:
 def isfinite(input: Tensor) -> Tensor:
     """Whether elements are neither NaN nor infinite.
 
-    >>> import penlight as torch
     >>> torch.isfinite(torch.tensor([1.0, float("inf")]))
     tensor([ True, False])
     """
@@ -53,7 +51,6 @@ def isfinite(input: Tensor) -> Tensor:
 def isinf(input: Tensor) -> Tensor:
     """Whether elements are infinite.
 
-    >>> import penlight as torch
     >>> torch.isinf(torch.tensor([1.0, float("-inf")]))
     tensor([False,  True])
     """
@@ -72,7 +69,6 @@ def _signed_infinity(name: str, value: float) -> Any:
 def isposinf(input: Tensor) -> Tensor:
     """Whether elements are positive infinity.
 
-    >>> import penlight as torch
     >>> torch.isposinf(torch.tensor([float("inf"), float("-inf")]))
     tensor([ True, False])
     """
@@ -82,7 +78,6 @@ def isposinf(input: Tensor) -> Tensor:
 def isneginf(input: Tensor) -> Tensor:
     """Whether elements are negative infinity.
 
-    >>> import penlight as torch
     >>> torch.isneginf(torch.tensor([float("inf"), float("-inf")]))
     tensor([False,  True])
     """
@@ -93,7 +88,6 @@ def isneginf(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part of elements is 0.
 
-    >>> import penlight as torch
     >>> torch.isreal(torch.tensor([1 + 0j, 1j]))
     tensor([ True, False])
     """
@@ -109,7 +103,6 @@ def _signbit_array(input: Any) -> Any:
 def signbit(input: Tensor) -> Tensor:
     """Whether elements have a minus sign; -0.0 has one.
 
-    >>> import penlight as torch
     >>> torch.signbit(torch.tensor([-0.0, 1.0]))
     tensor([ True, False])
     """
@@ -140,7 +133,6 @@ def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether elements differ by at most `atol + rtol * |other|`.
 
-    >>> import penlight as torch
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-9, 2.1]))
     tensor([ True, False])
     """
@@ -165,7 +157,6 @@ def _need_tensors(name: str, input: Any, other: Any) -> None:
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements differ by at most `atol + rtol * |other|`.
 
-    >>> import penlight as torch
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
     True
     """
@@ -177,7 +168,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements.
 
-    >>> import penlight as torch
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
     """
@@ -204,7 +194,6 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
          out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Whether elements are among those of another tensor.
 
-    >>> import penlight as torch
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 3]))
     tensor([False,  True,  True])
     """
@@ -230,7 +219,6 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors are the same window of the same memory.
 
-    >>> import penlight as torch
     >>> x = torch.zeros(2)
     >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
     (True, False)
@@ -244,7 +232,6 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape.
 
-    >>> import penlight as torch
     >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
     True
     """
@@ -255,7 +242,6 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def is_nonzero(input: Tensor) -> bool:
     """Whether the only element is not zero.
 
-    >>> import penlight as torch
     >>> torch.is_nonzero(torch.tensor([2.0]))
     True
     """

@@ -59,7 +59,6 @@ def _lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor: ...
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """A mixture: `input + weight * (end - input)`.
 
-    >>> import penlight as torch
     >>> torch.lerp(torch.tensor([1.0]), torch.tensor([3.0]), 0.25)
     tensor([1.5000])
     """
@@ -71,7 +70,6 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """In-place version of `lerp`.
 
-    >>> import penlight as torch
     >>> torch.tensor([0.0, 10.0]).lerp_(torch.tensor([4.0, 20.0]), 0.25)
     tensor([ 1.0000, 12.5000])
     """
@@ -139,7 +137,6 @@ def addcmul(
 ) -> Tensor:
     """`input + value * tensor1 * tensor2`. The old order `addcmul(input, value, tensor1, tensor2)` works too.
 
-    >>> import penlight as torch
     >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
     tensor([2.5000, 5.0000])
     """
@@ -150,7 +147,6 @@ def addcmul(
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
     """In-place version of `addcmul`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0]).addcmul_(torch.tensor([6.0]), torch.tensor([2.0]), value=0.5)
     tensor([7.])
     """
@@ -163,7 +159,6 @@ def addcdiv(
 ) -> Tensor:
     """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too.
 
-    >>> import penlight as torch
     >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]))
     tensor([1.5000, 1.5000])
     """
@@ -174,7 +169,6 @@ def addcdiv(
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
     """In-place version of `addcdiv`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0]).addcdiv_(torch.tensor([6.0]), torch.tensor([2.0]))
     tensor([4.])
     """

@@ -42,7 +42,6 @@ _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufu
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """The hypotenuse: sqrt(input**2 + other**2).
 
-    >>> import penlight as torch
     >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
     tensor([5.])
     """
@@ -68,7 +67,6 @@ def _copysign_number(input: Tensor, other: Number) -> Tensor: ...
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The size of one number with the sign of the other.
 
-    >>> import penlight as torch
     >>> torch.copysign(torch.tensor([1.0, -2.0]), -0.0)
     tensor([-1., -2.])
     """
@@ -81,7 +79,6 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
 def copysign_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `copysign`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, -2.0]).copysign_(-1)
     tensor([-1., -2.])
     """
@@ -109,7 +106,6 @@ def _same_dtype(env: dict[str, Any]) -> None:
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 for negative elements, 1 for positive ones, and `values` where an element is 0.
 
-    >>> import penlight as torch
     >>> torch.heaviside(torch.tensor([-2.0, 0.0, 3.0]), torch.tensor(0.5))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -121,7 +117,6 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next number that the dtype has, towards `other`.
 
-    >>> import penlight as torch
     >>> bool(torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) > 1)
     True
     """
@@ -148,7 +143,6 @@ def _not_nan(first: Any, input: Any, other: Any) -> Any:
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements, or the one that is not NaN.
 
-    >>> import penlight as torch
     >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
     tensor([2.0000, 0.5000])
     """
@@ -161,7 +155,6 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements, or the one that is not NaN.
 
-    >>> import penlight as torch
     >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
     tensor([1.0000, 0.5000])
     """
@@ -171,7 +164,6 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of two integers.
 
-    >>> import penlight as torch
     >>> torch.gcd(torch.tensor([12, -9]), torch.tensor([18, 6]))
     tensor([6, 3])
     """
@@ -187,7 +179,6 @@ def _lcm_array(input: Any, other: Any) -> Any:
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of two integers.
 
-    >>> import penlight as torch
     >>> torch.lcm(torch.tensor([4, -6]), torch.tensor([6, 9]))
     tensor([12, 18])
     """
@@ -202,7 +193,6 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2**other`.
 
-    >>> import penlight as torch
     >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
     tensor([8.])
     """
@@ -234,7 +224,6 @@ _Frexp = named_result("frexp", "mantissa exponent")
 def frexp(input: Tensor, *, out: Any = None) -> Any:
     """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`.
 
-    >>> import penlight as torch
     >>> torch.frexp(torch.tensor([3.0])).mantissa
     tensor([0.7500])
     """
@@ -255,7 +244,6 @@ def _log_sum(input: Any, other: Any) -> Any:
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), without overflow.
 
-    >>> import penlight as torch
     >>> torch.logaddexp(torch.tensor([1000.0]), torch.tensor([1000.0]))
     tensor([1000.6932])
     """
@@ -267,7 +255,6 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other), without overflow.
 
-    >>> import penlight as torch
     >>> torch.logaddexp2(torch.tensor([1000.0]), torch.tensor([1000.0]))
     tensor([1001.])
     """
@@ -289,7 +276,6 @@ def _wide(value: Any, dtype: dtypes.dtype) -> Any:
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Powers in float64 (or complex128).
 
-    >>> import penlight as torch
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
@@ -308,7 +294,6 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
 def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
     """In-place version of `float_power`.
 
-    >>> import penlight as torch
     >>> torch.tensor([2.0], dtype=torch.float64).float_power_(3)
     tensor([8.], dtype=torch.float64)
     """
@@ -367,7 +352,6 @@ def nan_to_num(
 ) -> Tensor:
     """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given.
 
-    >>> import penlight as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=9.0)
     tensor([0., 9.])
     """
@@ -377,7 +361,6 @@ def nan_to_num(
 def positive(input: Tensor) -> Tensor:
     """The tensor itself: `+x`.
 
-    >>> import penlight as torch
     >>> torch.positive(torch.tensor([-1.0]))
     tensor([-1.])
     """

@@ -134,7 +134,6 @@ def _power_operands(input: Any, exponent: Any) -> Any:
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element to a power; either side may be a number.
 
-    >>> import penlight as torch
     >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2), torch.pow(2, torch.tensor([3.0]))
     (tensor([1., 4., 9.]), tensor([8.]))
     """
@@ -148,7 +147,6 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
     """In-place version of `pow`.
 
-    >>> import penlight as torch
     >>> torch.tensor([2.0, 3.0]).pow_(2)
     tensor([4., 9.])
     """
@@ -165,7 +163,6 @@ def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element times itself.
 
-    >>> import penlight as torch
     >>> torch.square(torch.tensor([3.0]))
     tensor([9.])
     """
@@ -176,7 +173,6 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`.
 
-    >>> import penlight as torch
     >>> torch.tensor([3.0]).square_()
     tensor([9.])
     """

@@ -38,7 +38,6 @@ def _integers_stay(kernel: Any) -> Any:
 def floor(input: Tensor) -> Tensor:
     """The largest whole number that is not greater.
 
-    >>> import penlight as torch
     >>> torch.floor(torch.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
     """
@@ -49,7 +48,6 @@ def floor(input: Tensor) -> Tensor:
 def ceil(input: Tensor) -> Tensor:
     """The smallest whole number that is not less.
 
-    >>> import penlight as torch
     >>> torch.ceil(torch.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
     """
@@ -60,7 +58,6 @@ def ceil(input: Tensor) -> Tensor:
 def trunc(input: Tensor) -> Tensor:
     """The whole part.
 
-    >>> import penlight as torch
     >>> torch.trunc(torch.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
@@ -99,7 +96,6 @@ def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
 def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
     """The nearest whole number, halves to even; `decimals` rounds there.
 
-    >>> import penlight as torch
     >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])
     """
@@ -110,7 +106,6 @@ def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = No
 def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place version of `round`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.26, 2.5]).round_(decimals=1)
     tensor([1.3000, 2.5000])
     """
@@ -124,7 +119,6 @@ def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
 def frac(input: Tensor) -> Tensor:
     """The part behind the point.
 
-    >>> import penlight as torch
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
@@ -153,7 +147,6 @@ def _sign_array(input: Any) -> Any:
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1 by the sign of each element.
 
-    >>> import penlight as torch
     >>> torch.sign(torch.tensor([-3.0, 0.0, 2.0]))
     tensor([-1.,  0.,  1.])
     """
@@ -170,7 +163,6 @@ def _absolute(input: Any) -> Any:
 def abs(input: Tensor) -> Tensor:
     """The absolute value of each element.
 
-    >>> import penlight as torch
     >>> torch.abs(torch.tensor([-1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -199,7 +191,6 @@ def _sgn_rule(grad: Any, input: Any, xp: Any) -> Any:
 def sgn(input: Tensor) -> Tensor:
     """The sign; for complex numbers the direction.
 
-    >>> import penlight as torch
     >>> torch.sgn(torch.tensor([3 + 4j]))
     tensor([0.6000+0.8000j])
     """

@@ -84,7 +84,6 @@ def unique(
 ) -> Any:
     """The distinct elements (or slices along `dim`), sorted; on demand where each element is among them, and how often.
 
-    >>> import penlight as torch
     >>> torch.unique(torch.tensor([2, 1, 2]), return_counts=True)
     (tensor([1, 2]), tensor([1, 2]))
     """
@@ -101,7 +100,6 @@ def unique_consecutive(
 ) -> Any:
     """The elements (or slices along `dim`) with runs of equal ones reduced to one.
 
-    >>> import penlight as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
@@ -133,7 +131,6 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
                  sorter: Tensor | None = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:  # fmt: skip
     """Where values would go in sorted rows: before equal elements, or (`right`) behind them.
 
-    >>> import penlight as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
     tensor([1, 3])
     """
@@ -159,7 +156,6 @@ def bucketize(
 ) -> Tensor:
     """The number of the bucket between sorted boundaries that each value falls into.
 
-    >>> import penlight as torch
     >>> torch.bucketize(torch.tensor([0.5, 2.0]), torch.tensor([1.0, 3.0]))
     tensor([0, 1])
     """
@@ -185,7 +181,6 @@ def _histc_kernel(input: Any, bins: int, min: Any, max: Any) -> Any:
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of `bins` equal bins from min to max (of the data, if both are equal).
 
-    >>> import penlight as torch
     >>> torch.histc(torch.tensor([1.0, 2.0, 2.0]), bins=2, min=1, max=3)
     tensor([1., 2.])
     """
@@ -328,7 +323,6 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
               out: Any = None) -> Any:  # fmt: skip
     """A histogram and its bin edges; `bins` is how many equal ones, or their edges.
 
-    >>> import penlight as torch
     >>> torch.histogram(torch.tensor([1.0, 2.0, 2.0]), 2, range=(1.0, 3.0)).hist
     tensor([1., 2.])
     """
@@ -347,7 +341,6 @@ def histogramdd(
 ) -> Any:
     """A histogram over several dimensions of points (the last dimension of `input`), and its bin edges.
 
-    >>> import penlight as torch
     >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
             [1., 0.]])
@@ -394,7 +387,6 @@ def hash_tensor(
 ) -> Tensor:
     """A checksum of elements: the exclusive or of their bits as 64-bit numbers.
 
-    >>> import penlight as torch
     >>> torch.hash_tensor(torch.tensor([1, 3]))
     tensor(2, dtype=torch.uint64)
     """
@@ -419,7 +411,6 @@ def _bincount_kernel(input: Any, weights: Any, minlength: int) -> Any:
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights.
 
-    >>> import penlight as torch
     >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
     tensor([1, 2, 0, 1])
     """
@@ -433,7 +424,6 @@ def _count_nonzero(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """How many elements are not zero, altogether or along dimensions.
 
-    >>> import penlight as torch
     >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
     tensor(2)
     """

@@ -48,7 +48,6 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
          out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """Differences of neighbours along a dimension, n times.
 
-    >>> import penlight as torch
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
     """
@@ -101,7 +100,6 @@ def trapezoid(
 ) -> Tensor:
     """The integral of samples along a dimension by the trapezoid rule; `x` or `dx` gives their distances.
 
-    >>> import penlight as torch
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
@@ -118,7 +116,6 @@ def trapezoid(
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None) -> Tensor:
     """Another name of `trapezoid`.
 
-    >>> import penlight as torch
     >>> torch.trapz(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
@@ -131,7 +128,6 @@ def cumulative_trapezoid(
 ) -> Tensor:
     """Running integrals by the trapezoid rule.
 
-    >>> import penlight as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
@@ -210,7 +206,6 @@ def gradient(
 ) -> tuple[Tensor, ...]:
     """The derivative of samples along each dimension, by central differences.
 
-    >>> import penlight as torch
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
     (tensor([3., 4., 5.]),)
     """

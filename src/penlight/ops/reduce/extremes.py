@@ -193,7 +193,6 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwar
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
     """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 3.0]).max()
     tensor(3.)
     >>> torch.tensor([[1.0, 3.0]]).max(1).indices
@@ -206,7 +205,6 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
     """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 3.0]).min()
     tensor(1.)
     """
@@ -229,7 +227,6 @@ def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """The largest element over some dimensions; ties share the gradient.
 
-    >>> import penlight as torch
     >>> torch.amax(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
     tensor([3., 5.])
     """
@@ -241,7 +238,6 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """The smallest element over some dimensions; ties share the gradient.
 
-    >>> import penlight as torch
     >>> torch.amin(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
     tensor([1., 2.])
     """
@@ -280,7 +276,6 @@ def argmax(
 ) -> Tensor:
     """The index of the largest element (of the flattened tensor, or along a dimension).
 
-    >>> import penlight as torch
     >>> torch.argmax(torch.tensor([1.0, 3.0, 2.0]))
     tensor(1)
     """
@@ -294,7 +289,6 @@ def argmin(
 ) -> Tensor:
     """The index of the smallest element (of the flattened tensor, or along a dimension).
 
-    >>> import penlight as torch
     >>> torch.argmin(torch.tensor([1.0, 3.0, 0.5]))
     tensor(2)
     """

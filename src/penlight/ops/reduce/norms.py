@@ -118,7 +118,6 @@ def vector_norm(
 ) -> Tensor:
     """The norm of the elements, all together or along dimensions.
 
-    >>> import penlight as torch
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
@@ -148,7 +147,6 @@ def norm(
 ) -> Tensor:
     """The norm of order `p` of all elements, or along dimensions.
 
-    >>> import penlight as torch
     >>> torch.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """

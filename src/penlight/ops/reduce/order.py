@@ -69,7 +69,6 @@ def sort(
 ) -> Any:
     """The elements in order along a dimension, and where they were. Equal elements keep their order.
 
-    >>> import penlight as torch
     >>> torch.sort(torch.tensor([3, 1, 2]))
     torch.return_types.sort(
     values=tensor([1, 2, 3]),
@@ -94,7 +93,6 @@ def argsort(
 ) -> Tensor:
     """The indices that would sort a dimension.
 
-    >>> import penlight as torch
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
@@ -106,7 +104,6 @@ def argsort(
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first dimension.
 
-    >>> import penlight as torch
     >>> torch.msort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 3])
     """
@@ -143,7 +140,6 @@ def topk(
 ) -> Any:
     """The k largest (or smallest) elements along a dimension, in order, and where they are.
 
-    >>> import penlight as torch
     >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
     tensor([5., 3.])
     """
@@ -166,7 +162,6 @@ def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, T
 def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
     """The k-th smallest element along a dimension, counted from 1, and where it is.
 
-    >>> import penlight as torch
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
@@ -183,7 +178,6 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 def mode(input: Tensor, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
     """The most frequent element along a dimension, and where it is.
 
-    >>> import penlight as torch
     >>> torch.mode(torch.tensor([3, 1, 1])).values
     tensor(1)
     """
@@ -258,7 +252,6 @@ def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
 def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
     """The median of all elements (the lower of two), or along a dimension with where it is.
 
-    >>> import penlight as torch
     >>> torch.median(torch.tensor([3.0, 1.0, 2.0]))
     tensor(2.)
     """
@@ -272,7 +265,6 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = 
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
     """The median of the elements that are not NaN, of all or along a dimension with where it is.
 
-    >>> import penlight as torch
     >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 2.0]))
     tensor(2.)
     """
@@ -366,7 +358,6 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
              out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension.
 
-    >>> import penlight as torch
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
@@ -380,7 +371,6 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
                 out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
     """Quantiles of the elements that are not NaN.
 
-    >>> import penlight as torch
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """

@@ -72,7 +72,6 @@ def _cumprod(input: Tensor, dim: int) -> Tensor: ...
 def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Running products along a dimension.
 
-    >>> import penlight as torch
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
@@ -108,7 +107,6 @@ def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
 def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """In-place version of `cumprod`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
     tensor([1., 2., 6.])
     """
@@ -122,7 +120,6 @@ def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any =
 def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """In-place version of `cumsum`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
     tensor([1., 3., 6.])
     """
@@ -177,7 +174,6 @@ _Cummax, _Cummin = named_result("cummax", "values indices"), named_result("cummi
 def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
     """Running maxima along a dimension, and where they are.
 
-    >>> import penlight as torch
     >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
     """
@@ -189,7 +185,6 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None)
 def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
     """Running minima along a dimension, and where they are.
 
-    >>> import penlight as torch
     >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
     tensor([3, 1, 1])
     """
@@ -249,7 +244,6 @@ def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
 def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """The logarithm of the running sum of exp(x), without overflow.
 
-    >>> import penlight as torch
     >>> torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """

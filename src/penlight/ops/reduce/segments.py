@@ -79,7 +79,6 @@ def segment_reduce(
     """The sum, mean, max, min or product of each segment along `axis`, given by `lengths` or by `offsets`, which have a row for each
     place in the dimensions before it.
 
-    >>> import penlight as torch
     >>> torch.segment_reduce(torch.arange(4.0), "sum", lengths=torch.tensor([1, 3]))
     tensor([0., 6.])
     """

@@ -120,7 +120,6 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool
              **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The variance and the mean.
 
-    >>> import penlight as torch
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
@@ -131,7 +130,6 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool
              **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The standard deviation and the mean.
 
-    >>> import penlight as torch
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
@@ -171,7 +169,6 @@ def nansum(
 ) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions.
 
-    >>> import penlight as torch
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
@@ -199,7 +196,6 @@ def nanmean(
 ) -> Tensor:
     """The mean of the elements that are not NaN, of all or over dimensions.
 
-    >>> import penlight as torch
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
@@ -253,7 +249,6 @@ def aminmax(
 ) -> Any:
     """The smallest and the largest element, of all or along a dimension.
 
-    >>> import penlight as torch
     >>> torch.aminmax(torch.tensor([1, 3, 2])).max
     tensor(3)
     """
@@ -299,7 +294,6 @@ def cov(
 ) -> Tensor:
     """The covariance matrix of variables (rows) over observations (columns), weighted on demand.
 
-    >>> import penlight as torch
     >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -340,7 +334,6 @@ def cov(
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables (rows) over observations (columns).
 
-    >>> import penlight as torch
     >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -367,7 +360,6 @@ def corrcoef(input: Tensor) -> Tensor:
 def sum_to_size(input: Tensor, *args: Any, size: Any = None) -> Tensor:
     """Summed over the dimensions that broadcasting from `size` would have added or widened.
 
-    >>> import penlight as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """

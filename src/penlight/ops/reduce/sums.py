@@ -158,7 +158,6 @@ def sum(
 ) -> Tensor:
     """The sum of all elements, or over some dimensions.
 
-    >>> import penlight as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.sum(x), torch.sum(x, dim=1, keepdim=True)
     (tensor(10.), tensor([[3.],
@@ -241,7 +240,6 @@ def mean(
 ) -> Tensor:
     """The mean of all elements, or over some dimensions.
 
-    >>> import penlight as torch
     >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([2., 3.])
     """
@@ -342,7 +340,6 @@ def prod(
 ) -> Tensor:
     """The product of all elements, or over a dimension.
 
-    >>> import penlight as torch
     >>> torch.prod(torch.tensor([2.0, 3.0]))
     tensor(6.)
     """
@@ -389,7 +386,6 @@ def _cumsum(input: Tensor, dim: int) -> Tensor: ...
 def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """Running sums along a dimension.
 
-    >>> import penlight as torch
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
@@ -432,7 +428,6 @@ def _some_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Whether all elements are non-zero, altogether or along dimensions.
 
-    >>> import penlight as torch
     >>> torch.all(torch.tensor([True, False]))
     tensor(False)
     """
@@ -444,7 +439,6 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Whether any element is non-zero, altogether or along dimensions.
 
-    >>> import penlight as torch
     >>> torch.any(torch.tensor([True, False]))
     tensor(True)
     """
@@ -473,7 +467,6 @@ def logsumexp(
 ) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow.
 
-    >>> import penlight as torch
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """

@@ -149,7 +149,6 @@ def var(
 ) -> Tensor:
     """The variance; divides by the count less `correction` (1 unless told otherwise).
 
-    >>> import penlight as torch
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
@@ -169,7 +168,6 @@ def std(
 ) -> Tensor:
     """The standard deviation; the square root of `var`.
 
-    >>> import penlight as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """

@@ -64,7 +64,6 @@ def in_format(input: Tensor, memory_format: Any) -> bool | int:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with memory of its own, in the graph.
 
-    >>> import penlight as torch
     >>> torch.ones(2).clone()
     tensor([1., 1.])
     """
@@ -75,7 +74,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its elements lie in order, else a copy where they do.
 
-    >>> import penlight as torch
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
     """
@@ -192,7 +190,6 @@ def _joinable(shapes: Any, dim: int) -> bool:
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension.
 
-    >>> import penlight as torch
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
@@ -254,7 +251,6 @@ def _stack_list(tensors: Sequence[Tensor], dim: int, tensors_dtypes: Any) -> Ten
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension.
 
-    >>> import penlight as torch
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -306,7 +302,6 @@ def _repeat(input: Tensor, repeats: tuple[int, ...]) -> Tensor: ...
 def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
     """The tensor copied this many times along each dimension.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -328,7 +323,6 @@ def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
 def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """Like `repeat`, with missing dimensions taken as one.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2]).tile(2)
     tensor([1, 2, 1, 2])
     """
@@ -349,7 +343,6 @@ def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along some dimensions; a copy.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
     """
@@ -376,7 +369,6 @@ def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tens
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements moved on along dimensions; what falls off the end comes in at the start.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2, 3]).roll(1)
     tensor([3, 1, 2])
     """

@@ -56,7 +56,6 @@ def _rot90(input: Tensor, k: int, dims: tuple[int, ...]) -> Tensor: ...
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by a right angle, k times, in the plane of two dimensions.
 
-    >>> import penlight as torch
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
             [1, 3]])
@@ -76,7 +75,6 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order.
 
-    >>> import penlight as torch
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
             [4, 3]])
@@ -90,7 +88,6 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order.
 
-    >>> import penlight as torch
     >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
             [1, 2]])
@@ -128,7 +125,6 @@ def repeat_interleave(
 ) -> Tensor:
     """Each element (or slice along `dim`) repeated, one number of times or each its own.
 
-    >>> import penlight as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 3]))
@@ -188,7 +184,6 @@ def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid, one tensor for each axis; `indexing` is "ij" or "xy" (first two axes exchanged).
 
-    >>> import penlight as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
             [2, 2]])
@@ -235,7 +230,6 @@ def _window(vector: Tensor, place: int, shape: tuple[int, ...]) -> Tensor:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element from each vector, a row each.
 
-    >>> import penlight as torch
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[1, 3],
             [1, 4],
@@ -262,7 +256,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of r elements of a vector in their order, a row each.
 
-    >>> import penlight as torch
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],
@@ -290,7 +283,6 @@ def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
     """The row and column numbers of the lower triangle of a matrix.
 
-    >>> import penlight as torch
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -301,7 +293,6 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
     """The row and column numbers of the upper triangle of a matrix.
 
-    >>> import penlight as torch
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
@@ -326,7 +317,6 @@ def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a flattened tensor as coordinates in a shape.
 
-    >>> import penlight as torch
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """
@@ -350,7 +340,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Tensors expanded to their common shape.
 
-    >>> import penlight as torch
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3], [4]]))[0]
     tensor([[1, 2],
             [1, 2]])
@@ -363,7 +352,6 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that shapes broadcast to.
 
-    >>> import penlight as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """

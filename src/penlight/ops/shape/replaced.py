@@ -57,7 +57,6 @@ def _select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any = None) -> Tensor:
     """A copy in which `src` replaces what `select(dim, index)` would give.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
     tensor([[0., 0.],
             [1., 1.]])
@@ -93,7 +92,6 @@ def slice_scatter(
 ) -> Tensor:  # fmt: skip
     """A copy in which `src` replaces a slice along a dimension.
 
-    >>> import penlight as torch
     >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])
     """
@@ -118,7 +116,6 @@ def _diagonal_scatter(input: Tensor, src: Tensor, offset: int, dim1: int, dim2: 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy in which `src` replaces a diagonal.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -156,7 +153,6 @@ def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stor
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy in which `src` replaces a strided window.
 
-    >>> import penlight as torch
     >>> torch.zeros(4).as_strided_scatter(torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
@@ -282,7 +278,6 @@ view_copy = _copying("view_copy", view)
 def detach_copy(input: Tensor) -> Tensor:
     """A copy outside of the graph.
 
-    >>> import penlight as torch
     >>> torch.detach_copy(torch.ones(1, requires_grad=True)).requires_grad
     False
     """
@@ -307,7 +302,6 @@ def narrow_copy(
 ) -> Tensor:
     """A copy of a part of a dimension.
 
-    >>> import penlight as torch
     >>> torch.arange(4).narrow_copy(0, 1, 2)
     tensor([1, 2])
     """
@@ -351,7 +345,6 @@ def slice_inverse(
 ) -> Tensor:
     """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it.
 
-    >>> import penlight as torch
     >>> torch.ones(2).slice_inverse(torch.zeros(4), 0, 1, 3)
     tensor([0., 1., 1., 0.])
     """
@@ -366,7 +359,6 @@ def slice_inverse(
 def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Set the main diagonal to one value; `wrap` begins anew below in a tall matrix.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 2).fill_diagonal_(5)
     tensor([[5., 0.],
             [0., 5.]])

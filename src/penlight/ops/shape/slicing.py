@@ -59,7 +59,6 @@ def _slice_backward(input: Tensor, shape: tuple[int, ...], dim: int, start: int,
 def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any = None) -> Tensor:
     """One place along a dimension, without that dimension; a view.
 
-    >>> import penlight as torch
     >>> torch.arange(4).view(2, 2).select(1, 0)
     tensor([0, 2])
     """
@@ -79,7 +78,6 @@ def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any =
 def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = ABSENT, *, axis: Any = None) -> Tensor:
     """`length` places along a dimension from `start` on; a view.
 
-    >>> import penlight as torch
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
@@ -154,7 +152,6 @@ def _unbind(input: Tensor, dim: int) -> tuple[Tensor, ...]: ...
 def unbind(input: Tensor, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """All places along a dimension as a tuple of views.
 
-    >>> import penlight as torch
     >>> torch.arange(3).unbind()
     (tensor(0), tensor(1), tensor(2))
     """
@@ -171,7 +168,6 @@ def split(
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views.
 
-    >>> import penlight as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -199,7 +195,6 @@ def split_with_sizes(
 ) -> tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension; views.
 
-    >>> import penlight as torch
     >>> torch.split_with_sizes(torch.arange(5), [2, 3])
     (tensor([0, 1]), tensor([2, 3, 4]))
     """
@@ -225,7 +220,6 @@ def split_with_sizes(
 def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension (the last may be smaller); views.
 
-    >>> import penlight as torch
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -257,7 +251,6 @@ def tensor_split(
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places.
 
-    >>> import penlight as torch
     >>> torch.arange(5).tensor_split(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -314,7 +307,6 @@ def _diagonal_backward(input: Tensor, shape: tuple[int, ...], offset: int, dim1:
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension; a view.
 
-    >>> import penlight as torch
     >>> torch.arange(4).view(2, 2).diagonal()
     tensor([0, 3])
     """
@@ -375,7 +367,6 @@ def _unfold_backward(input: Tensor, shape: tuple[int, ...], dimension: int, size
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Sliding windows along a dimension, as a new last dimension; a view.
 
-    >>> import penlight as torch
     >>> torch.arange(4).unfold(0, 2, 1)
     tensor([[0, 1],
             [1, 2],

@@ -33,7 +33,6 @@ def _each(function: Any, tensors: tuple[Any, ...]) -> Any:
 def atleast_1d(*tensors: Any) -> Any:
     """With one dimension if there was none.
 
-    >>> import penlight as torch
     >>> torch.atleast_1d(torch.tensor(1))
     tensor([1])
     """
@@ -47,7 +46,6 @@ def _as_rows(t: Tensor) -> Tensor:
 def atleast_2d(*tensors: Any) -> Any:
     """With two dimensions at least; a vector becomes a row.
 
-    >>> import penlight as torch
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
     """
@@ -63,7 +61,6 @@ def _as_planes(t: Tensor) -> Tensor:
 def atleast_3d(*tensors: Any) -> Any:
     """With three dimensions at least.
 
-    >>> import penlight as torch
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
     """
@@ -85,7 +82,6 @@ def _stacked(name: str, tensors: Any, prepare: Any, shaped: Any, dim: int, out: 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors side by side: along the second dimension, vectors along their only one.
 
-    >>> import penlight as torch
     >>> torch.hstack((torch.tensor([1, 2]), torch.tensor([3])))
     tensor([1, 2, 3])
     """
@@ -99,7 +95,6 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one below the other; vectors as rows.
 
-    >>> import penlight as torch
     >>> torch.vstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 2],
             [3, 4]])
@@ -110,7 +105,6 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors behind each other, along the third dimension.
 
-    >>> import penlight as torch
     >>> torch.dstack((torch.tensor([1, 2]), torch.tensor([3, 4]))).shape
     torch.Size([1, 2, 2])
     """
@@ -129,7 +123,6 @@ def _as_column(t: Tensor) -> Tensor:
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors side by side; vectors as columns.
 
-    >>> import penlight as torch
     >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 3],
             [2, 4]])
@@ -173,7 +166,6 @@ def _block_diag(tensors: Sequence[Tensor], tensors_shapes: Any, tensors_dtypes: 
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices (or rows, or numbers) along its diagonal and zeros elsewhere.
 
-    >>> import penlight as torch
     >>> torch.block_diag(torch.ones(1, 2), torch.tensor(3.0))
     tensor([[1., 1., 0.],
             [0., 0., 3.]])
@@ -192,7 +184,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements on a diagonal of a matrix.
 
-    >>> import penlight as torch
     >>> torch.diagflat(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -240,7 +231,6 @@ def _cuts(split: str, indices_or_sections: Any, more: dict[str, Any]) -> Any:
 def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
     """Split by columns (a vector by elements): into equal parts, or before the given places.
 
-    >>> import penlight as torch
     >>> torch.hsplit(torch.tensor([1, 2, 3, 4]), 2)
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -251,7 +241,6 @@ def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
 def vsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
     """Split by rows.
 
-    >>> import penlight as torch
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
@@ -262,7 +251,6 @@ def vsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
 def dsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
     """Split along the third dimension.
 
-    >>> import penlight as torch
     >>> [t.shape for t in torch.dsplit(torch.zeros(1, 1, 4), 2)]
     [torch.Size([1, 1, 2]), torch.Size([1, 1, 2])]
     """

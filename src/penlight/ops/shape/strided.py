@@ -196,7 +196,6 @@ def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, it
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A window of the memory behind a tensor, with any shape and strides in elements; a view.
 
-    >>> import penlight as torch
     >>> torch.arange(6).as_strided((2, 2), (3, 1))
     tensor([[0, 1],
             [3, 4]])

@@ -50,7 +50,6 @@ def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged; a view.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).transpose(0, 2).shape
     torch.Size([4, 3, 2])
     """
@@ -63,7 +62,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; vectors and numbers stay.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3).t().shape
     torch.Size([3, 2])
     """
@@ -76,7 +74,6 @@ def t(input: Tensor) -> Tensor:
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dimensions in the given order; a view.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
@@ -102,7 +99,6 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Some dimensions moved to other places, the rest in order.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2])
     """
@@ -130,7 +126,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Another name of `movedim`.
 
-    >>> import penlight as torch
     >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
@@ -141,7 +136,6 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Another name of `transpose`.
 
-    >>> import penlight as torch
     >>> torch.swapaxes(torch.zeros(2, 3, 4), 0, 2).shape
     torch.Size([4, 3, 2])
     """
@@ -152,7 +146,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Another name of `transpose`.
 
-    >>> import penlight as torch
     >>> torch.swapdims(torch.zeros(2, 3, 4), 0, 2).shape
     torch.Size([4, 3, 2])
     """
@@ -180,7 +173,6 @@ def _last_two(input: Tensor, name: str) -> Tensor:
 def _T(self: Tensor) -> Tensor:
     """The tensor with its dimensions in reverse order.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3).T.shape
     torch.Size([3, 2])
     """
@@ -196,7 +188,6 @@ setattr(Tensor, "T", _T)
 def _mT(self: Tensor) -> Tensor:
     """The tensor with its last two dimensions swapped.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).mT.shape
     torch.Size([2, 4, 3])
     """
@@ -209,7 +200,6 @@ def _mT(self: Tensor) -> Tensor:
 def _H(self: Tensor) -> Tensor:
     """A matrix transposed and conjugated.
 
-    >>> import penlight as torch
     >>> torch.tensor([[1j, 2]]).H
     tensor([[0.-1.j],
             [2.-0.j]])
@@ -227,7 +217,6 @@ def _H(self: Tensor) -> Tensor:
 def _mH(self: Tensor) -> Tensor:
     """The tensor with its last two dimensions swapped, conjugated.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).mH.shape
     torch.Size([2, 4, 3])
     """
@@ -244,7 +233,6 @@ for _name, _property in {"mT": _mT, "H": _H, "mH": _mH}.items():
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions transposed and conjugated.
 
-    >>> import penlight as torch
     >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
     tensor([[0.-1.j],
             [2.-0.j]])

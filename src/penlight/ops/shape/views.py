@@ -91,7 +91,6 @@ def _alias(input: Tensor) -> Tensor: ...
 def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype.
 
-    >>> import penlight as torch
     >>> torch.arange(6).view(2, -1)
     tensor([[0, 1, 2],
             [3, 4, 5]])
@@ -109,7 +108,6 @@ def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tens
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy.
 
-    >>> import penlight as torch
     >>> torch.arange(4).reshape(2, 2).t().reshape(4)
     tensor([0, 2, 1, 3])
     """
@@ -134,7 +132,6 @@ both("reshape", lambda x, size: x.reshape(size), reshape)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """This tensor in the other's shape.
 
-    >>> import penlight as torch
     >>> torch.arange(4).view_as(torch.zeros(2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -146,7 +143,6 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """This tensor in the other's shape, copied if need be.
 
-    >>> import penlight as torch
     >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -158,7 +154,6 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
@@ -182,7 +177,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT, *, axis: Any = None) -> Tensor:
     """One dimension spread over several.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 6).unflatten(1, (2, -1)).shape
     torch.Size([2, 2, 3])
     """
@@ -205,7 +199,6 @@ def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT, *
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension.
 
-    >>> import penlight as torch
     >>> torch.tensor([[1, 2], [3, 4]]).ravel()
     tensor([1, 2, 3, 4])
     """
@@ -258,7 +251,6 @@ def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without the dimensions of size one: all, or those named.
 
-    >>> import penlight as torch
     >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
     (torch.Size([2]), torch.Size([2, 1]))
     """
@@ -274,7 +266,6 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
 def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """With a new dimension of size one before `dim`.
 
-    >>> import penlight as torch
     >>> torch.zeros(2, 3).unsqueeze(1).shape
     torch.Size([2, 1, 3])
     """
@@ -315,7 +306,6 @@ def _expand(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size one repeated without copying; -1 keeps a dimension as it is.
 
-    >>> import penlight as torch
     >>> torch.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -364,7 +354,6 @@ def _completed(input: Tensor, target: list[int]) -> tuple[int, ...]:
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """This tensor expanded to the other's shape.
 
-    >>> import penlight as torch
     >>> torch.tensor([[1], [2]]).expand_as(torch.zeros(2, 3))
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -375,7 +364,6 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """This tensor expanded to a shape.
 
-    >>> import penlight as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -386,7 +374,6 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 def _broadcast_to(input: Tensor, *args: Any, size: Any = None) -> Tensor:
     """This tensor expanded to a shape, which may be given as several numbers.
 
-    >>> import penlight as torch
     >>> torch.tensor([1, 2]).broadcast_to(2, 2)
     tensor([[1, 2],
             [1, 2]])

@@ -42,7 +42,6 @@ def kernel(name: str, called: str | None = None) -> Any:
 def erf(input: Tensor) -> Tensor:
     """The error function.
 
-    >>> import penlight as torch
     >>> torch.erf(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """
@@ -54,7 +53,6 @@ def erf(input: Tensor) -> Tensor:
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), exact also where that is tiny.
 
-    >>> import penlight as torch
     >>> torch.erfc(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 0.1573])
     """
@@ -66,7 +64,6 @@ def erfc(input: Tensor) -> Tensor:
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of `erf`.
 
-    >>> import penlight as torch
     >>> torch.erfinv(torch.tensor([0.0, 0.5]))
     tensor([0.0000, 0.4769])
     """
@@ -79,7 +76,6 @@ def erfinv(input: Tensor) -> Tensor:
 def lgamma(input: Tensor) -> Tensor:
     """The logarithm of |gamma(x)|.
 
-    >>> import penlight as torch
     >>> torch.lgamma(torch.tensor([5.0]))
     tensor([3.1781])
     """
@@ -89,7 +85,6 @@ def lgamma(input: Tensor) -> Tensor:
 def digamma(input: Tensor) -> Tensor:
     """The derivative of `lgamma`.
 
-    >>> import penlight as torch
     >>> torch.digamma(torch.tensor([1.0]))
     tensor([-0.5772])
     """
@@ -117,7 +112,6 @@ def _order(n: Any, input: Any) -> tuple[Any, int]:
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of `digamma`.
 
-    >>> import penlight as torch
     >>> torch.polygamma(1, torch.tensor([1.0]))
     tensor([1.6449])
     """
@@ -128,7 +122,6 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def polygamma_(input: Tensor, n: int) -> Tensor:
     """In-place version of `polygamma`.
 
-    >>> import penlight as torch
     >>> torch.tensor([1.0]).polygamma_(1)
     tensor([1.6449])
     """
@@ -155,7 +148,6 @@ def _mvlgamma_rule(grad: Any, input: Any, p: int, xp: Any) -> Any:
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p.
 
-    >>> import penlight as torch
     >>> torch.mvlgamma(torch.tensor([2.0]), 2)
     tensor([0.4516])
     """
@@ -170,7 +162,6 @@ def _gamma_density(grad: Any, input: Any, other: Any, xp: Any) -> Any:
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """The lower incomplete gamma function P(input, other), between 0 and 1.
 
-    >>> import penlight as torch
     >>> torch.igamma(torch.tensor([4.0]), torch.tensor([4.0]))
     tensor([0.5665])
     """
@@ -181,7 +172,6 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """The upper incomplete gamma function 1 - P(input, other).
 
-    >>> import penlight as torch
     >>> torch.igammac(torch.tensor([4.0]), torch.tensor([4.0]))
     tensor([0.4335])
     """
@@ -194,7 +184,6 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of order 0.
 
-    >>> import penlight as torch
     >>> torch.i0(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
     """
@@ -218,7 +207,6 @@ def _i1_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
 def _special_i1(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, order 1.
 
-    >>> import penlight as torch
     >>> torch.special.i1(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.5652])
     """
@@ -240,7 +228,6 @@ def _sinc_rule(grad: Any, input: Any, xp: Any) -> Any:
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 for 0.
 
-    >>> import penlight as torch
     >>> torch.sinc(torch.tensor([0.0, 0.5]))
     tensor([1.0000, 0.6366])
     """
@@ -258,7 +245,6 @@ def _logit_rule(grad: Any, input: Any, eps: Any, xp: Any) -> Any:
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given.
 
-    >>> import penlight as torch
     >>> torch.logit(torch.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """
@@ -327,7 +313,6 @@ _xlogy_any = by_operands("xlogy", _xlogy, _xlogy_number, _xlogy_of_number)
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input * log(other), and 0 where `input` is 0.
 
-    >>> import penlight as torch
     >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
@@ -338,7 +323,6 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
     """In-place version of `xlogy`.
 
-    >>> import penlight as torch
     >>> torch.tensor([0.0, 2.0]).xlogy_(torch.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """

@@ -29,7 +29,6 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 def _special_erfcx(input: Tensor) -> Tensor:
     """The complementary error function scaled by exp(x squared), which stays finite for large x.
 
-    >>> import penlight as torch
     >>> torch.special.erfcx(torch.tensor([0.0, 10.0]))
     tensor([1.0000, 0.0561])
     """
@@ -41,7 +40,6 @@ def _special_erfcx(input: Tensor) -> Tensor:
 def _special_ndtri(input: Tensor) -> Tensor:
     """The inverse of the standard normal distribution function.
 
-    >>> import penlight as torch
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
     """
@@ -53,7 +51,6 @@ def _special_ndtri(input: Tensor) -> Tensor:
 def _special_log_ndtr(input: Tensor) -> Tensor:
     """The logarithm of the standard normal distribution function, exact far below zero too.
 
-    >>> import penlight as torch
     >>> torch.special.log_ndtr(torch.tensor([-20.0, 0.0]))
     tensor([-203.9172,   -0.6931])
     """
@@ -64,7 +61,6 @@ def _special_log_ndtr(input: Tensor) -> Tensor:
 def _special_entr(input: Tensor) -> Tensor:
     """`-x ln(x)` for each element: 0 at 0, -inf below.
 
-    >>> import penlight as torch
     >>> torch.special.entr(torch.tensor([0.0, 0.5, 1.0]))
     tensor([0.0000, 0.3466, -0.0000])
     """
@@ -75,7 +71,6 @@ def _special_entr(input: Tensor) -> Tensor:
 def _special_i0e(input: Tensor) -> Tensor:
     """The modified Bessel function of order 0, scaled by exp(-|x|).
 
-    >>> import penlight as torch
     >>> torch.special.i0e(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 0.4658])
     """
@@ -90,7 +85,6 @@ def _i1e_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
 def _special_i1e(input: Tensor) -> Tensor:
     """The modified Bessel function of order 1, scaled by exp(-|x|).
 
-    >>> import penlight as torch
     >>> torch.special.i1e(torch.tensor([0.0, 1.0]))
     tensor([0.0000, 0.2079])
     """

@@ -117,7 +117,6 @@ class LRScheduler:
     ``get_lr`` returns a rate for each parameter group, from ``self.last_epoch``, ``self.base_lrs`` and the groups' own.
     ``last_epoch`` is -1 for a new start, or the epoch to resume after.
 
-    >>> import penlight as torch
     >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [base * 0.5**self.last_epoch for base in self.base_lrs]
@@ -163,7 +162,6 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch. Call it after the optimiser's ``step``; ``epoch`` is deprecated.
 
-        >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
         >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
         >>> optimizer.step()
@@ -197,7 +195,6 @@ class LRScheduler:
     def get_lr(self) -> list[Any]:
         """Compute the learning rates to set next. To see the current ones use :meth:`get_last_lr`.
 
-        >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).get_last_lr()
         [0.1]
@@ -207,7 +204,6 @@ class LRScheduler:
     def get_last_lr(self) -> list[Any]:
         """The learning rates that were set last, one for each parameter group.
 
-        >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).get_last_lr()
         [0.1]
@@ -217,7 +213,6 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that :meth:`state_dict` returned. Functions stay, with their saved attributes.
 
-        >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
         >>> scheduler.load_state_dict(scheduler.state_dict())
@@ -230,7 +225,6 @@ class LRScheduler:
     def state_dict(self) -> dict[str, Any]:
         """Everything the scheduler knows, except for the optimiser; of functions the attributes, if they have any.
 
-        >>> import penlight as torch
         >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
         >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).state_dict()["last_epoch"]
         0

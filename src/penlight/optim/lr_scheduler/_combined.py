@@ -38,7 +38,6 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """One scheduler after the other: the next takes over at each of the ``milestones``.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> warmup = torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=2)
     >>> decay = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
@@ -103,7 +102,6 @@ class SequentialLR(_Combined):
 class ChainedScheduler(_Combined):
     """Several schedulers that all change the same rate, one after the other, at every step.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> first = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
     >>> second = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)

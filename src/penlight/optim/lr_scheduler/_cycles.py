@@ -43,7 +43,6 @@ class CyclicLR(_MomentumCycle):
     ``"exp_range"`` times ``gamma`` every batch; or ``scale_fn`` gives it, of the number of the cycle or, with
     ``scale_mode="iterations"``, of the batch. With ``cycle_momentum`` the momentum (or the first beta) goes the other way.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(opt, base_lr=0.5, max_lr=1.5, step_size_up=2)
     >>> for batch in range(3):
@@ -118,7 +117,6 @@ class CosineAnnealingWarmRestarts(Scheduled):
 
     ``step`` takes fractions of epochs too: ``scheduler.step(epoch + batch / batches)``.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=2)
     >>> for epoch in range(3):
@@ -185,7 +183,6 @@ class OneCycleLR(_MomentumCycle):
     ``three_phase`` the way down first mirrors the way up. The lowest rate is the first one over ``final_div_factor``. With
     ``cycle_momentum`` the momentum (or the first beta) goes the other way.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=1.0, total_steps=10, anneal_strategy="linear")
     >>> [f"{lr:.2f}" for lr in scheduler.get_last_lr()]

@@ -91,7 +91,6 @@ class MultiStepLR(Factored, example=("milestones=[1, 5], gamma=0.5", "[0.5]")):
 class ConstantLR(Factored):
     """The rate times ``factor`` for the first ``total_iters`` epochs.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=4).get_last_lr()
     [0.5]

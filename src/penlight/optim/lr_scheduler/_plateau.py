@@ -17,7 +17,6 @@ class ReduceLROnPlateau(LRScheduler):
     with ``threshold_mode="abs"`` a difference). After a reduction nothing counts as bad for ``cooldown`` epochs. The rate
     does not fall below ``min_lr``, and changes of less than ``eps`` are not made.
 
-    >>> import penlight as torch
     >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, factor=0.5, patience=1)
     >>> for loss in [3.0, 2.0, 2.0, 2.0]:

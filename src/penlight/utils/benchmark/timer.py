@@ -42,7 +42,6 @@ def _threads(n: int) -> Iterator[None]:
 class Timer:
     """Times a statement, with a warm-up, on a given number of threads.
 
-    >>> import penlight as torch
     >>> t = torch.utils.benchmark.Timer("x.sum()", setup="x = torch.ones(10)", globals={"torch": torch})
     >>> t.timeit(5).median > 0
     True

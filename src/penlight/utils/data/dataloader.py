@@ -49,7 +49,6 @@ class DataLoader(Generic[_T_co]):
 
     Batches come in the same order as PyTorch's for the same seed.
 
-    >>> import penlight as torch
     >>> from penlight.utils.data import DataLoader, TensorDataset
     >>> loader = DataLoader(TensorDataset(torch.arange(5), torch.arange(5) * 10), batch_size=2)
     >>> for x, y in loader:
@@ -139,7 +138,6 @@ class DataLoader(Generic[_T_co]):
     def multiprocessing_context(self) -> Any:
         """The context that worker processes are started with; None for the default one.
 
-        >>> import penlight as torch
         >>> loader = torch.utils.data.DataLoader([1, 2], num_workers=1)
         >>> loader.multiprocessing_context = "spawn"
         >>> loader.multiprocessing_context.get_start_method()
@@ -196,7 +194,6 @@ class DataLoader(Generic[_T_co]):
     def check_worker_number_rationality(self) -> None:
         """Warn when there are more workers than processors to run them.
 
-        >>> import penlight as torch
         >>> torch.utils.data.DataLoader([1, 2]).check_worker_number_rationality()
         """
         if not self.num_workers:

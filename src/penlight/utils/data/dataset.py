@@ -273,7 +273,6 @@ def random_split(
 ) -> list[Subset[_T]]:
     """Split a dataset at random into parts of the given lengths, or fractions that add up to 1.
 
-    >>> import penlight as torch
     >>> from penlight.utils.data import random_split
     >>> parts = random_split(range(10), [0.7, 0.3], generator=torch.Generator().manual_seed(0))
     >>> [len(part) for part in parts]
