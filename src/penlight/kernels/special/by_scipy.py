@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .strategies import FEW_FOR_SCIPY
+
 Array = np.ndarray
-_FEW = 1 << 11  # elements; more are done as fast by blocks
 
 
 class Function(NamedTuple):
@@ -23,7 +24,7 @@ class Function(NamedTuple):
 
     name: str
     intervals: tuple[tuple[float, float], ...]
-    most: float = _FEW
+    most: float = FEW_FOR_SCIPY
     of_degree: bool = False  # whether it takes an argument and a degree, which SciPy has first
 
 

@@ -3,4 +3,7 @@
 from __future__ import annotations
 
 FEW = 128  # elements that go one by one: a kernel takes dozens of calls of NumPy, each as long as the C library for some ten elements
+FEW_FOR_SCIPY = (
+    1 << 11
+)  # elements; more are done as fast by blocks, but for the functions of which by_scipy.py says otherwise
 MOST_DEGREE = 24  # of a polynomial that is a kernel of its own: each degree is compiled

@@ -129,7 +129,11 @@ def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim:
     if not keepdim:
         grad, indices = expand_dims(grad, dim), expand_dims(indices, dim)
     out = np.zeros(shape, grad.dtype)
-    if grad.size >= moves.LEAST_MOVED and moves.all_inside(indices, shape[dim]) and moves.put_along(out, indices, grad, dim):
+    if (
+        grad.size >= moves.LEAST_MOVED
+        and moves.all_inside(indices, shape[dim])
+        and moves.put_along(out, indices, grad, dim)
+    ):
         return out
     put_along(out, indices, grad, dim)
     return out
