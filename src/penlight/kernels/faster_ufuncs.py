@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from .large import FASTER_FROM
 from .numpy_warnings import hush, unhush
 from .parallel import parallel_for
 
 Array = np.ndarray
 _BLOCK = 1 << 13  # elements
-_LEAST = 1 << 9  # elements, from which on the calls of Python's pay
 _FLOAT = np.dtype(np.float32)
 _MOST_QUOTIENT = float(1 << 24)
 
@@ -192,7 +192,7 @@ def fits(operands: tuple[Any, ...]) -> bool:
     shape = None
     for operand in operands:
         if type(operand) is np.ndarray:
-            if operand.dtype != _FLOAT or operand.size < _LEAST or not operand.flags.c_contiguous:
+            if operand.dtype != _FLOAT or operand.size < FASTER_FROM or not operand.flags.c_contiguous:
                 return False
             if shape is not None and operand.shape != shape:
                 return False

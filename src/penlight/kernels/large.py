@@ -32,6 +32,7 @@ K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
 HALVES = 1 << 10  # elements that are 16-bit floats
+FASTER_FROM = 1 << 9  # elements of float32, from which on the calls of Python's in faster_ufuncs.py pay
 COSTLY = 1 << 12  # elements of a rule that calls more than one machine instruction for each
 OUTER = 1 << 17  # elements of two operands, multiplied; below, the result is small, or as large as one of them
 BLOCK = 1 << 16  # elements of a block: a result and a temporary of them fit in a second-level cache

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .strategies import MOST_BY_SCIPY
+from .strategies import FEW_FOR_SCIPY
 
 Array = np.ndarray
 
@@ -24,7 +24,7 @@ class Function(NamedTuple):
 
     name: str
     intervals: tuple[tuple[float, float], ...]
-    most: float = MOST_BY_SCIPY
+    most: float = FEW_FOR_SCIPY
     of_degree: bool = False  # whether it takes an argument and a degree, which SciPy has first
 
 
