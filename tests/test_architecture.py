@@ -193,6 +193,69 @@ def test_dtypes_are_not_compared_by_identity() -> None:
     assert not identical
 
 
+# ----- Thresholds ------------------------------------------------------------------------------------------------------
+
+# Files with thresholds that are not yet in a table. Whoever moves them takes the file from here.
+NO_TABLE_YET = {
+    "kernels/activation.py", "kernels/conv/im2col.py", "kernels/conv/positions.py", "kernels/conv/winograd.py", "kernels/distance.py", "kernels/faster_ufuncs.py",
+    "kernels/fold.py", "kernels/fourier.py", "kernels/large.py", "kernels/norm/channels.py", "kernels/pad.py", "kernels/parallel.py",
+    "kernels/rows.py", "kernels/sorting.py",
+}  # fmt: skip
+THRESHOLD = re.compile(r"(^|_)(MOST|LEAST|FEW|SMALL|LARGE|LONG|SHORT|SOME|MANY|FROM|LIMIT)(_|$)")
+SHARING = re.compile(r"SHARED|THREADS")  # from which size on threads share work is no choice of an implementation
+A_SIZE = re.compile(r"\.(size|nbytes)\b|\b(len|prod)\(|\b(count|rows|columns|shape|elements)\b")
+
+
+def is_a_table(file: str) -> bool:
+    """Whether thresholds may stand in a file: a family's table, or the code generators, which have none yet."""
+    folders = file.split("/")
+    return (
+        folders[-1] == "strategies.py"
+        or (folders[-1] == "__init__.py" and len(folders) > 2)
+        or folders[1] in ("native", "compiler")
+    )
+
+
+def integer(node: ast.expr | None) -> int:
+    """The value of an expression of integers; 0 for any other."""
+    try:
+        value = eval(compile(ast.Expression(node), "<threshold>", "eval"), {"__builtins__": {}}) if node else 0
+    except Exception:
+        return 0
+    return value if type(value) is int else 0
+
+
+def thresholds(file: str) -> Iterator[str]:
+    """Named thresholds, and sizes that are compared with large numbers. From 2**23 on, those are limits of dtypes."""
+    for node in ast.walk(ast.parse(KERNELS[file])):
+        if isinstance(node, ast.Assign) and integer(node.value) > 2:
+            named = [target.id for target in node.targets if isinstance(target, ast.Name) and target.id.isupper()]
+            if any(THRESHOLD.search(name) and not SHARING.search(name) for name in named):
+                yield f"{file}:{node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Compare) and any(
+            isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops
+        ):
+            sides = [node.left, *node.comparators]
+            if any(64 < integer(side) < 1 << 23 for side in sides) and A_SIZE.search(ast.unparse(node)):
+                yield f"{file}:{node.lineno}: {ast.unparse(node)}"
+
+
+def test_thresholds_stand_in_strategy_tables() -> None:
+    """A reader finds in one place which implementation of a family runs when, and why: see kernels/strategy.py."""
+    found = {file: list(thresholds(file)) for file in KERNELS if not is_a_table(file)}
+    assert not [line for file, lines in found.items() if file not in NO_TABLE_YET for line in lines]
+    assert {file for file in NO_TABLE_YET if not found.get(file)} == set(), "these have no thresholds any more"
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.startswith("kernels/") and file.count("/") > 1])
+def test_no_file_of_a_family_is_named_by_size_or_mechanism(file: str) -> None:
+    words = file.split("/")[-1].removesuffix(".py").split("_")
+    assert not {"small", "few", "loops", "taps", "places"}.intersection(words) or file in NAMED_BEFORE
+
+
+NAMED_BEFORE = {"kernels/native/small.py", "kernels/compiler/loops.py"}
+
+
 # ----- Functions and their code ---------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Keeps `__all__` of the op tables complete: every name defined there that PyTorch has as a function.
+"""Keeps `__all__` of the op tables complete: every name defined there that PyTorch has as a function, and every op that it has not.
 
 python tools/exports.py          rewrites the lists
 python tools/exports.py --check  fails if one is stale
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 from pathlib import Path
 
+DECLARING = ("pointwise", "linear", "bilinear", "differentiable", "plain")
 OPS = Path(__file__).resolve().parent.parent / "src" / "penlight" / "ops"
 
 
@@ -25,15 +27,23 @@ def known_names(public: bool) -> set[str]:
 
 
 def public_names(tree: ast.Module, known: set[str]) -> list[str]:
-    """Functions, and names assigned at the top of a module (`clip = clamp`, `alias_copy = _copying(...)`)."""
+    """Functions, and names assigned at the top of a module (`clip = clamp`, `alias_copy = _copying(...)`); and ops of our own."""
     names: set[str] = set()
+    own: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
+            if any(_declares(decorator) for decorator in node.decorator_list) and node.name[0] != "_":
+                own.add(node.name)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 names.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
-    return sorted(names & known)
+    return sorted(names & known | own)
+
+
+def _declares(decorator: ast.expr) -> bool:
+    """Whether a decorator is one of the words of ops/machinery/declare.py."""
+    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func) in DECLARING
 
 
 def updated(source: str, known: set[str]) -> str:
@@ -55,7 +65,8 @@ def updated(source: str, known: set[str]) -> str:
     names = public_names(tree, known)
     if not names:
         return source
-    block = "\n__all__ = [\n" + "".join(f'    "{n}",\n' for n in names) + "]\n"
+    lines_of_names = textwrap.wrap(", ".join(f'"{n}"' for n in names), 115)
+    block = "\n__all__ = [\n" + "".join(f"    {line}\n" for line in lines_of_names) + "]  # fmt: skip\n"
     rest = "".join(lines[last:]).lstrip("\n")
     return "".join(lines[:last]) + block + "\n" + ("\n" if rest.startswith(("def", "@", "class")) else "") + rest
 

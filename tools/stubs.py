@@ -144,12 +144,14 @@ def functions() -> list[str]:
 def lazy() -> dict[str, list[str]]:
     """The stubs of the packages that import parts of themselves later."""
     import penlight
+    from penlight import optim
     from penlight.nn import modules
 
     own = {name: home for name, home in penlight._LAZY_NAMES.items() if name != "classes"}
     return {
         "": imports([name for name in penlight._LAZY if name[0] != "_"], own) + functions(),
         "nn": imports((), {name: f"modules.{home}" for name, home in modules._HOME.items()}),
+        "optim": imports(optim._MODULES, optim._HOMES),
     }
 
 

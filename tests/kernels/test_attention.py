@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from penlight.kernels import attention as kernels
-from penlight.kernels.attention import compiled
 
 pytestmark = pytest.mark.usefixtures("either_way")
 ORDERS = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (0, 1, 3, 2), (3, 2, 1, 0)]
@@ -34,7 +33,7 @@ def plain(q, k, v, mask, scale, causal):
 def test_any_layout(order, masked, causal, keep, monkeypatch):
     if not keep:
         monkeypatch.setattr(kernels, "_KEEP_BYTES", 0)
-        monkeypatch.setattr(compiled, "_FEW", 0)
+        monkeypatch.setattr(kernels, "_MOST_AT_ONCE", 0)
     monkeypatch.setattr(kernels, "_BLOCK_ELEMENTS", 80)  # several parts, also of one sample
     q, k, v, g = (drawn((3, 4, n, 5), order, seed) for seed, n in enumerate((6, 7, 7, 6)))
     mask = None if masked is None else drawn((*masked, 6, 7), (0, 1, 2, 3), 9)
@@ -94,7 +93,7 @@ def test_in_single_precision(rows, columns, causal, masked, keep, monkeypatch):
     monkeypatch.setattr(kernels, "_BLOCK_ELEMENTS", 2000)
     if not keep:
         monkeypatch.setattr(kernels, "_KEEP_BYTES", 0)
-        monkeypatch.setattr(compiled, "_FEW", 0)
+        monkeypatch.setattr(kernels, "_MOST_AT_ONCE", 0)
     shapes = [(3, 2, n, 8) for n in (rows, columns, columns, rows)]
     inputs = [drawn(shape, (0, 2, 1, 3), seed, np.float32) for seed, shape in enumerate(shapes)]
     mask = drawn((1, 2, rows, columns), (0, 1, 2, 3), 9, np.float32) if masked else None
@@ -135,7 +134,7 @@ def test_few_scores_are_as_many(causal, masked, monkeypatch):
         return out, sums, kept, *kernels.attention_backward(grad, query, key, value, mask, out, sums, kept, 0.5, causal)
 
     few = run()
-    monkeypatch.setattr(compiled, "_FEW", 0)
+    monkeypatch.setattr(kernels, "_MOST_AT_ONCE", 0)
     for a, b in zip(few, run(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
         assert a.strides == b.strides

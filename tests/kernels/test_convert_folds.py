@@ -6,7 +6,8 @@ import pytest
 import penlight as torch
 from penlight.kernels import native
 from penlight.kernels.copies.convert import cast, truncate
-from penlight.kernels.reduce.large import FROM, fold
+from penlight.kernels.reduce.large import fold
+from penlight.kernels.reduce.strategies import LEAST_FOLDED
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
@@ -39,7 +40,7 @@ def test_every_half_and_back(half, either_way):
 
 
 @pytest.mark.parametrize("dtype", [SINGLE, *HALVES], ids=str)
-@pytest.mark.parametrize("size", [FROM, FROM + 3, 3 * FROM + 8, 100_001])
+@pytest.mark.parametrize("size", [LEAST_FOLDED, LEAST_FOLDED + 3, 3 * LEAST_FOLDED + 8, 100_001])
 def test_folds_of_all_elements(dtype, size, either_way):
     x = np.random.default_rng(1).standard_normal(size).astype(dtype)
     exact = x.astype(np.float64)
@@ -139,7 +140,7 @@ def test_long_sums_are_accurate_along_every_dimension():
 
 
 def test_what_is_not_folded():
-    x = np.ones((FROM, 4), np.float32)
+    x = np.ones((LEAST_FOLDED, 4), np.float32)
     assert fold(x, "sum", ()) is None and fold(x[::-1], "sum", (0,)) is None
     assert fold(x.astype(np.complex64), "sum") is None and fold(x.astype(np.int32), "largest") is None
     assert fold(x.astype(">f4"), "sum") is None and fold(x.astype(np.int64), "sum", of="size") is None

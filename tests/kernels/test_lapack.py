@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -175,7 +177,12 @@ def test_failures_are_those_of_numpy(name, bad):
         except np.linalg.LinAlgError as error:
             return str(error)
 
-    ours, theirs = outcome(gufuncs), outcome(np.linalg)
+    if name.startswith("svd") and np.isnan(bad).any():  # see Note [Matrices that are not finite]
+        theirs: Any = tuple([np.full_like(part, np.nan) for part in np.linalg.svd(np.zeros_like(bad))])
+        theirs = theirs[1] if name == "svdvals" else theirs
+    else:
+        theirs = outcome(np.linalg)
+    ours = outcome(gufuncs)
     if isinstance(theirs, str):
         assert ours == theirs
     else:

@@ -19,7 +19,7 @@ ALONG = [
 @pytest.fixture
 def everything(monkeypatch):
     """Small arrays are moved by machine code, too."""
-    monkeypatch.setattr(moves, "FROM", 1)
+    monkeypatch.setattr(moves, "LEAST_MOVED", 1)
 
 
 @needs_native

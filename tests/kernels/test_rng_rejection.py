@@ -7,7 +7,7 @@ import pytest
 
 from penlight.kernels import executable
 from penlight.kernels.compiler import loops, python
-from penlight.kernels.random import rejection
+from penlight.kernels.random import rejection, rejection_in_python
 from penlight.kernels.random.engine import BLOCK, Engine
 
 needs_native = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
@@ -45,6 +45,17 @@ def in_python(monkeypatch):
 def test_samples_and_state_are_those_of_python(sampler, size, skip, monkeypatch):
     made, state = drawn(sampler, size, skip)
     in_python(monkeypatch)
+    wanted, wanted_state = drawn(sampler, size, skip)
+    assert np.array_equal(made, wanted, equal_nan=True)
+    assert np.array_equal(state, wanted_state)
+
+
+@pytest.mark.parametrize("sampler", ["poisson", "binomial", "standard_gamma"])
+@pytest.mark.parametrize(("size", "skip"), [(1, BLOCK - 1), (7, 1), (300, 17), (3000, BLOCK)])
+def test_loops_in_python_do_what_the_functions_do(sampler, size, skip, monkeypatch):
+    in_python(monkeypatch)
+    made, state = drawn(sampler, size, skip)
+    monkeypatch.setattr(rejection_in_python, "_LOOPS", {})
     wanted, wanted_state = drawn(sampler, size, skip)
     assert np.array_equal(made, wanted, equal_nan=True)
     assert np.array_equal(state, wanted_state)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from penlight.kernels import softmax as K
-from penlight.kernels.softmax import columns as softmax_columns
 
 pytestmark = pytest.mark.usefixtures("either_way", "any_size")
 rng = np.random.default_rng(0)
@@ -18,9 +17,9 @@ CASES = [((), 0), ((5,), 0), ((64, 10), 1), ((300, 600), 1), ((4, 7, 5), 1), ((7
 @pytest.fixture
 def any_size(monkeypatch):
     """Native kernels, where they are used, also for few elements."""
-    monkeypatch.setattr(K, "NATIVE_FROM", 1)
-    monkeypatch.setattr(softmax_columns, "_LEAST", 1)
-    monkeypatch.setattr(softmax_columns, "_SHORT", 1)
+    monkeypatch.setattr(K, "_LEAST_MATRIX", 1)
+    monkeypatch.setattr(K, "_LEAST_COLUMNS", 1)
+    monkeypatch.setattr(K, "_kernels", {})
 
 
 def plain(x, dim):

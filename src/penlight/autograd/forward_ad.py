@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernels.lazy import lazy_import
 from ..ops import as_strided
 from ..ops.machinery import dispatch
-from ..ops.shape.views import alias
+from ..ops.shape.views import _alias
 from ..tensor import Tensor, meta_of, views_of, wrap
 from . import modes
 from ._jvp import _zeros, jvp
@@ -450,7 +450,7 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
         return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))
     token = _below(level)
     try:
-        dual = alias(tensor)
+        dual = _alias(tensor)
         tangent = _laid_like(tensor, tangent)
     finally:
         dispatch.interpreters.reset(token)
@@ -484,7 +484,7 @@ def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
     token = _below(level)
     hidden = _Hidden(level, (tensor,))
     try:
-        primal = alias(tensor)
+        primal = _alias(tensor)
     finally:
         hidden.restore()
         dispatch.interpreters.reset(token)

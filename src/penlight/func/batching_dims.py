@@ -58,7 +58,7 @@ def adapt(*names: str, **words: str) -> None:
 # ----- As they are --------------------------------------------------------------------------------------------------
 
 for _name in (
-    "alias", "_clone", "_to_copy", "_zero", "_fill", "_fill_new", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
+    "_alias", "_clone", "_to_copy", "_zero", "_fill", "_fill_new", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
     "isfinite", "isinf", "_gelu_kept", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
     *(f"_{mode}_pad{dims}d" for mode in ("reflect", "replicate", "circular") for dims in (1, 2, 3)),
 ):  # fmt: skip
@@ -92,12 +92,12 @@ def _unsqueeze(level: BatchLevel, input: Any, dim: int) -> Any:
 
 @rule("_transpose")
 def _transpose(level: BatchLevel, input: Any, dim0: int, dim1: int) -> Any:
-    return input._value.transpose(dim0 + 1, dim1 + 1) if input.dim() else OPS["alias"].function(input._value)
+    return input._value.transpose(dim0 + 1, dim1 + 1) if input.dim() else OPS["_alias"].function(input._value)
 
 
 @rule("_t")
 def _t(level: BatchLevel, input: Any) -> Any:
-    return input._value.transpose(1, 2) if input.dim() == 2 else OPS["alias"].function(input._value)
+    return input._value.transpose(1, 2) if input.dim() == 2 else OPS["_alias"].function(input._value)
 
 
 @rule("_permute")
@@ -112,7 +112,7 @@ def _squeeze_all(level: BatchLevel, input: Any) -> Any:
 
 @rule("_squeeze_dim")
 def _squeeze_dim(level: BatchLevel, input: Any, dim: int) -> Any:
-    return input._value.squeeze(dim + 1) if input.dim() else OPS["alias"].function(input._value)
+    return input._value.squeeze(dim + 1) if input.dim() else OPS["_alias"].function(input._value)
 
 
 @rule("_squeeze_dims")

@@ -1,8 +1,9 @@
-"""Distances between all pairs of rows as loops in machine code, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: ops/nn/distance.py."""
+"""Distances between all pairs of rows, and cosines of the angles between vectors, as loops in machine code, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: ops/nn/distance.py."""
 
 from __future__ import annotations
 
 import math
+from math import prod
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from .compiler.loops import Floats, checked, compile_loops, fma
 from .waiting_threads import over
 
 _GRAIN = 1 << 16  # differences that are worth waking a thread for
-_MOST = 1 << 17  # numbers in all pairs of rows; for more, a product of matrices makes the gradient sooner
+_MOST_PAIRS = 1 << 17  # numbers in all pairs of rows; for more, a product of matrices makes the gradient sooner
+_MOST_COSINES = 1 << 12  # elements; for more, NumPy's passes are quicker
 
 
 def _all_pairs(
@@ -99,7 +101,7 @@ def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.n
     """The gradient of Euclidean distances between all pairs of a few rows; rows that are equal don't push each other."""
     run = compile_loops(_euclid_back, x.dtype)
     rows, columns = x.shape
-    if run is None or not 0 < rows * rows * columns <= _MOST:
+    if run is None or not 0 < rows * rows * columns <= _MOST_PAIRS:
         return None
     for array in (grad, x, result):
         if type(array) is not np.ndarray or array.dtype != x.dtype:
@@ -108,4 +110,31 @@ def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.n
     if not 0 < grad.size == result.size == rows * (rows - 1) // 2:
         return None
     out: np.ndarray = run(0, rows, grad, x, result, x.shape, rows, columns, grad.size)
+    return out
+
+
+def _cosines(begin: int, end: int, x: Floats, y: Floats, out: Floats, size: int, inner: int, eps: float) -> None:
+    for outer in range(begin, end):
+        for j in range(inner):
+            start = outer * size * inner + j
+            a, b = 0.0, 0.0
+            for i in range(size):
+                p, q = x[start + i * inner], y[start + i * inner]
+                a += p * p
+                b += q * q
+            a, b = max(math.sqrt(a), eps), max(math.sqrt(b), eps)
+            total = 0.0
+            for i in range(size):
+                total += (x[start + i * inner] / a) * (y[start + i * inner] / b)
+            out[outer * inner + j] = total
+
+
+def cosines(x: np.ndarray, y: np.ndarray, dim: int, eps: float) -> np.ndarray | None:
+    """The cosines of the angles between vectors of two small arrays of one shape and dtype."""
+    run = compile_loops(_cosines, x.dtype, True)
+    if run is None or not 0 < x.size <= _MOST_COSINES or type(x) is not np.ndarray or type(y) is not np.ndarray:
+        return None
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    shape = x.shape[:dim] + x.shape[dim + 1 :]
+    out: np.ndarray = run(0, prod(x.shape[:dim]), x, y, shape, x.shape[dim], prod(x.shape[dim + 1 :]), float(eps))
     return out

@@ -24,6 +24,8 @@ from .lazy import lazy_import
 from .numpy_warnings import hush, unhush
 from .parallel import parallel_for, thread_count
 
+faster_ufuncs = lazy_import(globals(), "faster_ufuncs", ".faster_ufuncs")
+halves = lazy_import(globals(), "halves", ".copies.halves")
 machine = lazy_import(globals(), "machine", ".native.operands")
 sum_to = lazy_import(globals(), "sum_to", ".reduce.sum_to")
 K = TypeVar("K", bound=Callable[..., Any])
@@ -79,6 +81,12 @@ _NATIVE_UFUNCS = frozenset(
 )  # fmt: skip
 
 
+# What NumPy converts float16 to float32 for; for the rest it looks at bits.
+_IN_SINGLE = (_NATIVE_UFUNCS | _CHEAP_UFUNCS) - {
+    np.negative, np.positive, np.abs, np.sign, np.isfinite, np.isnan, np.isinf, np.copysign,
+    np.logical_not, np.logical_and, np.logical_or, np.logical_xor,
+}  # fmt: skip
+
 # From how many elements on they are, where looking for the machine code does not take longer than it saves.
 _FEW = 1 << 10
 _SLOW_UFUNCS = frozenset(
@@ -132,7 +140,50 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
         result = machine.run(ufunc, operands)
         if result is not None:
             return result
+    if ufunc in _IN_SINGLE and _are_halves(operands):
+        return _by_singles(ufunc, operands)
+    if ufunc in faster_ufuncs.FASTER and faster_ufuncs.fits(operands):
+        return faster_ufuncs.run(ufunc, *operands)
     return _run_in_ranges(ufunc, operands)
+
+
+def _are_halves(operands: tuple[Any, ...]) -> bool:
+    """Whether all are contiguous arrays of float16 of one shape."""
+    shape = getattr(operands[0], "shape", None)
+    return all(
+        [
+            type(o) is np.ndarray and o.dtype == np.float16 and o.shape == shape and o.flags.c_contiguous
+            for o in operands
+        ]
+    )
+
+
+def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
+    """A ufunc of halves, which NumPy computes in float32 too, one after the other."""
+    flat = [o.reshape(-1) for o in operands]
+
+    def part(low: int, high: int) -> Any:
+        made = ufunc(*[halves.to_single(o[low:high]) for o in flat])
+        return halves.to_half(made) if made.dtype == np.float32 else made
+
+    token = hush()
+    try:
+        first = part(0, BLOCK)
+        if first.size == flat[0].size:
+            return first.reshape(operands[0].shape)
+        result = np.empty(operands[0].shape, first.dtype)
+        out = result.reshape(-1)
+        out[:BLOCK] = first
+
+        def body(low: int, high: int) -> None:
+            for start in range(low + BLOCK, high + BLOCK, BLOCK):
+                end = min(start + BLOCK, high + BLOCK)
+                out[start:end] = part(start, end)
+
+        parallel_for(body, out.size - BLOCK, BLOCK, blas=False)
+        return result
+    finally:
+        unhush(token)
 
 
 def run_into(ufunc: Any, *operands: Any) -> None:

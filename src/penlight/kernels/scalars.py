@@ -4,8 +4,10 @@ Note [Functions of scalars]
 A function such as the incomplete gamma function takes other steps for other numbers: another formula in each region,
 and of a series as many terms as it takes. It is written down once, as a Python function of scalars, and `elementwise`
 marks it; the compiler makes a kernel of it when it is first applied (Note [What a kernel may say] in
-compiler/python.py). Where no machine code runs, the compiler's interpreter runs the same kernel in NumPy, for all
-elements at once (Note [Iterations as threads] in compiler/interpret.py).
+compiler/python.py). Where no machine code runs, few elements are given to the function itself, one after the other, as
+Python's floats (which are float64). For more of them, and where Python raises an error instead of giving an infinity or NaN, the compiler's
+interpreter runs the same kernel in NumPy, for all elements at once (Note [Iterations as threads] in
+compiler/interpret.py).
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from .call import Unfit
 from .lazy import lazy_import
+from .numpy_warnings import silent
 from .waiting_threads import over
 
 load = lazy_import(globals(), "load", ".compiler.load")
@@ -29,16 +33,19 @@ FUNCTIONS: list[Any] = []  # all that `elementwise` has marked
 _GRAIN = 1 << 13  # elements that are worth a thread
 
 
-def elementwise(function: Any, in_dtype: bool = False) -> Any:
-    """Mark a function of scalars that is applied to arrays. It is computed in float64."""
-    function.in_dtype = in_dtype
+def elementwise(function: Any, in_dtype: bool = False, few: int = 100) -> Any:
+    """Mark a function of scalars that is applied to arrays. It is computed in float64.
+
+    `few` elements take Python as long as the interpreter, whose time does not depend on their number as long as it is small.
+    """
+    function.in_dtype, function.few = in_dtype, few
     FUNCTIONS.append(function)
     return function
 
 
 def elementwise_in_dtype(function: Any) -> Any:
     """The same for a function that is computed in the dtype of its arrays."""
-    return elementwise(function, True)
+    return elementwise(function, True, 256)
 
 
 def wide(function: Any) -> Any:
@@ -90,9 +97,26 @@ def _run(
     function: Callable[..., float], char: str, count: int, shape: tuple[int, ...], arrays: Any, steps: list[int]
 ) -> Array:
     run = _entry(function, char)
+    if run.address is None and count <= function.few and (char == "d" or not function.in_dtype):  # type: ignore[attr-defined]
+        made = _one_by_one(function, char, count, shape, arrays, steps)
+        if made is not None:
+            return made
     if count < 2 * _GRAIN or run.address is None:
         return run(0, count, shape, *arrays, *steps)  # type: ignore[no-any-return]
     return over(run, count, _GRAIN, shape, *arrays, *steps)  # type: ignore[no-any-return]
+
+
+def _one_by_one(
+    function: Callable[..., float], char: str, count: int, shape: tuple[int, ...], arrays: Any, steps: list[int]
+) -> Array | None:
+    """The function itself for each element; None if it raises an error for one of them."""
+    columns = [array.ravel().tolist() if step else repeat(array.item(), count) for array, step in zip(arrays, steps)]
+    try:
+        with silent():
+            values = list(map(function, *columns))
+    except (ArithmeticError, ValueError):
+        return None
+    return np.array(values, char).reshape(shape)
 
 
 def _converted(function: Callable[..., float], arrays: tuple[Array, ...]) -> Array:

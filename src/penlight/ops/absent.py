@@ -13,9 +13,8 @@ from ..tensor import Tensor
 from .machinery.declare import install_method, method
 
 __all__ = [
-    "dequantize",
-    "is_distributed",
-]
+    "dequantize", "is_distributed"
+]  # fmt: skip
 
 _sparse_coo = lazy_import(globals(), "_sparse_coo", "..sparse.coo")
 _storage = lazy_import(globals(), "_storage", "..storage")

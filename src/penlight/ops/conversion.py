@@ -26,15 +26,8 @@ from .shape.joining import _clone_array, in_format
 from .shape.slicing import _select
 
 __all__ = [
-    "conj",
-    "fill",
-    "fill_",
-    "imag",
-    "real",
-    "view_as_complex",
-    "view_as_real",
-    "zero_",
-]
+    "conj", "fill", "fill_", "imag", "real", "view_as_complex", "view_as_real", "zero_"
+]  # fmt: skip
 
 _meta = lazy_import(globals(), "_meta", ".._meta")
 

@@ -20,11 +20,8 @@ from .machinery.in_place_views import in_place_class
 from .pointwise.arithmetic import scalar_like
 
 __all__ = [
-    "as_strided_",
-    "from_dlpack",
-    "resize_as_",
-    "to_dlpack",
-]
+    "as_strided_", "from_dlpack", "resize_as_", "to_dlpack"
+]  # fmt: skip
 
 # ----- Other sizes, other memory ------------------------------------------------------------------------------------
 

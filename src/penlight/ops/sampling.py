@@ -20,10 +20,8 @@ from .machinery.guards import lazy, no_derivative
 from .machinery.op import traits
 
 __all__ = [
-    "binomial",
-    "multinomial",
-    "poisson",
-]
+    "binomial", "multinomial", "poisson"
+]  # fmt: skip
 
 _randomness = lazy_import(globals(), "_randomness", "..func.randomness")
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import penlight
 from penlight import Tensor
+from penlight._common.docstrings import documented
 from penlight.autograd.modes import grad_mode
 from penlight.autograd.node import RemovableHandle
 
@@ -65,6 +66,26 @@ def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after the step of every optimiser."""
     return _register(_global_optimizer_post_hooks, hook)
+
+
+def _registers(event: str, words: str, hook: str, then: str, shown: str) -> Callable[..., RemovableHandle]:
+    """A method that registers a hook of one optimiser. Its example registers one and shows what comes of it."""
+    table = f"_optimizer_{event}_hooks"
+
+    def with_order(self: Any, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        return _register(getattr(self, table), hook, prepend)
+
+    def last(self: Any, hook: Hook) -> RemovableHandle:
+        return _register(getattr(self, table), hook)
+
+    register: Any = last if event.startswith("step") else with_order
+    register.__name__ = f"register_{event}_hook"
+    register.__qualname__ = f"Optimizer.{register.__name__}"
+    register.__doc__ = documented(
+        words, ">>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)",
+        f">>> handle = optimizer.{register.__name__}({hook})", f">>> {then}", shown,
+    )  # fmt: skip
+    return register  # type: ignore[no-any-return]
 
 
 def _use_grad_for_differentiable(func: _F) -> _F:
@@ -298,71 +319,33 @@ class Optimizer:
     def _optimizer_step_code(self) -> None:
         """Nothing; optimisers written for PyTorch may call it."""
 
-    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
-
-        >>> import penlight as torch
-        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
-        >>> optimizer.step()
-        before
-        """
-        return _register(self._optimizer_step_pre_hooks, hook)
-
-    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after each step.
-
-        >>> import penlight as torch
-        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-        >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("after"))
-        >>> optimizer.step()
-        after
-        """
-        return _register(self._optimizer_step_post_hooks, hook)
-
-    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before :meth:`state_dict` collects.
-
-        >>> import penlight as torch
-        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print("collecting"))
-        >>> state = optimizer.state_dict()
-        collecting
-        """
-        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
-
-    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on what :meth:`state_dict` collected; it may return a replacement.
-
-        >>> import penlight as torch
-        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-        >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: {**state, "note": "mine"})
-        >>> optimizer.state_dict()["note"]
-        'mine'
-        """
-        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
-
-    def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before :meth:`load_state_dict` loads; it may return a replacement.
-
-        >>> import penlight as torch
-        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-        >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: print(sorted(state)))
-        >>> optimizer.load_state_dict(optimizer.state_dict())
-        ['param_groups', 'state']
-        """
-        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
-
-    def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after :meth:`load_state_dict` has loaded.
-
-        >>> import penlight as torch
-        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-        >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print("loaded"))
-        >>> optimizer.load_state_dict(optimizer.state_dict())
-        loaded
-        """
-        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+    register_step_pre_hook = _registers(
+        "step_pre", "Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.",
+        'lambda optimizer, args, kwargs: print("before")', "optimizer.step()", "before",
+    )  # fmt: skip
+    register_step_post_hook = _registers(
+        "step_post", "Call ``hook(optimizer, args, kwargs)`` after each step.",
+        'lambda optimizer, args, kwargs: print("after")', "optimizer.step()", "after",
+    )  # fmt: skip
+    register_state_dict_pre_hook = _registers(
+        "state_dict_pre", "Call ``hook(optimizer)`` before :meth:`state_dict` collects.",
+        'lambda optimizer: print("collecting")', "state = optimizer.state_dict()", "collecting",
+    )  # fmt: skip
+    register_state_dict_post_hook = _registers(
+        "state_dict_post",
+        "Call ``hook(optimizer, state_dict)`` on what :meth:`state_dict` collected; it may return a replacement.",
+        'lambda optimizer, state: {**state, "note": "mine"}', 'optimizer.state_dict()["note"]', "'mine'",
+    )  # fmt: skip
+    register_load_state_dict_pre_hook = _registers(
+        "load_state_dict_pre",
+        "Call ``hook(optimizer, state_dict)`` before :meth:`load_state_dict` loads; it may return a replacement.",
+        "lambda optimizer, state: print(sorted(state))", "optimizer.load_state_dict(optimizer.state_dict())",
+        "['param_groups', 'state']",
+    )  # fmt: skip
+    register_load_state_dict_post_hook = _registers(
+        "load_state_dict_post", "Call ``hook(optimizer)`` after :meth:`load_state_dict` has loaded.",
+        'lambda optimizer: print("loaded")', "optimizer.load_state_dict(optimizer.state_dict())", "loaded",
+    )  # fmt: skip
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:

@@ -126,9 +126,9 @@ class Tensor(_Parts):
         """
         if not issubclass(cls, Tensor):
             raise TypeError("cls must be a type (not an instance) that derives from Tensor")
-        from ..ops.shape.views import alias
+        from ..ops.shape.views import _alias
 
-        made: Any = alias(self)
+        made: Any = _alias(self)
         if cls is not Tensor:
             _notice(cls)
             made.__class__ = cls

@@ -107,8 +107,6 @@ class TensorMethods:
         """In-place version of `addr`."""
     def adjoint(self) -> Tensor:
         """The last two dimensions transposed and conjugated."""
-    def alias(self) -> Tensor:
-        """A view of the whole tensor."""
     def all(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """Whether all elements are non-zero, altogether or along dimensions."""
     def allclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool:

@@ -230,6 +230,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
     return _setting("debug", enabled)
 
 
+@example("torch.utils.checkpoint.DefaultDeviceType.get_device_type()", "'cpu'")
 class DefaultDeviceType:
     """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
 

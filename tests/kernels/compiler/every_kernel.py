@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from penlight.kernels import distance, executable, scalars, special
-from penlight.kernels.attention import loops as attention
+from penlight.kernels.attention import kernels as attention
 from penlight.kernels.attention import rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
-from penlight.kernels.grid_sample import loops as grid_sample
-from penlight.kernels.grid_sample import taps
-from penlight.kernels.loss import ctc_loops
-from penlight.kernels.loss import loops as loss
+from penlight.kernels.grid_sample import compiled as grid_sample
+from penlight.kernels.grid_sample import coordinates as taps
+from penlight.kernels.loss import compiled as loss
+from penlight.kernels.loss import ctc_kernels
 from penlight.kernels.native import fma, small
 from penlight.kernels.norm import compiled as norm
 from penlight.kernels.norm import features
@@ -32,7 +32,6 @@ from penlight.kernels.reduce import columns as reduce_rows
 from penlight.kernels.reduce import sum_to
 from penlight.kernels.scan import kernels as scan_rows
 from penlight.kernels.softmax import kernels as softmax_rows
-from penlight.kernels.softmax import loops as softmax
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
     getattr(special, _name)
@@ -57,8 +56,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (attention.attend_backward, False, {}),
     (distance._all_pairs, False, {"squared": EITHER}),
     (distance._euclid_back, False, {}),
-    (softmax._softmax, False, {"logs": EITHER}),
-    (softmax._cosines, True, {}),
+    (distance._cosines, True, {}),
     (pool._largest, False, {}),
     (pool._mean, False, {}),
     (pool._mean_back, False, {"tiled": EITHER}),
@@ -79,13 +77,15 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
     (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
     (features.features_back, True, {"scaled": (True,), "training": EITHER}),
+    (loss._cross_entropy, False, {"each": EITHER}),
+    (loss._cross_entropy_back, False, {"each": EITHER}),
     (loss._nll, True, {"weighted": EITHER, "each": EITHER}),
     (loss._nll_back, True, {"weighted": EITHER, "reduction": (0, 1)}),
     (loss._multi_margin, False, {"p": (1, 2), "weighted": (True,)}),
     (loss._multi_margin_slopes, False, {"p": (1, 2), "weighted": (True,), "reduction": (0, 1)}),
     (loss._multilabel, False, {"back": EITHER}),
-    (ctc_loops._forward, True, {}),
-    (ctc_loops._backward, True, {"forgiving": EITHER}),
+    (ctc_kernels._forward, True, {}),
+    (ctc_kernels._backward, True, {"forgiving": EITHER}),
     *[
         (function, False, {"mode": modes, "padding": paddings, "align": (1,), "dims": dims})
         for function, paddings in ((grid_sample._sample, (0, 2)), (grid_sample._image_grad, (1,)), (grid_sample._grid_grad, (2,)))

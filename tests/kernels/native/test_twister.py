@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.random import integers, normal, twister, uniform
+from penlight.kernels.random import MOST_RESERVED, integers, normal, twister, uniform
 from penlight.kernels.random.engine import _LARGE_PIECE, BLOCK, PIECE, Engine
-from penlight.kernels.random.reserve import LIMIT
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -47,7 +46,22 @@ MIXED = {
     "randint": lambda e, n: integers.randint(e, (n,), 3, 100, np.dtype(np.int64)),
     "bernoulli of each": lambda e, n: uniform.bernoulli_each(e, np.linspace(0, 1, n, dtype=SINGLE), SINGLE),
 }
-SIZES = (1, 16, 255, 257, 300, 607, BLOCK - 1, BLOCK, BLOCK + 1, 1000, LIMIT // 2, LIMIT // 2 + 1, LIMIT, LIMIT + 1)
+SIZES = (
+    1,
+    16,
+    255,
+    257,
+    300,
+    607,
+    BLOCK - 1,
+    BLOCK,
+    BLOCK + 1,
+    1000,
+    MOST_RESERVED // 2,
+    MOST_RESERVED // 2 + 1,
+    MOST_RESERVED,
+    MOST_RESERVED + 1,
+)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -17,6 +17,7 @@ from ..linalg.blas import multiply
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..rows import narrow, row_max, row_sum, widen
+from ..strategy import Strategy, apply
 from . import compiled
 from . import rows as definitions
 from .compiled import _places, _side_by_side
@@ -33,6 +34,8 @@ _BLOCK_ELEMENTS = 1 << 15
 _SHARED_ELEMENTS = 1 << 18
 # Multiplications that are worth waking a thread for.
 _GRAIN = 1 << 24
+# Scores that are worked on all at once, without threads: for more, blocks are faster.
+_MOST_AT_ONCE = 1 << 12
 
 
 def _above(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
@@ -165,17 +168,9 @@ def _native_probabilities(
     return scores
 
 
-def attention(
+def _in_blocks(
     query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities or nothing if they are many).
-
-    The mask, of four dims, is added to the scores. A row that may look at nothing gives 0. The result lies in memory as the
-    query does, as in PyTorch.
-    """
-    few = compiled.attention(query, key, value, mask, scale, causal)
-    if few is not None:
-        return few
     heads = _Heads(query, key, mask, causal)
     q, k, v = _rows(query), _rows(key), _rows(value)
     # `q` is the query where its rows are dense, and a plain copy else.
@@ -197,14 +192,10 @@ def attention(
     return narrow(out, query.dtype), sums, kept
 
 
-def attention_backward(
+def _backward_in_blocks(
     grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, out: np.ndarray,
-    sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
+    sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs,
 ) -> Grads:  # fmt: skip
-    """Gradients of query, key and value. In memory, the heads of one position lie side by side, as in PyTorch."""
-    few = compiled.attention_backward(grad, query, key, value, kept, scale, needs)
-    if few is not None:
-        return few
     heads = _Heads(query, key, mask, causal)
     q, k, v, g = _rows(query), _rows(key), _rows(value), _rows(grad)
     seen = widen(out)
@@ -239,3 +230,35 @@ def attention_backward(
     like = (query, key, value)
     dq, dk, dv = (None if r is None else narrow(r, x.dtype) for r, x in zip(results, like, strict=True))
     return dq, dk, dv
+
+
+# fmt: off
+ATTENTION = (
+    Strategy(lambda query, key, *_: query.size // query.shape[3] * key.shape[2] <= _MOST_AT_ONCE if query.size else False, compiled.attention,
+             "1.3 to 3 times blocks"),
+    Strategy(lambda *_: True, _in_blocks, "every size, dtype and machine"),
+)
+GRADIENTS = (
+    Strategy(lambda grad, query, key, value, mask, out, sums, kept, *_: 0 < kept.size <= _MOST_AT_ONCE, compiled.attention_backward, "1.5 to 3 times blocks"),
+    Strategy(lambda *_: True, _backward_in_blocks, "every size, dtype and machine"),
+)
+# fmt: on
+
+
+def attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities or nothing if they are many).
+
+    The mask, of four dims, is added to the scores. A row that may look at nothing gives 0. The result lies in memory as the
+    query does, as in PyTorch.
+    """
+    return apply(ATTENTION, query, key, value, mask, scale, causal)  # type: ignore[no-any-return]
+
+
+def attention_backward(
+    grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, out: np.ndarray,
+    sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
+) -> Grads:  # fmt: skip
+    """Gradients of query, key and value. In memory, the heads of one position lie side by side, as in PyTorch."""
+    return apply(GRADIENTS, grad, query, key, value, mask, out, sums, kept, scale, causal, needs)  # type: ignore[no-any-return]

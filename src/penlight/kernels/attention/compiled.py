@@ -1,4 +1,4 @@
-"""Attention with few scores, in as few calls as there can be, with the native kernels of kernels/attention/rows.py, or kernels/attention/loops.py for float64.
+"""Attention with few scores, in as few calls as there can be, with the native kernels of rows.py, or kernels.py for float64.
 
 Functions give None where `kernels/attention/` has to do it.
 """
@@ -13,10 +13,9 @@ import numpy as np
 from .. import native
 from ..compiler.loops import compile_loops
 from ..numpy_warnings import silent
-from . import loops
+from . import kernels
 from .rows import attend, attend_backward
 
-_FEW = 1 << 12  # scores
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -43,7 +42,7 @@ def attention(
     batch, heads, rows, _ = query.shape
     columns, count = key.shape[2], batch * heads * rows
     dtype = query.dtype
-    if not 0 < count * columns <= _FEW or (dtype != _FLOAT and dtype != _DOUBLE) or not query.flags.c_contiguous:
+    if not count * columns or (dtype != _FLOAT and dtype != _DOUBLE) or not query.flags.c_contiguous:
         return None
     if not native.available() or key.dtype != dtype or value.dtype != dtype or not value.size:
         return None
@@ -55,7 +54,7 @@ def attention(
         if mask is not None:
             scores += mask
         if dtype == _DOUBLE:
-            run = compile_loops(loops.attend, dtype, causal=causal)
+            run = compile_loops(kernels.attend, dtype, causal=causal)
             _, logs = run(0, count, scores, (batch, heads, rows), columns, rows, scale)
             return np.matmul(scores, value), logs, scores
         logs = np.empty((batch, heads, rows), dtype)
@@ -65,10 +64,20 @@ def attention(
 
 
 def attention_backward(
-    grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, kept: np.ndarray, scale: float, needs: Any
+    grad: np.ndarray,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    mask: np.ndarray | None,
+    out: np.ndarray,
+    sums: np.ndarray,
+    kept: np.ndarray,
+    scale: float,
+    causal: bool,
+    needs: Any,
 ) -> tuple[Any, Any, Any] | None:
     """Gradients of query, key and value from the probabilities."""
-    if not 0 < kept.size <= _FEW or not native.available() or not kept.flags.c_contiguous:
+    if not native.available() or not kept.flags.c_contiguous:
         return None
     dtype = kept.dtype
     if not dtype == grad.dtype == query.dtype == key.dtype == value.dtype or not grad.size:
@@ -83,7 +92,7 @@ def attention_backward(
             slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
             columns = kept.shape[3]
             if dtype == _DOUBLE:
-                run = compile_loops(loops.attend_backward, dtype)
+                run = compile_loops(kernels.attend_backward, dtype)
                 run(0, kept.size // columns, slopes, kept, columns, scale)
             else:
                 _back_run()(0, kept.size // columns, columns, slopes, kept, scale)

@@ -13,6 +13,9 @@ from ..lazy import lazy_import
 _kernels = lazy_import(globals(), "_kernels", ".kernels")
 
 FROM = 1 << 12  # elements; below, NumPy takes no longer
+LEAST_CONVERTED = (
+    1 << 11
+)  # elements from and to 16-bit floats: for fewer, looking for a kernel takes longer than it saves
 _LONG_ROW = 1 << 12  # bytes; NumPy copies longer ones as fast
 _BACKWARDS = (
     1 << 13

@@ -12,11 +12,13 @@ import numpy as np
 
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
+from . import LEAST_CONVERTED
 from .order import astype, in_memory_order, order_of
 
-_FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
 _ALONE = 1 << 16  # elements; from here on, threads share the work
 _FLOAT, _DOUBLE, _INT = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
+_HALF = np.dtype(np.float16)
+halves = lazy_import(globals(), "halves", ".halves")
 machine = lazy_import(globals(), "machine", "..native")
 trace = lazy_import(globals(), "trace", "..compiler.trace")
 traced = lazy_import(globals(), "traced", "..native.traced")
@@ -33,21 +35,23 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     What has no 16 bits becomes float32 on its way to a 16-bit float, as in PyTorch: a float64 is rounded twice.
     """
     if is_half(dtype):
-        if x.dtype == _DOUBLE or (x.size >= _FROM and x.dtype.kind in "iub"):
+        if x.dtype == _DOUBLE or (x.size >= LEAST_CONVERTED and x.dtype.kind in "iub"):
             x = _cast(x, _FLOAT)
         if x.dtype != _FLOAT:
             return _cast(x, dtype)
     elif dtype != _FLOAT or not is_half(x.dtype):
         return _cast(x, dtype)
-    copied = _copied(x, dtype) if x.size >= _FROM else None
+    copied = _copied(x, dtype) if x.size >= LEAST_CONVERTED else None
     return _cast(x, dtype) if copied is None else copied
 
 
 def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
-    """The array in another dtype, by machine code; None if there is none."""
+    """The array in another dtype, by machine code or halves.py; None if there is neither."""
     kernel = _kernel(x.dtype, dtype)
     if kernel is None:
-        return None
+        if not x.flags.c_contiguous or dtype == _INT:
+            return None
+        return halves.to_half(x) if dtype == _HALF else halves.to_single(x) if x.dtype == _HALF else None
     if not x.flags.c_contiguous:
         return None if order_of(x) is None else in_memory_order(_copied, x, dtype)
     out, size = np.empty(x.shape, dtype), x.size
@@ -88,7 +92,7 @@ def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def truncate(x: np.ndarray) -> np.ndarray | None:
     """x.astype(int32) of floats, which rounds towards 0, by machine code; what has no int32 becomes the least one. None if there is none."""
-    if x.size < _FROM:
+    if x.size < LEAST_CONVERTED:
         return None
     if is_half(x.dtype):
         x = cast(x, _FLOAT)

@@ -20,11 +20,13 @@ from ..fma import fma32, fma64
 from ..numpy_warnings import silent
 from ..ranges import linspace
 from ..resample import cubic_weights
-from . import compiled, loops
+from ..strategy import Strategy, apply
+from . import compiled, vectors
 
 # Samples in a block of images.
 _BLOCK = 1 << 16
-_FEW_PLACES = 1 << 12  # of images whose coordinates are kept
+_MOST_COMPILED = 1 << 10  # elements of a grid: for more, vectors save more than their several calls cost
+_MOST_KEPT = 1 << 12  # positions of images whose coordinates are kept
 
 # One tap of one dim: indices, weights, derivatives of the weights (if asked for), and which are inside (None: all).
 Tap = tuple[np.ndarray, np.ndarray, Any, Any]
@@ -176,21 +178,7 @@ def _take(source: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.stack([planes.take(at, 1) for planes, at in zip(source, index, strict=True)])
 
 
-def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
-    """Sample `x` at the places of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
-
-    >>> import numpy as np
-    >>> grid_sample(np.arange(4.0).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2)), "bilinear", "zeros", True)
-    array([[[[1.5]]]])
-    """
-    if is_half(x):
-        single = grid_sample(x.astype(np.float32), grid.astype(np.float32), mode, padding, align_corners)
-        return single.astype(x.dtype)
-    made = compiled.sample(x, grid, mode, padding, align_corners)
-    if made is None:
-        made = loops.sample(x, grid, mode, padding, align_corners)
-    if made is not None:
-        return made
+def _numpy_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners)
     out = np.zeros((*x.shape[:2], sampler.places), x.dtype)
     shape = (*x.shape[:2], *grid.shape[1:-1])
@@ -217,18 +205,9 @@ def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_
     return out.reshape(shape)
 
 
-def grid_sample_input_grad(
+def _numpy_image_grad(
     grad: np.ndarray, grid: np.ndarray, input_shape: Ints, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray:
-    """The transpose of `grid_sample` in the image."""
-    if is_half(grad):
-        args = grad.astype(np.float32), grid.astype(np.float32), input_shape, mode, padding, align_corners
-        return grid_sample_input_grad(*args).astype(grad.dtype)
-    made = compiled.image_grad(grad, grid, input_shape, mode, padding, align_corners)
-    if made is None:
-        made = loops.image_grad(grad, grid, input_shape, mode, padding, align_corners)
-    if made is not None:
-        return made
     sampler = _Sampler(grid, input_shape, mode, padding, align_corners)
     result = np.zeros((*input_shape[:2], sampler.size), grad.dtype)
     if not grad.size or not result.size:
@@ -251,22 +230,10 @@ def grid_sample_input_grad(
     return result.reshape(input_shape)
 
 
-def grid_sample_grid_grad(
+def _numpy_grid_grad(
     grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray:
-    """The gradient of `grid_sample` for the grid; zero for mode nearest."""
-    if is_half(grad):
-        single, image = grad.astype(np.float32), x.astype(np.float32)
-        args = single, image, grid.astype(np.float32), mode, padding, align_corners
-        return grid_sample_grid_grad(*args).astype(grid.dtype)
     result = np.zeros(grid.shape, grid.dtype)
-    if mode == "nearest" or not grad.size or not x.size:
-        return result
-    made = compiled.grid_grad(grad, x, grid, mode, padding, align_corners)
-    if made is None:
-        made = loops.grid_grad(grad, x, grid, mode, padding, align_corners)
-    if made is not None:
-        return made
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners, slopes=True)
     flat, dims = result.reshape(sampler.grid.shape), grid.shape[-1]
     gradient = grad.reshape(*grad.shape[:2], -1)
@@ -285,6 +252,58 @@ def grid_sample_grid_grad(
     return result
 
 
+# fmt: off
+def _table(name: str, numpy: Callable[..., np.ndarray], grid: Callable[..., np.ndarray]) -> tuple[Strategy, ...]:
+    return (
+        Strategy(lambda *a: grid(*a).size <= _MOST_COMPILED, getattr(compiled, name), "1.5 to 3 times vectors, 10 times NumPy"),
+        Strategy(lambda *_: True, getattr(vectors, name), "float32: up to 10 times compiled loops for large images"),
+        Strategy(lambda *_: True, getattr(compiled, name), "float64: as for small images"),
+        Strategy(lambda *_: True, numpy, "every dtype and machine"),
+    )
+
+
+SAMPLES = _table("sample", _numpy_sample, lambda x, grid, *_: grid)
+IMAGE_GRADIENTS = _table("image_grad", _numpy_image_grad, lambda grad, grid, *_: grid)
+GRID_GRADIENTS = _table("grid_grad", _numpy_grid_grad, lambda grad, x, grid, *_: grid)
+# fmt: on
+
+
+def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
+    """Sample `x` at the places of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
+
+    >>> import numpy as np
+    >>> grid_sample(np.arange(4.0).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2)), "bilinear", "zeros", True)
+    array([[[[1.5]]]])
+    """
+    if is_half(x):
+        single = grid_sample(x.astype(np.float32), grid.astype(np.float32), mode, padding, align_corners)
+        return single.astype(x.dtype)
+    return apply(SAMPLES, x, grid, mode, padding, align_corners)  # type: ignore[no-any-return]
+
+
+def grid_sample_input_grad(
+    grad: np.ndarray, grid: np.ndarray, input_shape: Ints, mode: str, padding: str, align_corners: bool
+) -> np.ndarray:
+    """The transpose of `grid_sample` in the image."""
+    if is_half(grad):
+        args = grad.astype(np.float32), grid.astype(np.float32), input_shape, mode, padding, align_corners
+        return grid_sample_input_grad(*args).astype(grad.dtype)
+    return apply(IMAGE_GRADIENTS, grad, grid, input_shape, mode, padding, align_corners)  # type: ignore[no-any-return]
+
+
+def grid_sample_grid_grad(
+    grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool
+) -> np.ndarray:
+    """The gradient of `grid_sample` for the grid; zero for mode nearest."""
+    if is_half(grad):
+        single, image = grad.astype(np.float32), x.astype(np.float32)
+        args = single, image, grid.astype(np.float32), mode, padding, align_corners
+        return grid_sample_grid_grad(*args).astype(grid.dtype)
+    if mode == "nearest" or not grad.size or not x.size:
+        return np.zeros(grid.shape, grid.dtype)
+    return apply(GRID_GRADIENTS, grad, x, grid, mode, padding, align_corners)  # type: ignore[no-any-return]
+
+
 def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     """The coordinates of every place of an image, and a 1: ``(*sizes, dims + 1)``, the last dim of the image first.
 
@@ -296,7 +315,7 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
             [ 0.5,  0. ,  1. ]]])
     """
     return (
-        _few_places(sizes, align_corners, dtype) if prod(sizes) <= _FEW_PLACES else _places(sizes, align_corners, dtype)
+        _kept_places(sizes, align_corners, dtype) if prod(sizes) <= _MOST_KEPT else _places(sizes, align_corners, dtype)
     )
 
 
@@ -314,4 +333,4 @@ def _places(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     return base
 
 
-_few_places = lru_cache(32)(_places)  # which takes longer than what it is for
+_kept_places = lru_cache(32)(_places)  # which takes longer than what it is for

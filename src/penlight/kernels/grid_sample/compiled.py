@@ -1,179 +1,333 @@
-"""Sampling at the places of a grid in machine code, for float32. The same in NumPy, with what is meant: kernels/grid_sample/.
+"""Sampling at the places of a grid as loops, see Note [Compiled loops] in compiler/loops.py.
 
-Each dim's coordinates become taps (kernels/grid_sample/taps.py); those of all dims are combined here, and kernels/grid_sample/kernels.py works on the planes. Functions give None
-where NumPy has to do it.
+The same in NumPy, with what is meant: kernels/grid_sample/. Images of two dimensions have a third one of size one. What the mode, the padding and the corners
+make of a coordinate is known when a kernel is translated. Functions give None where NumPy has to do it.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .. import native
-from ..lazy import lazy_import
-from ..numpy_warnings import silent
+from ..compiler.loops import Floats, checked, compile_loops, fma
+from ..waiting_threads import over
 
-_kernels = lazy_import(globals(), "_kernels", ".kernels")
-_tap_kernels = lazy_import(globals(), "_tap_kernels", ".taps")
-
-Ints = tuple[int, ...]
-
-_FLOAT = np.dtype(np.float32)
-_LARGEST_PLANE = 1 << 27  # elements; see OUTSIDE in kernels/grid_sample/taps.py
-
-
-def _suits(grid: np.ndarray, *others: np.ndarray) -> bool:
-    if grid.dtype != _FLOAT or not grid.size or not native.available():
-        return False
-    return all(other.dtype == _FLOAT and other.size for other in others)
+Sizes = tuple[int, ...]
+_BILINEAR, _NEAREST, _BICUBIC = range(3)
+_ZEROS, _, _REFLECTION = range(3)
+_MODES = {"bilinear": _BILINEAR, "nearest": _NEAREST, "bicubic": _BICUBIC}
+_PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+_A = -0.75
+_GRAIN = 1 << 12  # samples that are worth sharing
 
 
-@lru_cache(64)
-def _rows(images: int, sizes: Ints, align_corners: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each row of coordinates: the size of its dim, the factor of its coordinates, and how far elements are apart."""
-    scales = [(n - 1) / 2 if align_corners else n / 2 for n in sizes]
-    steps = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    return (
-        np.array(sizes * images, np.float32),
-        np.array(scales * images, np.float32),
-        np.array(steps * images, np.int32),
-    )
+def _reflected(at: float, size: int, align: int) -> float:
+    """A coordinate folded back and forth between the borders."""
+    low = 0.0 if align else -0.5
+    span = size - 1.0 if align else size + 0.0
+    if span == 0.0:
+        return 0.0
+    distance = abs(at - low)
+    flips = math.floor(distance / span)
+    rest = distance - flips * span
+    half = flips * 0.5
+    if math.floor(half) == half:
+        return rest + low
+    return span - rest + low
 
 
-def _filled_up(grid: np.ndarray) -> np.ndarray:
-    """A grid for two dims, contiguous and with places enough for whole vectors."""
-    images, places = len(grid), grid.shape[1] * grid.shape[2]
-    if not places & 7:
-        return grid if grid.flags.c_contiguous else np.ascontiguousarray(grid)
-    filled = np.zeros((images, (places + 7) & ~7, 2), _FLOAT)
-    filled[:, :places] = grid.reshape(images, places, 2)
-    return filled
+def _inside(at: float, size: int, padding: int, align: int, dims: int) -> float:
+    """A coordinate brought inside; one without a meaning goes to the first element, or the last if there are three dims."""
+    if padding == _REFLECTION:
+        at = _reflected(at, size, align)
+    if at != at:
+        return 0.0 if dims == 2 else size - 1.0
+    return min(max(at, 0.0), size - 1.0)
 
 
-def _taps_of_planes(
-    grid: np.ndarray, sizes: Ints, mode: str, padding: str, align_corners: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers and weights of all taps (images, taps, places), in fewer steps if there are two dims."""
-    if len(sizes) != 2 or mode == "bicubic":
-        taps = _Taps(grid, sizes, mode, padding, align_corners)
-        return taps.numbers, taps.factors()
-    grid = _filled_up(grid)
-    images, wide = len(grid), grid.size // (2 * len(grid))
-    shape = (images, 4 if mode == "bilinear" else 1, wide)
-    numbers, weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
-    run = _tap_kernels.run_of_planes(mode, padding, align_corners)
-    run(0, images, wide, grid, numbers, weights, sizes[0], sizes[1])
-    return numbers, weights
+def _unscaled(at: float, size: int, align: int) -> float:
+    if align:
+        return (at + 1.0) * ((size - 1) / 2)
+    return fma(at + 1.0, size / 2, -0.5)
 
 
-class _Taps:
-    """The taps of all places, for each dim (images, dims, taps, places) and, in `numbers`, for all of them."""
-
-    def __init__(
-        self, grid: np.ndarray, sizes: Ints, mode: str, padding: str, align: bool, slopes: bool = False
-    ) -> None:
-        images, dims = len(grid), len(sizes)
-        self.places = places = prod(grid.shape[1:-1])
-        wide = (places + 7) & ~7
-        coordinates = np.empty((images, dims, wide), _FLOAT)
-        if wide != places:
-            coordinates[:, :, places:] = 0
-        coordinates[:, ::-1, :places] = grid.reshape(images, places, dims).transpose(0, 2, 1)
-        shape = (images, dims, _tap_kernels.COUNTS[mode], wide)
-        numbers, self.weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
-        self.slopes = np.empty(shape, _FLOAT) if slopes else None
-        arrays: list[Any] = [coordinates, *_rows(images, sizes, align), numbers, self.weights]
-        if slopes:
-            arrays.append(self.slopes)
-        _tap_kernels.run_of(mode, padding, align, dims, slopes)(0, images * dims, wide, *arrays)
-        self.numbers = _combined(np.add, [numbers[:, i] for i in range(dims)])
-
-    def factors(self, dim: int = -1) -> np.ndarray:
-        """The product of the weights of all dims; with `dim`, of its slopes and the weights of the others."""
-        slopes: Any = self.slopes
-        dims = self.weights.shape[1]
-        with silent():
-            return _combined(np.multiply, [slopes[:, i] if i == dim else self.weights[:, i] for i in range(dims)])
+def _place(at: float, size: int, mode: int, padding: int, align: int, dims: int) -> float:
+    """Where a normalised coordinate lies along a dim."""
+    at = _unscaled(at, size, align)
+    if padding != _ZEROS and mode != _BICUBIC:
+        at = _inside(at, size, padding, align, dims)
+    return at
 
 
-def _combined(function: Any, parts: list[np.ndarray]) -> np.ndarray:
-    """Arrays (images, taps, places) of all dims combined to one with the taps of each dim as an axis of its own."""
-    if len(parts) == 2:
-        result: np.ndarray = function(parts[0][:, :, None], parts[1][:, None], order="C")
-        return result
-    plane = function(parts[0][:, :, None], parts[1][:, None])
-    result = function(plane[:, :, :, None], parts[2][:, None, None], order="C")
-    return result
+def _slope(at: float, size: int, mode: int, padding: int, align: int) -> float:
+    """How fast that place moves with the coordinate."""
+    scale = (size - 1) / 2 if align else size / 2
+    if padding == _ZEROS or mode == _BICUBIC:
+        return scale
+    at = _unscaled(at, size, align)
+    if padding == _REFLECTION:
+        low = 0.0 if align else -0.5
+        span = size - 1.0 if align else size + 0.0
+        if span == 0.0:
+            return 0.0
+        flips = math.floor(abs(at - low) / span) * 0.5
+        if (at - low < 0.0) == (math.floor(flips) == flips):
+            scale = -scale
+        at = _reflected(at, size, align)
+    if at > 0.0 and at < size - 1.0:
+        return scale
+    return 0.0
+
+
+def _index(at: float, tap: int, size: int, mode: int, padding: int, align: int) -> float:
+    """The index of a tap; negative if it is outside."""
+    found: float = round(at) if mode == _NEAREST else math.floor(at) + tap
+    if mode == _BICUBIC:
+        found -= 1.0
+        if padding != _ZEROS:
+            found = _inside(found, size, padding, align, 2)
+    if padding == _ZEROS:
+        if found >= 0.0 and found < size:
+            return found
+        return -1.0
+    return min(found, size - 1.0)
+
+
+def _weight(at: float, tap: int, mode: int) -> float:
+    if mode == _NEAREST:
+        return 1.0
+    part = at - math.floor(at)
+    if mode == _BILINEAR:
+        return part if tap else 1.0 - part
+    if tap == 0 or tap == 3:
+        far = part + 1.0 if tap == 0 else 2.0 - part
+        return ((_A * far - 5.0 * _A) * far + 8.0 * _A) * far - 4.0 * _A
+    near = part if tap == 1 else 1.0 - part
+    return ((_A + 2.0) * near - (_A + 3.0)) * near * near + 1.0
+
+
+def _change(at: float, tap: int, mode: int) -> float:
+    """The derivative of a weight."""
+    if mode == _BILINEAR:
+        return 1.0 if tap else -1.0
+    part = at - math.floor(at)
+    if tap == 0 or tap == 3:
+        far = part + 1.0 if tap == 0 else 2.0 - part
+        slope = (3.0 * _A * far - 10.0 * _A) * far + 8.0 * _A
+        return slope if tap == 0 else -slope
+    near = part if tap == 1 else 1.0 - part
+    slope = (3.0 * (_A + 2.0) * near - 2.0 * (_A + 3.0)) * near
+    return slope if tap == 1 else -slope
+
+
+def _sample(
+    begin: int, end: int, x: Floats, grid: Floats, out: Floats, images: int, channels: int, depth: int, height: int, width: int, places: int,
+    *, mode: int, padding: int, align: int, dims: int,
+) -> None:  # fmt: skip
+    taps = 1 if mode == _NEAREST else 4 if mode == _BICUBIC else 2
+    deep = taps if dims == 3 else 1
+    plane = depth * height * width
+    for sample in range(begin, end):
+        image = checked(sample // places, images)
+        start = image * channels * places + sample % places
+        for c in range(channels):
+            out[start + c * places] = 0.0
+        g = sample * dims
+        x_at = _place(grid[g], width, mode, padding, align, dims)
+        y_at = _place(grid[g + 1], height, mode, padding, align, dims)
+        z_at = 0.0
+        if dims == 3:
+            z_at = _place(grid[g + 2], depth, mode, padding, align, dims)
+        if dims == 2 and (mode == _BICUBIC or (mode == _BILINEAR and padding == _ZEROS)):
+            if x_at - x_at != 0.0 or y_at - y_at != 0.0:
+                for c in range(channels):
+                    out[start + c * places] = math.nan
+        for i in range(deep):
+            z, z_weight = 0.0, 1.0
+            if dims == 3:
+                z = _index(z_at, i, depth, mode, padding, align)
+                z_weight = _weight(z_at, i, mode)
+            if z < 0.0:
+                continue
+            for j in range(taps):
+                y = _index(y_at, j, height, mode, padding, align)
+                if y < 0.0:
+                    continue
+                y_weight = z_weight * _weight(y_at, j, mode)
+                row = image * channels * plane + (checked(int(z), depth) * height + checked(int(y), height)) * width
+                for k in range(taps):
+                    column = _index(x_at, k, width, mode, padding, align)
+                    if column < 0.0:
+                        continue
+                    weight = y_weight * _weight(x_at, k, mode)
+                    at = row + checked(int(column), width)
+                    for c in range(channels):
+                        out[start + c * places] += weight * x[at + c * plane]
+
+
+def _image_grad(
+    begin: int, end: int, grad: Floats, grid: Floats, out: Floats, channels: int, depth: int, height: int, width: int, places: int,
+    *, mode: int, padding: int, align: int, dims: int,
+) -> None:  # fmt: skip
+    taps = 1 if mode == _NEAREST else 4 if mode == _BICUBIC else 2
+    deep = taps if dims == 3 else 1
+    plane = depth * height * width
+    for image in range(begin, end):
+        for i in range(channels * plane):
+            out[image * channels * plane + i] = 0.0
+        for place in range(places):
+            start = image * channels * places + place
+            g = (image * places + place) * dims
+            x_at = _place(grid[g], width, mode, padding, align, dims)
+            y_at = _place(grid[g + 1], height, mode, padding, align, dims)
+            z_at = 0.0
+            if dims == 3:
+                z_at = _place(grid[g + 2], depth, mode, padding, align, dims)
+            for i in range(deep):
+                z, z_weight = 0.0, 1.0
+                if dims == 3:
+                    z = _index(z_at, i, depth, mode, padding, align)
+                    z_weight = _weight(z_at, i, mode)
+                if z < 0.0:
+                    continue
+                for j in range(taps):
+                    y = _index(y_at, j, height, mode, padding, align)
+                    if y < 0.0:
+                        continue
+                    y_weight = z_weight * _weight(y_at, j, mode)
+                    row = image * channels * plane + (checked(int(z), depth) * height + checked(int(y), height)) * width
+                    for k in range(taps):
+                        column = _index(x_at, k, width, mode, padding, align)
+                        if column < 0.0:
+                            continue
+                        weight = y_weight * _weight(x_at, k, mode)
+                        at = row + checked(int(column), width)
+                        for c in range(channels):
+                            out[at + c * plane] += weight * grad[start + c * places]
+
+
+def _grid_grad(
+    begin: int, end: int, x: Floats, grad: Floats, grid: Floats, out: Floats, images: int, channels: int, depth: int,
+    height: int, width: int, places: int, *, mode: int, padding: int, align: int, dims: int,
+) -> None:  # fmt: skip
+    taps = 4 if mode == _BICUBIC else 2
+    deep = taps if dims == 3 else 1
+    plane = depth * height * width
+    for sample in range(begin, end):
+        image = checked(sample // places, images)
+        start = image * channels * places + sample % places
+        g = sample * dims
+        x_at = _place(grid[g], width, mode, padding, align, dims)
+        y_at = _place(grid[g + 1], height, mode, padding, align, dims)
+        z_at = 0.0
+        if dims == 3:
+            z_at = _place(grid[g + 2], depth, mode, padding, align, dims)
+        x_grad, y_grad, z_grad = 0.0, 0.0, 0.0
+        for i in range(deep):
+            z, z_weight, z_change = 0.0, 1.0, 0.0
+            if dims == 3:
+                z = _index(z_at, i, depth, mode, padding, align)
+                z_weight = _weight(z_at, i, mode)
+                z_change = _change(z_at, i, mode)
+            if z < 0.0:
+                continue
+            for j in range(taps):
+                y = _index(y_at, j, height, mode, padding, align)
+                if y < 0.0:
+                    continue
+                y_weight = _weight(y_at, j, mode)
+                y_change = _change(y_at, j, mode)
+                row = image * channels * plane + (checked(int(z), depth) * height + checked(int(y), height)) * width
+                for k in range(taps):
+                    column = _index(x_at, k, width, mode, padding, align)
+                    if column < 0.0:
+                        continue
+                    x_weight = _weight(x_at, k, mode)
+                    at = row + checked(int(column), width)
+                    total = 0.0
+                    for c in range(channels):
+                        total += x[at + c * plane] * grad[start + c * places]
+                    x_grad += total * _change(x_at, k, mode) * y_weight * z_weight
+                    y_grad += total * x_weight * y_change * z_weight
+                    if dims == 3:
+                        z_grad += total * x_weight * y_weight * z_change
+        out[g] = x_grad * _slope(grid[g], width, mode, padding, align)
+        out[g + 1] = y_grad * _slope(grid[g + 1], height, mode, padding, align)
+        if dims == 3:
+            out[g + 2] = z_grad * _slope(grid[g + 2], depth, mode, padding, align)
+
+
+_keys: dict[Any, Any] = {}  # kernels by what they are asked for
+
+
+def _kernel(function: Any, dtype: np.dtype, mode: str, padding: str, align_corners: bool, dims: int) -> Any:
+    key = function, dtype, mode, padding, align_corners, dims
+    try:
+        return _keys[key]
+    except KeyError:
+        known: dict[str, Any] = {
+            "mode": _MODES[mode],
+            "padding": _PADDINGS[padding],
+            "align": int(align_corners),
+            "dims": dims,
+        }
+        _keys[key] = made = compile_loops(function, dtype, **known)
+        return made
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def _deep(sizes: Sizes) -> Sizes:
+    return sizes if len(sizes) == 3 else (1, *sizes)
 
 
 def sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray | None:
-    """`grid_sample`."""
-    images, channels, *rest = x.shape
-    sizes = tuple(rest)
-    size = prod(sizes)
-    if not _suits(grid, x) or size >= _LARGEST_PLANE:
+    """`x` at the places of `grid`."""
+    dims = grid.shape[-1]
+    run = _kernel(_sample, x.dtype, mode, padding, align_corners, dims)
+    if run is None or not x.size or not grid.size:
         return None
-    numbers, weights = _taps_of_planes(grid, sizes, mode, padding, align_corners)
-    out = np.empty((images, channels, *grid.shape[1:-1]), _FLOAT)
+    x, grid = _plain(x), _plain(grid)
+    shape = (*x.shape[:2], *grid.shape[1:-1])
     places = prod(grid.shape[1:-1])
-    image = x if x.flags.c_contiguous else np.ascontiguousarray(x)
-    count = numbers.size // (images * numbers.shape[-1])
-    _kernels.over_images(_kernels.weighted, images, channels, count, places, size, image, numbers, weights, out)
+    channels = x.shape[1]
+    numbers = (len(grid), channels, *_deep(x.shape[2:]), places)
+    out: np.ndarray = over(run, len(grid) * places, -(-_GRAIN // channels), x, grid, shape, *numbers)
     return out
 
 
 def image_grad(
-    grad: np.ndarray, grid: np.ndarray, input_shape: Ints, mode: str, padding: str, align_corners: bool
+    grad: np.ndarray, grid: np.ndarray, input_shape: Sizes, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray | None:
-    """`grid_sample_input_grad`."""
-    images, channels, *rest = input_shape
-    sizes = tuple(rest)
-    size = prod(sizes)
-    if not _suits(grid, grad) or not size or size >= _LARGEST_PLANE:
+    """The transpose of `sample` in the image."""
+    dims = grid.shape[-1]
+    run = _kernel(_image_grad, grad.dtype, mode, padding, align_corners, dims)
+    if run is None or not grad.size or not prod(input_shape):
         return None
-    numbers, weights = _taps_of_planes(grid, sizes, mode, padding, align_corners)
-    out = np.zeros(input_shape, _FLOAT)
+    grad, grid = _plain(grad), _plain(grid)
     places = prod(grid.shape[1:-1])
-    upstream = grad if grad.flags.c_contiguous else np.ascontiguousarray(grad)
-    count = numbers.size // (images * numbers.shape[-1])
-    _kernels.over_images(_kernels.spread, images, channels, count, places, size, out, numbers, weights, upstream)
+    numbers = (input_shape[1], *_deep(input_shape[2:]), places)
+    grain = -(-_GRAIN // (places * input_shape[1]))
+    out: np.ndarray = over(run, len(grid), grain, grad, grid, tuple(input_shape), *numbers)
     return out
 
 
 def grid_grad(
     grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray | None:
-    """`grid_sample_grid_grad`."""
-    images, channels, *rest = x.shape
-    sizes = tuple(rest)
-    size = prod(sizes)
-    if not _suits(grid, x, grad) or size >= _LARGEST_PLANE:
+    """The gradient for the grid, if the mode has one."""
+    dims = grid.shape[-1]
+    run = _kernel(_grid_grad, grad.dtype, mode, padding, align_corners, dims)
+    if run is None or not grad.size or not x.size:
         return None
-    upstream = grad if grad.flags.c_contiguous else np.ascontiguousarray(grad)
-    image = x if x.flags.c_contiguous else np.ascontiguousarray(x)
-    if len(sizes) == 2 and mode == "bilinear":
-        filled, places = _filled_up(grid), grid.shape[1] * grid.shape[2]
-        numbers, along = _taps_of_planes(filled.reshape(images, 1, -1, 2), sizes, mode, padding, align_corners)
-        _kernels.over_images(_kernels.products, images, channels, 4, places, size, image, numbers, upstream, along)
-        slopes = np.empty((images, 2, numbers.shape[-1]), _FLOAT)
-        run = _tap_kernels.run_of_slopes(padding, align_corners)
-        run(0, images, numbers.shape[-1], filled, along, slopes, sizes[0], sizes[1])
-        return np.ascontiguousarray(slopes[:, :, :places].transpose(0, 2, 1)).reshape(grid.shape)
-    taps = _Taps(grid, sizes, mode, padding, align_corners, slopes=True)
-    along = np.empty(taps.numbers.shape, _FLOAT)
-    count = taps.numbers[0, ..., 0].size
-    _kernels.over_images(
-        _kernels.products, images, channels, count, taps.places, size, image, taps.numbers, upstream, along
-    )
-    dims = len(sizes)
-    result = np.empty((images, taps.places, dims), _FLOAT)
-    axes = tuple(range(1, dims + 1))
-    with silent():
-        for i in range(dims):
-            slopes = taps.factors(i)
-            slopes *= along
-            result[:, :, dims - 1 - i] = np.add.reduce(slopes, axes)[:, : taps.places]
-    return result.reshape(grid.shape)
+    grad, x, grid = _plain(grad), _plain(x), _plain(grid)
+    places = prod(grid.shape[1:-1])
+    channels = x.shape[1]
+    numbers = (len(grid), channels, *_deep(x.shape[2:]), places)
+    out: np.ndarray = over(run, len(grid) * places, -(-_GRAIN // channels), x, grad, grid, grid.shape, *numbers)
+    return out

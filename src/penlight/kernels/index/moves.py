@@ -16,10 +16,10 @@ from .. import native
 from ..copies import contiguous
 from ..lazy import lazy_import
 from ..waiting_threads import over
+from . import LEAST_MOVED
 
 _kernels = lazy_import(globals(), "_kernels", ".move_kernels")
 
-FROM = 1 << 12  # elements; below, NumPy takes no longer
 _GRAIN = 1 << 15  # elements that are worth waking a thread for
 _INDEX = np.dtype(np.int64)
 _SIZES = (1, 2, 4, 8)
@@ -32,7 +32,9 @@ def _moving() -> Any:
 
 def all_inside(index: np.ndarray, limit: int) -> bool:
     """Whether 0 <= index < limit for all."""
-    move_kernels = _moving() if index.size >= FROM and index.dtype == _INDEX and index.flags.c_contiguous else None
+    move_kernels = (
+        _moving() if index.size >= LEAST_MOVED and index.dtype == _INDEX and index.flags.c_contiguous else None
+    )
     if move_kernels is None:
         return not index.size or bool(index.min() >= 0 and index.max() < limit)
     result = np.empty(1, _INDEX)
@@ -87,7 +89,7 @@ _ADDED = frozenset((np.dtype(np.float32), np.dtype(np.float64), _INDEX))
 
 def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
     """The elements that indices along a dimension point at, or None."""
-    if index.size < FROM or index.dtype != _INDEX or not array.flags.c_contiguous:
+    if index.size < LEAST_MOVED or index.dtype != _INDEX or not array.flags.c_contiguous:
         return None
     found = _along(array.shape, index.shape, dim, array.dtype, "take")
     if found is None:
@@ -118,7 +120,12 @@ def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) 
 
 def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
     """`np.take`."""
-    last = dim == array.ndim - 1 and dim and index.ndim == 1 and array.size * index.size >= FROM * array.shape[-1] > 0
+    last = (
+        dim == array.ndim - 1
+        and dim
+        and index.ndim == 1
+        and array.size * index.size >= LEAST_MOVED * array.shape[-1] > 0
+    )
     if last and array.flags.c_contiguous and index.dtype == _INDEX and all_inside(index, array.shape[-1]):
         columns = take_columns(array.reshape(-1, array.shape[-1]), index)
         if columns is not None:
@@ -130,7 +137,7 @@ def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """Of each row of a contiguous matrix the elements that one index points at, or None."""
     rows, columns = array.shape
     total = rows * index.size
-    if total < FROM or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O" or index.dtype != _INDEX:
+    if total < LEAST_MOVED or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O" or index.dtype != _INDEX:
         return None
     move_kernels = _moving()
     if move_kernels is None:
@@ -145,7 +152,7 @@ def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
 
 def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
     """Add the columns of a matrix to those columns of another, contiguous one that an index names; whether that was possible."""
-    if values.size < FROM or out.dtype not in _ADDED or values.dtype != out.dtype or not out.flags.writeable:
+    if values.size < LEAST_MOVED or out.dtype not in _ADDED or values.dtype != out.dtype or not out.flags.writeable:
         return False
     move_kernels = _moving()
     if move_kernels is None or index.dtype != _INDEX or not out.flags.c_contiguous:
@@ -163,7 +170,7 @@ def plain_mask(mask: np.ndarray) -> np.ndarray:
 
 
 def _is_served(mask: np.ndarray) -> Any:
-    return _moving() if mask.size >= FROM and mask.dtype == np.bool_ and mask.flags.c_contiguous else None
+    return _moving() if mask.size >= LEAST_MOVED and mask.dtype == np.bool_ and mask.flags.c_contiguous else None
 
 
 def select(array: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
@@ -212,7 +219,7 @@ def fill(array: np.ndarray, mask: np.ndarray, number: Any) -> None:
 
 def places(mask: np.ndarray) -> np.ndarray:
     """The coordinates where an array is not zero, of shape (dimensions, number)."""
-    if mask.size >= FROM and mask.dtype.kind != "b" and mask.dtype.kind in "fiu":
+    if mask.size >= LEAST_MOVED and mask.dtype.kind != "b" and mask.dtype.kind in "fiu":
         mask = mask != 0
     move_kernels = _is_served(mask)
     if mask.dtype == np.bool_:

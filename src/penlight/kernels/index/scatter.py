@@ -23,7 +23,7 @@ from ..lazy import lazy_import
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
-from .moves import FROM as MOVES_FROM
+from . import LEAST_MOVED, MOST_BY_POSITIONS
 from .moves import add_columns, all_inside, places, reduce_along, spread
 
 native = lazy_import(globals(), "native", ".scatter_kernels")
@@ -48,7 +48,7 @@ def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] 
 
 def _inside(index: np.ndarray, size: int) -> bool:
     """Whether 0 <= index < size for all. `argmax` and `item` are NumPy's quickest way to the largest in a small array."""
-    if index.size >= MOVES_FROM:
+    if index.size >= LEAST_MOVED:
         return all_inside(index, size)
     bits = index.view(np.uintp)  # as which negative ones are huge
     largest: int = bits.item(bits.argmax())
@@ -140,9 +140,6 @@ def _at(ufunc: np.ufunc, out: np.ndarray, positions: np.ndarray, values: np.ndar
         unhush(token)
 
 
-_FEW = 2048  # elements that need no cleverness
-
-
 @lru_cache(64)
 def _columns(count: int) -> np.ndarray:
     return np.arange(count)
@@ -157,7 +154,7 @@ _kept_starts = lru_cache(64)(_all_starts)
 
 def _starts(outer: int, size: int) -> np.ndarray:
     """Where each of the outer parts begins, as a column. Not to be written to."""
-    return (_kept_starts if outer <= _FEW else _all_starts)(outer, size)
+    return (_kept_starts if outer <= MOST_BY_POSITIONS else _all_starts)(outer, size)
 
 
 def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
@@ -189,7 +186,7 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
         return
     if columns >= _NATIVE_COLUMNS and native.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
         return
-    if count * columns <= _FEW:
+    if count * columns <= MOST_BY_POSITIONS:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
         _at(ufunc, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
         return
@@ -388,7 +385,7 @@ def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inpla
         raise RuntimeError("Number of elements of source < number of ones in mask")
     out = base if inplace else np.array(base, order="C")
     few = source.reshape(-1)[:count]
-    if out.size < MOVES_FROM or not spread(out, mask, few):
+    if out.size < LEAST_MOVED or not spread(out, mask, few):
         out[mask] = few
     return out
 

@@ -20,13 +20,11 @@ import numpy as np
 from .. import call, executable, parallel, waiting_threads
 from ..native._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from ..numpy_warnings import silent
+from .strategies import LEAST_RANGE, LEAST_SIZE, MOST_PLANS
 
 _CUTS = "rows", "columns", "batch"
-_LEAST = 8  # rows, columns and inner size; smaller ones are other functions of BLAS
 _UNIT = 16  # ranges of rows and columns are multiples of that, as are BLAS's own
-_LONG = 256  # rows or columns of a range that is worth another one
 _ROW_ORDER, _STRAIGHT, _TURNED = 101, 111, 112  # BLAS's words
-_MOST_PLANS = 4096
 
 # The table that describes a product. A factor's and the result's `_step` is to the next row, column or matrix, `_leap` to the next
 # `together` matrices of a batch.
@@ -170,7 +168,7 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.n
     try:
         plan = _plans[key]
     except KeyError:
-        if len(_plans) >= _MOST_PLANS:
+        if len(_plans) >= MOST_PLANS:
             _plans.clear()
         plan = _plans[key] = _plan(threads, a, b, out)
     if plan is None or not (a.flags.aligned and b.flags.aligned):
@@ -190,7 +188,7 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
         return None
     batch, (rows, inner), columns = a.shape[:-2], a.shape[-2:], b.shape[-1]
     shape, function = (*batch, rows, columns), _functions().get(a.dtype)
-    if function is None or b.shape != (*batch, inner, columns) or min(rows, inner, columns) < _LEAST:
+    if function is None or b.shape != (*batch, inner, columns) or min(rows, inner, columns) < LEAST_SIZE:
         return None
     result = np.empty(shape, a.dtype) if out is None else out
     layouts = [_layout(array) for array in (a, b, result)]
@@ -204,7 +202,7 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
         cut, total, each = "batch", count, -(-count // (4 * threads))
     else:
         cut, total = ("rows", rows) if rows >= columns else ("columns", columns)
-        ranges = threads * (2 if total >= 2 * threads * _LONG else 1)
+        ranges = threads * (2 if total >= 2 * threads * LEAST_RANGE else 1)
         each = -(-total // (ranges * _UNIT)) * _UNIT
     numbers = [*function, batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
     for which, (layout, array) in enumerate(zip((first, second, third), (a, b, result))):

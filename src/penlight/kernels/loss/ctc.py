@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numpy_warnings import silent
-from . import ctc_loops
+from . import ctc_kernels
 
 Ints = tuple[int, ...]
 
@@ -60,7 +60,7 @@ def ctc_loss(
     >>> ctc_loss(np.log(np.full((2, 1, 2), 0.5)), np.array([[1]]), (2,), (1,), 0)[0].round(4)
     array([0.2877])
     """
-    found = ctc_loops.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank)
+    found = ctc_kernels.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank)
     if found is not None:
         return found
     frames, count, _ = log_probs.shape
@@ -89,7 +89,7 @@ def ctc_loss_backward(
 ) -> np.ndarray:  # fmt: skip
     """The gradient ``(T, N, C)`` in what the log-probabilities are the log-softmax of, as PyTorch defines it."""
     args = grad, log_probs, targets, input_lengths, target_lengths, loss, alpha, blank, zero_infinity
-    made = ctc_loops.ctc_loss_backward(*args)
+    made = ctc_kernels.ctc_loss_backward(*args)
     if made is not None:
         return made
     frames, count, classes = log_probs.shape

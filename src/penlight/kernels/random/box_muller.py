@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import native
 from ..lazy import lazy_import
 
 normal_kernels = lazy_import(globals(), "normal_kernels", ".normal_kernels")
-small = lazy_import(globals(), "small", "..native.small")
 
 
 # Note [The same digits]
@@ -25,8 +22,6 @@ small = lazy_import(globals(), "small", "..native.small")
 # Three polynomials are evaluated side by side, as the rows of one array: the logarithm's, with eight steps after its
 # leading coefficient, and those of cosine and sine, with two.
 
-_SMALL = 1 << 12  # samples, for which how a kernel is called matters
-_small: list[Any] = []  # that kernel, once it was needed
 _CHUNK = 4096  # blocks of 16 numbers at a time: few enough for the cache, and enough to make calls cheap
 
 _ZERO, _ONE, _HALF, _FOUR, _MINUS_TWO = (
@@ -83,17 +78,13 @@ def box_muller32(u: np.ndarray) -> None:
 
 def _natively(u: np.ndarray) -> bool:
     """The same in machine code; whether that is to be had. See Note [Native kernels]."""
-    if u.size < _SMALL:
-        if not _small:
-            _small.append(small.run_over_rows(normal_kernels.box_muller))
-        run = _small[0]
-        if run is None:
-            return False
-        run(0, u.size // 16, 8, u)
-        return True
     if not native.available():
         return False
-    native.over_rows(normal_kernels.box_muller, (u.size // 16, 8), u)
+    kernel = native.kernel(normal_kernels.box_muller)
+    if u.size < kernel.grain:
+        kernel.run(0, u.size // 16, 8, u)
+    else:
+        kernel.over(u.size // 16, kernel.grain // 8, 8, u)
     return True
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..lazy import lazy_import
-from .reserve import LIMIT, Reserve
+from . import FEW_DRAWS, MOST_RESERVED
+from .reserve import Reserve
 
 machine = lazy_import(globals(), "machine", "..native")
 twister = lazy_import(globals(), "twister", ".twister")
@@ -41,7 +42,6 @@ _STATE = np.dtype(
         "itemsize": STATE_SIZE,
     }
 )
-_FEW = 256  # draws, for which those of one block serve
 _NO_WORDS = np.zeros(BLOCK, np.uint64)
 _NOTHING = np.zeros(0, np.float32)
 _LOW24 = np.uint64(0xFFFFFF)
@@ -89,7 +89,6 @@ class Engine:
     # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
     # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
     __slots__ = (
-        "_ahead",
         "_bits",
         "_doubles",
         "_float_normal",
@@ -97,7 +96,6 @@ class Engine:
         "_memory",
         "_next",
         "_normal",
-        "_pairs",
         "_reserve",
         "_seed",
         "_singles",
@@ -123,8 +121,6 @@ class Engine:
         self._fresh = True
         self._normal: float | None = None
         self._float_normal: float | None = None
-        self._ahead: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)  # Note [Normal samples ahead]
-        self._pairs: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
         self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
         self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
         self._reserve: Reserve | None = None  # Note [Reserves of draws]
@@ -211,13 +207,13 @@ class Engine:
             self._next = stop
             return self._words[start:stop]
         reserve = self._reserve
-        if reserve is not None and n <= LIMIT and reserve.blocks[reserve.block] is self._words:
+        if reserve is not None and n <= MOST_RESERVED and reserve.blocks[reserve.block] is self._words:
             taken = self._from_reserve(n)
             if taken is not None:
                 return taken[0].wide[taken[1] : taken[1] + n]
         missing = stop - BLOCK
         blocks = -(-missing // BLOCK)
-        bits = self._twister() if self._fresh else self._bits
+        bits = self._generator()
         self._fresh = False
         made: np.ndarray = bits.random_raw(blocks * BLOCK)
         rest = self._words[start:]
@@ -226,7 +222,7 @@ class Engine:
         return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
 
     def _from_reserve(self, n: int) -> tuple[Reserve, int] | None:
-        """Take the next n draws, 1 to `LIMIT`: a reserve, and where in it they begin. None without machine code."""
+        """Take the next n draws, 1 to `MOST_RESERVED`: a reserve, and where in it they begin. None without machine code."""
         reserve = self._reserve
         if (
             reserve is None
@@ -255,8 +251,8 @@ class Engine:
         """
         start = self._next
         stop = start + n
-        if n > _FEW:
-            taken = self._from_reserve(n) if n <= LIMIT else None
+        if n > FEW_DRAWS:
+            taken = self._from_reserve(n) if n <= MOST_RESERVED else None
             return None if taken is None else taken[0].singles()[taken[1] : taken[1] + n]
         if stop > BLOCK:
             return None
@@ -272,8 +268,8 @@ class Engine:
         """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
         start = self._next
         stop = start + 2 * n
-        if n > _FEW:
-            taken = self._from_reserve(2 * n) if 2 * n <= LIMIT else None
+        if n > FEW_DRAWS:
+            taken = self._from_reserve(2 * n) if 2 * n <= MOST_RESERVED else None
             if taken is None:
                 return None
             odd, first = taken[1] & 1, taken[1] >> 1
@@ -300,17 +296,25 @@ class Engine:
             self._memory = bits, state
         return state
 
-    def mark(self) -> tuple[Any, ...] | None:
-        """What `go_back` needs to come back to this place; None where there is no machine code."""
+    def mark(self) -> tuple[Any, ...]:
+        """What `go_back` needs to come back to this place."""
         state = self._state()
-        return None if state is None else (state.copy(), self._words, self._next, self._fresh)
+        kept = self._generator().state if state is None else state.copy()
+        return kept, self._words, self._next, self._fresh
 
     def go_back(self, mark: tuple[Any, ...], used: int) -> None:
         """The place that is so many draws behind a mark."""
         state = self._state()
-        assert state is not None
-        state[...], self._words, self._next, self._fresh = mark
+        if state is None:
+            self._generator().state = mark[0]
+        else:
+            state[...] = mark[0]
+        self._words, self._next, self._fresh = mark[1:]
         self.raw(used)
+
+    def _generator(self) -> Any:
+        """NumPy's generator."""
+        return self._twister() if self._fresh else self._bits
 
     def _natively(self, n: int) -> np.ndarray | None:
         """The next n draws, more than a block, as uint32 by machine code; None where there is none. See kernels/random/twister.py."""
@@ -351,7 +355,7 @@ class Engine:
 
     def random32(self, n: int) -> np.ndarray:
         """The next n draws, as uint32."""
-        taken = self._from_reserve(n) if _FEW < n <= LIMIT else None
+        taken = self._from_reserve(n) if FEW_DRAWS < n <= MOST_RESERVED else None
         if taken is not None:
             return taken[0].draws[taken[1] : taken[1] + n].copy()
         if n <= PIECE:

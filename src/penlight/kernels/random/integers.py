@@ -9,13 +9,14 @@ import numpy as np
 
 from ..index.moves import swap_in_turn
 from ..numpy_warnings import silent
+from . import FEW_DRAWS
 from .engine import Engine
 from .uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 
-_FEW = 256  # samples, for which the number of NumPy's calls counts
-_SOME = 2048  # samples, for which one slow call is faster than three fast ones
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
-_LARGE_PERMUTATION = 0xFFFFFFFF // 20  # from this length on, randperm takes 64-bit draws and shuffles inside out
+_PERMUTATION_BY_PAIRS_OF_DRAWS = (
+    0xFFFFFFFF // 20
+)  # from this length on, randperm takes 64-bit draws and shuffles inside out
 
 
 def randint(engine: Engine, shape: Shape, low: int, high: int | None, dtype: np.dtype) -> np.ndarray:
@@ -61,7 +62,7 @@ def _count(shape: Shape) -> int:
 
 
 def _from_range(engine: Engine, shape: Shape, low: int, count: int, dtype: np.dtype) -> np.ndarray:
-    if count < _WIDE and shape and (n := _count(shape)) <= _FEW:
+    if count < _WIDE and shape and (n := _count(shape)) <= FEW_DRAWS:
         words = engine.raw(n) if len(shape) == 1 else engine.raw(n).reshape(shape)
         words = words & (count - 1) if count & (count - 1) == 0 else words % count
         return words.astype(dtype) if low == 0 else np.add(words.view(np.int64), low).astype(dtype, copy=False)
@@ -74,7 +75,7 @@ def _place(draws: np.ndarray, low: int, count: int, shape: Shape, dtype: np.dtyp
     if count & (count - 1) == 0:
         if count < 2**64:
             draws &= draws.dtype.type(count - 1)
-    elif draws.dtype == np.uint32 and draws.size > _SOME:
+    elif draws.dtype == np.uint32:
         quotient = draws // np.uint32(count)  # NumPy divides by one number with SIMD, but takes its remainder without
         quotient *= np.uint32(count)
         draws -= quotient
@@ -208,12 +209,12 @@ def randperm(engine: Engine, n: int, dtype: np.dtype) -> np.ndarray:
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     _check_permutation(n, dtype)
-    if n >= _LARGE_PERMUTATION:
+    if n >= _PERMUTATION_BY_PAIRS_OF_DRAWS:
         order = _inside_out(engine.random64(n))
-    elif n <= 500:
-        return np.array(_shuffle_few(engine.raw(max(n - 1, 0)).tolist(), n), dtype)
-    else:
+    elif n > 1:
         order = _shuffle(_targets(engine, n))
+    else:
+        order = np.arange(n)
     return order.astype(dtype, copy=False)
 
 
@@ -224,15 +225,6 @@ def _check_permutation(n: int, dtype: np.dtype) -> None:
         raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")
     if dtype.kind == "f" and n > 2 ** digits(dtype) + 1:
         raise RuntimeError(f"n cannot be greater than {2 ** digits(dtype) + 1} for {scalar_name(dtype)} type.")
-
-
-def _shuffle_few(draws: list[int], n: int) -> list[int]:
-    """Fisher and Yates's shuffle as everybody writes it: for few numbers faster than whole-array operations."""
-    order = list(range(n))
-    for i, draw in enumerate(draws):
-        j = i + draw % (n - i)
-        order[i], order[j] = order[j], order[i]
-    return order
 
 
 def _targets(engine: Engine, n: int) -> np.ndarray:

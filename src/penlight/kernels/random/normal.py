@@ -8,10 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..fma import fma32, fma64
+from . import MOST_RESERVED
 from .box_muller import box_muller32
-from .engine import BLOCK, Engine
-from .rejection import Doubles, Reader, each, sampler
-from .reserve import LIMIT
+from .engine import Engine
 from .uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -53,8 +52,8 @@ def normal(
     if dtype == _SINGLE and contiguous:
         n = math.prod(shape)
         samples = None
-        if 16 <= n <= LIMIT - 16:
-            samples = _some_hundreds(engine, n) if n & 15 or n > BLOCK else _samples_ahead(engine, n).copy()
+        if 16 <= n <= MOST_RESERVED - 16:
+            samples = _from_draws_ahead(engine, n)
         if samples is not None:
             made = samples if len(shape) == 1 else samples.reshape(shape).copy()
             if mean != 0.0 or std != 1.0:
@@ -68,7 +67,7 @@ def normal(
     elif not is_floating(dtype):
         raise not_implemented("normal_kernel_cpu", dtype)
     if flat.size < 16:
-        few = _few_normals(engine, flat.size)
+        few = _few_pairs(engine, flat.size)
         if mean != 0.0 or std != 1.0 or flat.dtype.itemsize == 2:
             flat[...] = narrow(scale64(few, mean, std), flat.dtype)
         else:
@@ -113,7 +112,7 @@ def normal_tensors(
 def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
     if n < 16:
-        return _few_normals(engine, n)
+        return _few_pairs(engine, n)
     out = np.empty(n)
     start = 0
     if engine._normal is not None:
@@ -136,44 +135,25 @@ def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     return out
 
 
-def _few_normals(engine: Engine, n: int) -> np.ndarray:
-    """The same for a handful, from pairs that were made ahead as in Note [Normal samples ahead]."""
-    kept = engine._normal
-    missing = n if kept is None else n - 1
-    start, wanted = engine._next, (missing + 1) // 2
-    if not n or start + 4 * wanted > BLOCK:
-        return each(engine, _standard_normal, np.empty(n))
-    words, first, samples = engine._pairs
-    if words is not engine._words or (start - first) & 3 or not first <= start <= first + 2 * samples.size - 4 * wanted:
-        first = start
-        samples = _pairs_from_here(engine, max(min(_PAIRS, (BLOCK - start) // 4), wanted))
-    place = (start - first) >> 1
-    stop = place + missing
-    engine._next = start + 4 * wanted
-    engine._normal = samples.item(stop) if missing & 1 else None
-    if kept is None:
-        return samples[place:stop].copy()
-    made = np.empty(n)
-    made[0], made[1:] = kept, samples[place:stop]
-    return made
-
-
-_PAIRS = 24  # that are made ahead
-
-
-def _pairs_from_here(engine: Engine, count: int) -> np.ndarray:
-    """So many pairs of the block's next draws, which stay to be drawn, kept in the engine."""
-    start = engine._next
-    engine._normal = None
-    samples = each(engine, _standard_normal, np.empty(2 * count))
-    engine._next = start
-    engine._pairs = engine._words, start, samples
-    return samples
-
-
-@sampler(1)
-def _standard_normal(reader: Reader, table: Doubles, at: int) -> float:
-    return reader.normal()
+def _few_pairs(engine: Engine, n: int) -> np.ndarray:
+    """The same number by number, which for some is quicker than calls of NumPy."""
+    made = [] if engine._normal is None or not n else [engine._normal]
+    pairs = (n - len(made) + 1) // 2
+    if made or pairs:
+        engine._normal = None
+    if pairs:
+        u = engine.ahead53(2 * pairs)
+        if u is None:
+            u = np.empty(2 * pairs)
+            fill53(engine, u)
+        draws = u.tolist()
+        for i in range(0, 2 * pairs, 2):
+            radius, angle = math.sqrt(-2.0 * math.log1p(-draws[i + 1])), 2.0 * math.pi * draws[i]
+            made.append(radius * math.cos(angle))
+            made.append(radius * math.sin(angle))
+        if len(made) > n:
+            engine._normal = made.pop()
+    return np.array(made)
 
 
 def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
@@ -224,27 +204,7 @@ def _fill_long(
         out[-16:] = longer[whole:]
 
 
-def _samples_ahead(engine: Engine, n: int) -> np.ndarray:
-    """The next n samples, 16 or a small multiple of it, from those made ahead. Not to be written to."""
-    # Note [Normal samples ahead]
-    # The transform takes some eighty calls of NumPy, which for a hundred numbers cost far more than the arithmetic. So
-    # for a small array all that is left of the engine's block is transformed (and the next block, if this one is too
-    # short), and the samples are kept for the next calls. They belong to a block and to a place in it, counted from
-    # its start: they serve as long as each draw takes a multiple of 16.
-    start = engine._next
-    words, first, samples = engine._ahead
-    if words is not engine._words or (start - first) & 15 or not first <= start <= first + samples.size - n:
-        stop = BLOCK if start + n <= BLOCK else 2 * BLOCK
-        samples = np.empty((stop - start) & ~15, np.float32)
-        fill24(engine, samples)
-        box_muller32(samples)
-        first = start = start - (stop - BLOCK)
-        engine._ahead = engine._words, first, samples
-    engine._next = start + n
-    return samples[start - first : start - first + n]
-
-
-def _some_hundreds(engine: Engine, n: int) -> np.ndarray | None:
+def _from_draws_ahead(engine: Engine, n: int) -> np.ndarray | None:
     """16 standard normal samples or more in few steps; None if the engine has not made their draws."""
     rest = n & 15
     uniform = engine.ahead24(n + 16 if rest else n)

@@ -1,7 +1,8 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
 How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: NumPy does not help. These go sample by
-sample, in machine code that the compiler makes of the functions below, or by the functions themselves where no machine code runs.
+sample, in machine code that the compiler makes of the functions below. Where no machine code runs, loops in rejection_in_python.py make most of
+them, and these functions the rest.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..compiler.loops import checked, compile_loops
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
+from . import LEAST_FOR_ALL
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
+in_python = lazy_import(globals(), "in_python", ".rejection_in_python")
 Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
 _SQUEEZE = float(np.float32(0.0331))
@@ -96,6 +100,9 @@ def _kernel(sample: Any) -> Any:
     compiled = compile_loops(samples, np.dtype(np.float64), sample=sample, width=width)
     if compiled is not None:
         return compiled
+    quick = in_python.kernel(sample, width, Reader)
+    if quick is not None:
+        return quick
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
         rows = memoryview(
@@ -106,7 +113,6 @@ def _kernel(sample: Any) -> Any:
     return run
 
 
-_MANY = 64  # samples, from which on draws are made for all that are left: so many for each, but no more than that
 _EACH, _LARGE_PIECE = 4, 8192
 
 
@@ -153,7 +159,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
             break
         rows, made = table.reshape(-1)[-left * width :], out.reshape(-1)[-left:]
         # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
-        mark = engine.mark() if left >= _MANY else None
+        mark = engine.mark() if left >= LEAST_FOR_ALL else None
         made_now = 1 if mark is None else min(_EACH * left, _LARGE_PIECE)
         fresh = uniform53(engine, (made_now,))
         rest = engine.ahead53((BLOCK - engine._next) // 2) if mark is None else None

@@ -11,7 +11,6 @@ twister = lazy_import(globals(), "twister", ".twister")
 
 _BLOCK = 624  # words that the twister makes at a time
 _COUNT = 16  # blocks made at a time: 40 kB of words
-LIMIT = 4 * _BLOCK  # draws at a time that are taken from a reserve
 
 
 class Reserve:

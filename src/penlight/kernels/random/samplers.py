@@ -161,13 +161,6 @@ def _check_weights(weights: np.ndarray) -> None:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
-_FEW_ROWS = 4
-_SHORT_ROWS, _TOGETHER = (
-    1 << 10,
-    1 << 18,
-)  # comparisons that cost less than a search in each row, and how many at a time
-
-
 def _with_replacement(engine: Engine, weights: np.ndarray, num_samples: int) -> np.ndarray:
     """Look uniform samples up in the cumulative weights, row after row."""
     wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
@@ -183,12 +176,6 @@ def _with_replacement(engine: Engine, weights: np.ndarray, num_samples: int) -> 
     out = np.empty((*weights.shape[:-1], num_samples), np.int64)
     u = uniform53(engine, (len(total), num_samples))
     total, indices = total.astype(np.float64), out.reshape(-1, num_samples)
-    if len(total) <= _FEW_ROWS or total.shape[1] * num_samples > _SHORT_ROWS:
-        for row, samples, found in zip(total, u, indices, strict=True):
-            found[...] = row.searchsorted(samples)
-        return out
-    step = max(_TOGETHER // (total.shape[1] * num_samples or 1), 1)
-    for i in range(0, len(total), step):
-        part = slice(i, i + step)
-        np.less(total[part, None], u[part, :, None]).sum(-1, out=indices[part])
+    for row, samples, found in zip(total, u, indices, strict=True):
+        found[...] = row.searchsorted(samples)
     return out

@@ -29,15 +29,14 @@ from .segments import (
     weight_gradients,
 )
 from .sequence import Call, Counting, Moving, repeat
-
-_SMALL_PRODUCT = 1 << 20  # multiplications; from here on BLAS is faster, with several threads
+from .strategies import LEAST_ROWS, LEAST_SHARED, MOST_OWN_PRODUCT
 
 
 class _Weights:
     """What the states or slopes of one segment's steps are multiplied with: (inner, columns)."""
 
     def __init__(self, weight: Array, batch: int) -> None:
-        small = batch * weight.size < _SMALL_PRODUCT
+        small = batch * weight.size < MOST_OWN_PRODUCT
         self.arranged = panels(weight) if small and weight.shape[1] >= WIDTH else None
         self.plain = np.ascontiguousarray(weight) if self.arranged is None else weight
         self.products: Any = blas_alone() if small else nullcontext()
@@ -46,15 +45,13 @@ class _Weights:
 # The arrays that a step's kernel gets for some rows of the batch; one may be the state before, which comes first.
 Places = Callable[[Any, slice], list[Any]]
 _ALL = slice(None)
-_LEAST_ROWS = 4  # of a batch that a thread takes: fewer make slow products
-_SHARED_FROM = 1 << 20  # multiplications in all steps
 
 
 def _shares(part: Segment, weights: _Weights) -> list[slice]:
     """Which rows of the batch each thread takes through all steps."""
     count = 1
-    if part.steps * part.batch * weights.plain.size >= _SHARED_FROM:
-        count = max(1, min(native_thread_count(), part.batch // _LEAST_ROWS))
+    if part.steps * part.batch * weights.plain.size >= LEAST_SHARED:
+        count = max(1, min(native_thread_count(), part.batch // LEAST_ROWS))
     return [slice(part.batch * i // count, part.batch * (i + 1) // count) for i in range(count)]
 
 

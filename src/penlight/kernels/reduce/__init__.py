@@ -14,6 +14,7 @@ from ..numpy_calls import moveaxis
 from ..rows import GROUP, column_sum, each_block, is_half, narrow, quiet, row_max, row_sum, widen
 from ..scan import cummax, cummin, cumprod_backward, logcumsumexp, logcumsumexp_backward, prod_backward
 from .large import fold
+from .strategies import LEAST_MIDDLE, MOST_PLAIN
 
 __all__ = [
     "amax",
@@ -56,15 +57,10 @@ def _trailing_rows(x: np.ndarray, dims: Dims) -> np.ndarray | None:
     return x.reshape(prod(x.shape[: x.ndim - len(dims)]), -1)
 
 
-# Up to this many elements plain NumPy is the fastest, and accurate enough.
-_SMALL = 4096
-NATIVE_FROM = 1 << 15
-
-
 def _sum_middle(x: np.ndarray) -> np.ndarray:
     """(outer, n, inner) summed over n; see Note [Column sums] in kernels/rows.py."""
     outer, n, inner = x.shape
-    if x.size >= NATIVE_FROM and (inner == 1 or outer == 1):
+    if x.size >= LEAST_MIDDLE and (inner == 1 or outer == 1):
         total = fold(x.reshape(outer, n), "sum", (1,)) if inner == 1 else fold(x.reshape(n, inner), "sum", (0,))
         if total is not None:
             return total.reshape(outer, inner)
@@ -88,7 +84,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
         return narrow(quick, x.dtype)
     total = widen(x)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        if x.size <= _SMALL or not dims:
+        if x.size <= MOST_PLAIN or not dims:
             return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
         left = list(dims)
@@ -110,7 +106,7 @@ def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = F
     count = prod(x.shape[k] for k in dims)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         mean = np.divide(reduce_sum(wide, dims, True), wide.real.dtype.type(count))
-        rows = _trailing_rows(wide, dims) if wide.dtype.kind == "f" and x.size > _SMALL else None
+        rows = _trailing_rows(wide, dims) if wide.dtype.kind == "f" and x.size > MOST_PLAIN else None
         if rows is not None:
             total = np.empty(len(rows), wide.dtype)
             center = mean.reshape(-1, 1)
@@ -241,7 +237,7 @@ def _check_extremum(name: str, x: np.ndarray, dims: Dims) -> None:
 def _extremum(name: str, ufunc: np.ufunc, x: np.ndarray, dims: Dims, keepdim: bool) -> np.ndarray:
     _check_extremum(name, x, dims)
     dims = tuple(sorted(dims)) if x.ndim else ()
-    rows = _trailing_rows(x, dims) if ufunc is np.maximum and dims and x.size > _SMALL else None
+    rows = _trailing_rows(x, dims) if ufunc is np.maximum and dims and x.size > MOST_PLAIN else None
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if rows is not None and 1 < rows.shape[1] <= 512 and len(rows) > 16:
             result = row_max(rows)

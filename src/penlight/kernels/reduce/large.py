@@ -8,10 +8,9 @@ import numpy as np
 
 from ..copies import contiguous
 from ..lazy import lazy_import
+from .strategies import LEAST_FOLDED, LEAST_TRANSPOSED, MOST_BLOCK, MOST_SHORT
 
 _plans = lazy_import(globals(), "_plans", ".plans")
-
-FROM = 1 << 14  # elements; below, NumPy's own reductions take no longer
 
 
 def fold(
@@ -22,12 +21,12 @@ def fold(
     The result is float32 also of 16-bit floats, and int64 of whole numbers, of which there are sums only. `of` is "", "squares", "size" or
     "numbers", which are those that are not NaN. Where there is NaN, it is the extremum.
     """
-    if x.size < FROM:
+    if x.size < LEAST_FOLDED:
         return None
     sizes = None if dims is None else short_columns(x, dims)
     if sizes is None:
         return _plans.fold(x, how, dims, keepdim, of)  # type: ignore[no-any-return]
-    total = _plans.fold(turned(x, *sizes), how, (0,), False, of)
+    total = _plans.fold(transposed(x, *sizes), how, (0,), False, of)
     if total is None:
         return None
     kept = [(1 if d in dims else n) for d, n in enumerate(x.shape) if keepdim or d not in dims]  # type: ignore[operator]
@@ -36,7 +35,7 @@ def fold(
 
 # Note [Many short columns]
 # A reduction over the middle one of (many, few, few) sizes is a loop over so few elements, for so many results, that all the time goes into beginning
-# loops. With the many as the last dimension it is a few operations on long rows, and turning the array that way, and the result back, costs little.
+# loops. With the many as the last dimension it is a few operations on long rows, and transposing the array, and the result back, costs little.
 
 
 def short_columns(x: np.ndarray, dims: tuple[int, ...]) -> tuple[int, int, int] | None:
@@ -45,9 +44,13 @@ def short_columns(x: np.ndarray, dims: tuple[int, ...]) -> tuple[int, int, int] 
     if not 0 < first <= last < x.ndim - 1 or last - first + 1 != len(dims) or not x.flags.c_contiguous:
         return None
     outer, n, inner = prod(x.shape[:first]), prod(x.shape[first : last + 1]), prod(x.shape[last + 1 :])
-    return (outer, n, inner) if outer >= 64 and 1 < inner <= 32 and 0 < n * inner <= 512 else None
+    return (
+        (outer, n, inner)
+        if outer >= LEAST_TRANSPOSED and 1 < inner <= MOST_SHORT and 0 < n * inner <= MOST_BLOCK
+        else None
+    )
 
 
-def turned(x: np.ndarray, outer: int, n: int, inner: int) -> np.ndarray:
+def transposed(x: np.ndarray, outer: int, n: int, inner: int) -> np.ndarray:
     """An array of these sizes as n rows, in which those of one `inner` follow each other."""
     return contiguous(x.reshape(outer, n * inner).T).reshape(n, inner * outer)

@@ -19,13 +19,11 @@ from ..index.moves import plain_mask
 from ..numpy_warnings import silent
 from ..waiting_threads import over
 from . import kernels
+from .strategies import FEW_COLUMNS, MOST_LEFT, MOST_ROWS
 
 _GRAIN = 1 << 16  # elements that are worth waking a thread for
 _PIECES = 8  # at least, of what would otherwise be one unit of work
 _PIECE = 1 << 15  # elements of a long row
-_MOST_ROWS = 1024  # in a unit
-_FEW_COLUMNS = 64
-_SMALL = 1 << 12  # elements of which NumPy folds what is left to be folded
 
 
 @lru_cache(None)
@@ -120,7 +118,7 @@ def _single(
         *lead, length = sizes
         left = tuple([i for i, folded_too in enumerate(are[:-1]) if folded_too])
         even = all(steps[i] == sizes[i + 1] * steps[i + 1] for i in range(len(lead) - 1))
-        if not even or not traits.lanes <= length < 2 * _GRAIN or (left and prod(lead) > _SMALL):
+        if not even or not traits.lanes <= length < 2 * _GRAIN or (left and prod(lead) > MOST_LEFT):
             return None
         work = prod(lead), -(-_GRAIN // length), (length, steps[-2] if lead else 0), ()
         made: Any = (*result, None)
@@ -133,7 +131,7 @@ def _single(
         return None
     (outer, n, inner), (apart, step) = (1, *sizes)[-3:], (0, *steps)[-3:-1]
     rows = _rows_of_a_unit(outer, n, inner)
-    if inner < max(_FEW_COLUMNS, traits.lanes) or rows < n:
+    if inner < max(FEW_COLUMNS, traits.lanes) or rows < n:
         return None
     kernel = kernels.columns_kernel(kind, how, of)
     return kernel, outer, -(-_GRAIN // (n * inner)), (n, inner), (step, apart, 1, n), *result, None
@@ -141,7 +139,7 @@ def _single(
 
 def _rows_of_a_unit(outer: int, n: int, inner: int) -> int:
     """How many of n rows a unit has, of which several are shared between threads if there is enough to do."""
-    rows = min(n, _MOST_ROWS)
+    rows = min(n, MOST_ROWS)
     if n * outer * inner >= 2 * _GRAIN and outer < _PIECES:
         rows = min(rows, -(-n * outer // (_PIECES * kernels.GROUP)) * kernels.GROUP)
     return rows
@@ -165,7 +163,7 @@ def _contiguous(x: np.ndarray, kind: str, how: str, of: str, dims: tuple[int, ..
     if result is None or not left:
         return result
     lead = result.reshape(shape[:start] + shape[stop:])
-    if lead.size < _SMALL:
+    if lead.size < MOST_LEFT:
         return _reduce(lead, how, dims[:left])
     return _contiguous(lead, kernels.KINDS[kind].result_name, how, "", dims[:left])
 
@@ -280,7 +278,7 @@ def _columns(
     """The fold over the second of three dimensions, of which the first two are `strides` bytes apart, as (outer, inner)."""
     outer, n, inner = shape
     traits = kernels.KINDS[kind]
-    if inner < _FEW_COLUMNS and strides[1] == inner * x.itemsize and n > 1:
+    if inner < FEW_COLUMNS and strides[1] == inner * x.itemsize and n > 1:
         return _few_columns(x, kind, how, of, shape, strides)
     if inner < traits.lanes:
         return _reduce(_terms(_view(x, shape, (*strides, x.itemsize)), kind, of), how, 1)
@@ -301,7 +299,7 @@ def _few_columns(
 ) -> np.ndarray:
     """The same where there are few columns: several rows, which lie side by side, as one, then the fold of those."""
     outer, n, inner = shape
-    together = min(n, -(-_FEW_COLUMNS // inner))
+    together = min(n, -(-FEW_COLUMNS // inner))
     main = n // together
     wider = (outer, main, together * inner), (strides[0], together * strides[1])
     sums = _columns(x, kind, how, of, *wider)

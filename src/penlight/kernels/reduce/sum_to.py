@@ -18,8 +18,8 @@ from ..compiler.values import Value
 from ..native import Kernel, operands, traced
 from ..native.layout import Layout
 from ..rows import GROUP
+from .strategies import MOST_SINGLE
 
-_MOST_COLUMNS = 1 << 13  # elements that are summed in float32
 _FLOAT = np.dtype(np.float32)
 
 
@@ -73,7 +73,7 @@ def _plan(
     at, down = cut
     kinds: list[Any] = ["float32"] * len(arrays)
     found = operands.placed(arrays, kinds, None, at)
-    if found is None or not (down or found[0].columns <= _MOST_COLUMNS):
+    if found is None or not (down or found[0].columns <= MOST_SINGLE):
         return None
     layout, widened, kinds = found
     body = operands.body_of(steps, values, len(arrays))

@@ -10,7 +10,7 @@ from ..copies import contiguous
 from ..index_width import wide_indices
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
-from ..reduce.large import short_columns, turned
+from ..reduce.large import short_columns, transposed
 from ..rows import is_half, narrow, split_shape, widen
 
 definitions = lazy_import(globals(), "definitions", ".kernels")
@@ -51,7 +51,7 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
         return out
     sizes = short_columns(x, (dim,))
     if sizes is not None:
-        return _running_turned(x, ufunc, *sizes)
+        return _running_transposed(x, ufunc, *sizes)
     if wide and inner > 1:  # columns as rows
         columns = contiguous(x.reshape(outer, n, inner).transpose(0, 2, 1))
         rows = _running_natively(columns, 2, ufunc)
@@ -65,9 +65,9 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
     return out
 
 
-def _running_turned(x: np.ndarray, ufunc: np.ufunc, outer: int, n: int, inner: int) -> np.ndarray:
+def _running_transposed(x: np.ndarray, ufunc: np.ufunc, outer: int, n: int, inner: int) -> np.ndarray:
     """Many short columns, all of them at once: see Note [Many short columns] in folds.py."""
-    rows = turned(x, outer, n, inner)
+    rows = transposed(x, outer, n, inner)
     so_far = rows[0].astype(_DOUBLE)
     token = hush()
     for k in range(1, n):

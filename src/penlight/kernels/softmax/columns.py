@@ -1,6 +1,6 @@
 """Softmax and log-softmax down the columns of large float32 matrices, by native kernels: pass after pass, each row by row.
 
-See Note [Native kernels]. The same in NumPy: the functions of softmax.py whose names end in `columns`.
+See Note [Native kernels]. The same in NumPy: the functions of __init__.py whose names end in `columns`.
 """
 
 from __future__ import annotations
@@ -14,24 +14,19 @@ from ..parallel import parallel_for
 from ..reduce import columns as sums
 from . import kernels as definitions
 
-_LEAST = 4096  # elements of a matrix; below, calls cost more than they save
-_SHORT = 32  # columns
 _GRAIN = 1 << 17  # elements; the least that is worth waking a thread for
 
 
-def by_columns(name: str, *arrays: np.ndarray) -> bool:
-    """Do `name` down the columns of (count, rows, columns) arrays, the result being the last; whether that could be done."""
+def run(name: str, *arrays: np.ndarray) -> None:
+    """Do `name` down the columns of (count, rows, columns) arrays, the result being the last."""
     count, rows, columns = arrays[0].shape
-    if rows * columns < _LEAST or columns < _SHORT or not native.suits(*arrays):
-        return False
     body = _BODIES[name]
 
-    def run(low: int, high: int) -> None:
+    def each(low: int, high: int) -> None:
         for i in range(low, high):
             body(*[a[i] for a in arrays])
 
-    parallel_for(run, count, -(-_GRAIN // (rows * columns)), blas=False)
-    return True
+    parallel_for(each, count, -(-_GRAIN // (rows * columns)), blas=False)
 
 
 def _exponentials(x: np.ndarray, *out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

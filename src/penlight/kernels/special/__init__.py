@@ -1,13 +1,16 @@
 """Special functions on raw arrays, in NumPy alone, named as in torch.special.
 
 Each takes float16, bfloat16, float32 or float64 arrays and keeps the dtype; integers are the caller's to promote.
-A family's file is imported when the first of its functions is asked for.
+A family's file is imported when the first of its functions is asked for. Where no machine code runs and SciPy is installed, a function is
+SciPy's where that is faster: by_scipy.py.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
+
+from .. import executable
 
 _FAMILIES = {
     "bessel": "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0",
@@ -34,4 +37,7 @@ __all__ = list(_FAMILY_OF)
 def __getattr__(name: str) -> Any:
     if name not in _FAMILY_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_FAMILY_OF[name]}"), name)
+    ours = getattr(import_module(f"{__name__}.{_FAMILY_OF[name]}"), name)
+    if executable.backend() is not None:
+        return ours
+    return import_module(f"{__name__}.by_scipy").instead(name, ours)

@@ -27,6 +27,7 @@ from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..rows import NATIVE_FROM, by_machine
 from ..rows import is_half as is_half
+from .strategies import FEW
 
 small = lazy_import(globals(), "small", "..native.small")
 Array = np.ndarray
@@ -105,9 +106,6 @@ def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
         run(0, size)
     else:
         parallel_for(run, size, step)
-
-
-FEW = 128  # elements
 
 
 def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | None = None) -> Array | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..scalars import apply, elementwise_in_dtype, wide
 from .common import Array, as_it_is
+from .strategies import MOST_DEGREE
 
 
 def _has_value(n: float) -> float:
@@ -23,10 +24,7 @@ def _degree(n: float) -> float:
     return math.floor(n) if n > 0.0 else 0.0
 
 
-_MOST = 24  # the highest degree that is a kernel of its own
-
-
-def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, most: int = _MOST) -> Array:
+def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, most: int = MOST_DEGREE) -> Array:
     """`function` of all elements; of one degree up to `most`, its recurrence from the first degree on is done to vectors of them."""
     degree = int(n.item()) if n.size == 1 and 1.0 <= n.item() < most + 1 else 0
     if not degree or n.dtype != x.dtype or n.ndim > x.ndim:

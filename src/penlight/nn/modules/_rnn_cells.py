@@ -43,18 +43,20 @@ class RNNCellBase(Module):
         own = {name: default for name, default in defaults.items() if name in self.__dict__}
         return f"{self.input_size}, {self.hidden_size}{unless_default(self, **own)}"
 
-    def _check_dims(self, what: str, tensor: Tensor) -> None:
-        if tensor.dim() not in (1, 2):
-            raise ValueError(f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {tensor.dim()}D instead")
+    def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None, *names: str) -> tuple[Tensor, ...]:
+        """One step, with a batch of one put around an input that has none, and a state of zeros if none is given.
 
-    def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None, parts: int) -> tuple[Tensor, ...]:
-        """One step, with a batch of one put around an input that has none, and a state of zeros if none is given."""
+        `names` are those of the parts of the state in errors.
+        """
+        for name, tensor in (("input", input), *zip(names, state or (), strict=False)):
+            if tensor.dim() not in (1, 2):
+                raise ValueError(f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {tensor.dim()}D instead")
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)
         if state is None:
             zeros = penlight.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
-            state = (zeros,) * parts
+            state = (zeros,) * len(names)
         elif not batched:
             state = tuple(part.unsqueeze(0) for part in state)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
@@ -74,13 +76,9 @@ class RNNCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next hidden state."""
-        self._check_dims("input", input)
-        if hx is not None:
-            self._check_dims("hidden", hx)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        mode = "RNN_" + self.nonlinearity.upper()
-        return self._step(mode, input, None if hx is None else (hx,), 1)[0]
+        return self._step("RNN_" + self.nonlinearity.upper(), input, None if hx is None else (hx,), "hidden")[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -101,11 +99,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The next hidden and cell state."""
-        self._check_dims("input", input)
-        if hx is not None:
-            for i, part in enumerate(hx):
-                self._check_dims(f"hx[{i}]", part)
-        h, c = self._step("LSTM", input, hx, 2)
+        h, c = self._step("LSTM", input, hx, "hx[0]", "hx[1]")
         return h, c
 
 
@@ -121,7 +115,4 @@ class GRUCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next hidden state."""
-        self._check_dims("input", input)
-        if hx is not None:
-            self._check_dims("hidden", hx)
-        return self._step("GRU", input, None if hx is None else (hx,), 1)[0]
+        return self._step("GRU", input, None if hx is None else (hx,), "hidden")[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight._common.docstrings import example
+from penlight._common.docstrings import documented, example
 
 from . import _computed
 from .convert_parameters import parameters_to_vector
@@ -399,38 +399,41 @@ class CustomFromMask(BasePruningMethod):
         return super().apply(module, name, mask=mask)
 
 
-def _pruned(method: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
-    """The module, after a method was applied to it."""
-    method.apply(module, *args, **kwargs)
-    return module
+def _prunes(name: str, method: type[BasePruningMethod], words: str, given: str, shown: str, result: str) -> Any:
+    """A function that applies a method to a module, which it returns; it takes what `method.apply` takes."""
+
+    def prune(module: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        method.apply(module, name, *args, **kwargs)
+        return module
+
+    prune.__name__ = prune.__qualname__ = name
+    prune.__wrapped__ = method.apply  # type: ignore[attr-defined]
+    prune.__doc__ = documented(
+        words, f">>> m = torch.nn.utils.prune.{name}(torch.nn.Linear(5, 3), {given})", f">>> {shown}", result
+    )
+    return prune
 
 
-@example('torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask', "tensor([1.])")
-def identity(module: Any, name: str) -> Any:
-    """Puts a mask of ones on a parameter."""
-    return _pruned(Identity, module, name)
-
-
-def random_unstructured(module: Any, name: str, amount: float) -> Any:
-    """Prunes elements of a parameter at random.
-
-    >>> import penlight as torch
-    >>> m = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(2, 3), "weight", amount=1)
-    >>> int((m.weight_mask == 0).sum())
-    1
-    """
-    return _pruned(RandomUnstructured, module, name, amount)
-
-
-def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Tensor | None = None) -> Any:
-    """Prunes the elements of a parameter that are smallest, or least important by the scores.
-
-    >>> import penlight as torch
-    >>> m = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(2, 3), "weight", amount=0.5)
-    >>> int((m.weight == 0).sum())
-    3
-    """
-    return _pruned(L1Unstructured, module, name, amount=amount, importance_scores=importance_scores)
+identity = _prunes(
+    "identity", Identity, "Puts a mask of ones on a parameter.", '"bias"', "m.bias_mask", "tensor([1., 1., 1.])"
+)
+random_unstructured = _prunes(
+    "random_unstructured", RandomUnstructured, "Prunes elements of a parameter at random.",
+    '"weight", amount=1', "int((m.weight_mask == 0).sum())", "1",
+)  # fmt: skip
+l1_unstructured = _prunes(
+    "l1_unstructured", L1Unstructured,
+    "Prunes the elements of a parameter that are smallest, or least important by the scores.",
+    '"weight", amount=0.2', "int((m.weight == 0).sum())", "3",
+)  # fmt: skip
+ln_structured = _prunes(
+    "ln_structured", LnStructured, "Prunes the channels of a parameter that have the smallest n-norm.",
+    '"weight", amount=1, n=2, dim=0', "int((m.weight.abs().sum(1) == 0).sum())", "1",
+)  # fmt: skip
+custom_from_mask = _prunes(
+    "custom_from_mask", CustomFromMask, "Prunes a parameter by a given mask.",
+    '"bias", torch.tensor([0, 1, 0])', "m.bias_mask", "tensor([0., 1., 0.])",
+)  # fmt: skip
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
@@ -441,20 +444,8 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
     >>> int((m.weight.sum(0) == 0).sum())
     3
     """
-    return _pruned(RandomStructured, module, name, amount, dim)
-
-
-def ln_structured(
-    module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
-) -> Any:
-    """Prunes the channels of a parameter that have the smallest n-norm.
-
-    >>> import penlight as torch
-    >>> m = torch.nn.utils.prune.ln_structured(torch.nn.Conv2d(5, 3, 2), "weight", amount=1, n=2, dim=0)
-    >>> int((m.weight.flatten(1).abs().sum(1) == 0).sum())
-    1
-    """
-    return _pruned(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
+    RandomStructured.apply(module, name, amount, dim)
+    return module
 
 
 def global_unstructured(
@@ -493,17 +484,6 @@ def global_unstructured(
         stop = start + value.numel()
         custom_from_mask(module, name, mask=final[start:stop].view_as(value))
         start = stop
-
-
-def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prunes a parameter by a given mask.
-
-    >>> import penlight as torch
-    >>> m = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(5, 3), "bias", torch.tensor([0, 1, 0]))
-    >>> m.bias_mask
-    tensor([0., 1., 0.])
-    """
-    return _pruned(CustomFromMask, module, name, mask)
 
 
 def remove(module: Any, name: str) -> Any:

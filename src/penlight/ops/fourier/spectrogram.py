@@ -19,9 +19,8 @@ from .arguments import BY_N, BY_ROOT_N, NONE
 from .transforms import _fft_c2c, _fft_c2r, _fft_r2c
 
 __all__ = [
-    "istft",
-    "stft",
-]
+    "istft", "stft"
+]  # fmt: skip
 
 _padding = lazy_import(globals(), "_padding", "..nn.padding")
 

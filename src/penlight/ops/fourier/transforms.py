@@ -19,19 +19,8 @@ from ..machinery.guards import not_implemented
 from .arguments import Ints, fitted, line, space
 
 __all__ = [
-    "fft",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfftn",
-    "rfft",
-    "rfftn",
-]
+    "fft", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftn"
+]  # fmt: skip
 
 _COMPLEX = frozenset(map(np.dtype, "FD"))
 _FLOATING = _COMPLEX | frozenset(map(np.dtype, "fd"))

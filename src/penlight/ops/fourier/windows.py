@@ -14,12 +14,8 @@ from ...tensor import Tensor, wrap
 from ..machinery.guards import c_name
 
 __all__ = [
-    "bartlett_window",
-    "blackman_window",
-    "hamming_window",
-    "hann_window",
-    "kaiser_window",
-]
+    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...autograd.modes import is_grad_enabled
 from ...autograd.saved import input_modified, version_of
-from ...kernels.index.moves import FROM as MOVES_FROM
+from ...kernels.index import LEAST_MOVED
 from ...kernels.index.moves import all_inside, places, put_along, take_along, take_slices
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import broadcast_shapes
@@ -22,9 +22,8 @@ from ..machinery.declare import OPS, linear, method
 from ..machinery.guards import lazy
 
 __all__ = [
-    "index_put",
-    "index_put_",
-]
+    "index_put", "index_put_"
+]  # fmt: skip
 
 _indexing = lazy_import(globals(), "_indexing", ".subscripts")
 
@@ -40,7 +39,7 @@ def extremes(index: Any) -> tuple[int, int]:
 
 def within(index: Any, n: int) -> bool:
     """Whether 0 <= index < n for all of some indices."""
-    if index.size >= MOVES_FROM:
+    if index.size >= LEAST_MOVED:
         return all_inside(index, n)
     if index.dtype is _INT64 and index.size:
         bits = index.view(np.uint64)  # as which negative ones are huge
@@ -90,7 +89,7 @@ def _positions(array: Any, index: tuple[Any, ...]) -> Any:
     first = index[0]
     if len(index) != array.ndim or array.ndim < 2 or not array.flags.c_contiguous or type(first) is slice:
         return None
-    if first.size < MOVES_FROM:
+    if first.size < LEAST_MOVED:
         return None
     position: Any = None
     for n, place in zip(array.shape, index):

@@ -24,12 +24,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "gather",
-    "index_add",
-    "index_select",
-    "scatter",
-    "scatter_add",
-]
+    "gather", "index_add", "index_select", "scatter", "scatter_add"
+]  # fmt: skip
 
 _INT64 = dtypes.int64.np
 scatter_add_array, index_add_array = lazy("index.scatter", "scatter_add"), lazy("index.scatter", "index_add")
@@ -61,7 +57,7 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
         _check_bounds(index, 1, 0)
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
-    if index.size >= moves.FROM:
+    if index.size >= moves.LEAST_MOVED:
         found = moves.take_along(np.ascontiguousarray(input), index, dim)
         if found is not None:
             return found

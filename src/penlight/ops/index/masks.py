@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.index.moves import FROM as MOVES_FROM
+from ...kernels.index import LEAST_MOVED
 from ...kernels.index.moves import places, select
 from ...kernels.large import one_pass
 from ...kernels.numpy_calls import broadcast_to
@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "diag",
-    "diag_embed",
-    "masked_fill",
-    "masked_select",
-    "nonzero",
-    "tril",
-    "triu",
-]
+    "diag", "diag_embed", "masked_fill", "masked_select", "nonzero", "tril", "triu"
+]  # fmt: skip
 
 # ----- Masks --------------------------------------------------------------------------------------------------------
 
@@ -105,7 +99,7 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _selected(input: Any, mask: Any) -> Any:
-    if input.size >= MOVES_FROM:
+    if input.size >= LEAST_MOVED:
         found = select(input, mask)
         if found is not None:
             return found

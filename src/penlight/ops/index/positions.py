@@ -15,12 +15,8 @@ from ..machinery.guards import lazy
 from .advanced import extremes, within
 
 __all__ = [
-    "argwhere",
-    "nonzero_static",
-    "put",
-    "take",
-    "take_along_dim",
-]
+    "argwhere", "nonzero_static", "put", "take", "take_along_dim"
+]  # fmt: skip
 
 # ----- Flat positions -----------------------------------------------------------------------------------------------
 

@@ -20,12 +20,8 @@ from .advanced import extremes
 from .gather import _scatter_arguments
 
 __all__ = [
-    "index_copy",
-    "index_fill",
-    "index_reduce",
-    "masked_scatter",
-    "scatter_reduce",
-]
+    "index_copy", "index_fill", "index_reduce", "masked_scatter", "scatter_reduce"
+]  # fmt: skip
 
 # ----- Reductions by index ------------------------------------------------------------------------------------------
 

@@ -21,8 +21,8 @@ from ..machinery import dispatch
 from ..machinery.declare import OPS
 from ..shape.slicing import _select as select_op
 from ..shape.slicing import _slice as slice_op
+from ..shape.views import _alias
 from ..shape.views import _unsqueeze as unsqueeze_op
-from ..shape.views import alias
 from .advanced import index as select_index
 from .advanced import index_put_
 
@@ -59,7 +59,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if any(p is not None for p in picks):
         return select_index(viewed, picks)
     if viewed is self:
-        return alias(self)
+        return _alias(self)
     return viewed
 
 
@@ -145,7 +145,7 @@ def _window(tensor: Tensor, index: tuple[Any, ...], used: int) -> Tensor | None:
         else:
             viewed = _select(viewed, dim, item, original)
             original += 1
-    return alias(tensor) if viewed is tensor else viewed
+    return _alias(tensor) if viewed is tensor else viewed
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "addbmm",
-    "addmv",
-    "addmv_",
-    "addr",
-]
+    "addbmm", "addmv", "addmv_", "addr"
+]  # fmt: skip
 
 
 def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:

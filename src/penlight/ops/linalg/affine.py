@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "addmm",
-    "baddbmm",
-]
+    "addmm", "baddbmm"
+]  # fmt: skip
 
 _operands = lazy_import(globals(), "_operands", "...kernels.native.operands")
 

@@ -17,8 +17,8 @@ from ..machinery.in_place import fill_outs, outs_of, refuse_graph
 from ..reduce.sums import named_result
 
 __all__ = [
-    "LinAlgError",
-]
+    "LinAlgError"
+]  # fmt: skip
 
 
 class _LinAlgError(RuntimeError):

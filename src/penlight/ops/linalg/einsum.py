@@ -19,8 +19,8 @@ from ..shape.views import _expand, _unsqueeze, _view, reshape
 from .matmul import bmm
 
 __all__ = [
-    "einsum",
-]
+    "einsum"
+]  # fmt: skip
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -37,16 +37,9 @@ from .common import (
 from .solve import _check_fit, in_both_worlds
 
 __all__ = [
-    "cholesky",
-    "cholesky_ex",
-    "cholesky_inverse",
-    "cholesky_solve",
-    "lu",
-    "lu_factor",
-    "lu_factor_ex",
-    "lu_solve",
-    "lu_unpack",
-]
+    "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "lu_unpack"
+]  # fmt: skip
 
 # ----- Cholesky -------------------------------------------------------------------------------------------------------
 

@@ -20,12 +20,8 @@ from .products import powers_of, vdot
 from .solve import inv
 
 __all__ = [
-    "matrix_exp",
-    "matrix_power",
-    "multi_dot",
-    "vander",
-    "vecdot",
-]
+    "matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"
+]  # fmt: skip
 
 # ----- Powers and exponential -----------------------------------------------------------------------------------------
 

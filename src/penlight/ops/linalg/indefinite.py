@@ -25,10 +25,8 @@ from .common import (
 from .factor import check_system
 
 __all__ = [
-    "ldl_factor",
-    "ldl_factor_ex",
-    "ldl_solve",
-]
+    "ldl_factor", "ldl_factor_ex", "ldl_solve"
+]  # fmt: skip
 
 _factor_rule = no_derivative("linalg_ldl_factor_ex")
 _solve_rule = no_derivative("linalg_ldl_solve")

@@ -18,10 +18,8 @@ from .solve import in_both_worlds
 from .spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
 __all__ = [
-    "lstsq",
-    "matrix_rank",
-    "pinv",
-]
+    "lstsq", "matrix_rank", "pinv"
+]  # fmt: skip
 
 _batched = lazy_import(globals(), "_batched", "...func.batched")
 

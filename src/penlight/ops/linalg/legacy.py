@@ -41,23 +41,9 @@ from .spectral import svd as _svd
 from .spectral import svdvals
 
 __all__ = [
-    "cholesky",
-    "det",
-    "eig",
-    "inverse",
-    "lstsq",
-    "lu",
-    "lu_solve",
-    "matrix_rank",
-    "orgqr",
-    "pinverse",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "symeig",
-    "triangular_solve",
-]
+    "cholesky", "det", "eig", "inverse", "lstsq", "lu", "lu_solve", "matrix_rank", "orgqr", "pinverse", "qr",
+    "slogdet", "solve", "svd", "symeig", "triangular_solve"
+]  # fmt: skip
 
 _warned: set[str] = set()
 

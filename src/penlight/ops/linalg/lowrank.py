@@ -14,10 +14,8 @@ from .solve import solve_triangular
 from .spectral import eigh, svd
 
 __all__ = [
-    "lobpcg",
-    "pca_lowrank",
-    "svd_lowrank",
-]
+    "lobpcg", "pca_lowrank", "svd_lowrank"
+]  # fmt: skip
 
 
 def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:

@@ -28,14 +28,8 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "bmm",
-    "dot",
-    "ger",
-    "matmul",
-    "mm",
-    "mv",
-    "outer",
-]
+    "bmm", "dot", "ger", "matmul", "mm", "mv", "outer"
+]  # fmt: skip
 
 
 def _adjoint_array(x: Any) -> Any:

@@ -15,10 +15,8 @@ from .solve import _linalg_inv_ex
 from .spectral import svdvals
 
 __all__ = [
-    "cond",
-    "matrix_norm",
-    "norm",
-]
+    "cond", "matrix_norm", "norm"
+]  # fmt: skip
 
 # ----- Norms ----------------------------------------------------------------------------------------------------------
 

@@ -26,11 +26,8 @@ from .common import (
 from .solve import in_both_worlds
 
 __all__ = [
-    "geqrf",
-    "householder_product",
-    "ormqr",
-    "qr",
-]
+    "geqrf", "householder_product", "ormqr", "qr"
+]  # fmt: skip
 
 # ----- QR -------------------------------------------------------------------------------------------------------------
 

@@ -21,18 +21,8 @@ from ..shape.joining import cat
 from ..shape.views import _unsafe_view
 
 __all__ = [
-    "chain_matmul",
-    "cross",
-    "dsmm",
-    "hsmm",
-    "inner",
-    "kron",
-    "spmm",
-    "tensordot",
-    "trace",
-    "vander",
-    "vdot",
-]
+    "chain_matmul", "cross", "dsmm", "hsmm", "inner", "kron", "spmm", "tensordot", "trace", "vander", "vdot"
+]  # fmt: skip
 
 # ----- Vectors ------------------------------------------------------------------------------------------------------
 

@@ -37,17 +37,8 @@ from .common import (
 )
 
 __all__ = [
-    "det",
-    "inv",
-    "inv_ex",
-    "logdet",
-    "slogdet",
-    "solve",
-    "solve_ex",
-    "solve_triangular",
-    "tensorinv",
-    "tensorsolve",
-]
+    "det", "inv", "inv_ex", "logdet", "slogdet", "solve", "solve_ex", "solve_triangular", "tensorinv", "tensorsolve"
+]  # fmt: skip
 
 # ----- A X = B --------------------------------------------------------------------------------------------------------
 

@@ -27,13 +27,8 @@ from .common import (
 )
 
 __all__ = [
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "svd",
-    "svdvals",
-]
+    "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"
+]  # fmt: skip
 
 # Note [Up to a phase]
 # Singular vectors and eigenvectors are determined up to a factor of absolute value one (a sign, for real ones), which the

@@ -20,7 +20,9 @@ from ... import dtypes
 from ..._common.function_code import Compiled, own_code_of
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
+from .op import LIST, NUMBER, OPTIONAL, TENSOR
 
+_declare = lazy_import(globals(), "_declare", ".declare")
 _torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
 
 
@@ -65,8 +67,26 @@ def _table() -> dict[str, str]:
 @cache
 def forms(name: str) -> tuple[list[Form], bool]:
     """The forms of a function, or of a method as `Tensor.name`; and whether it has others that are out of date."""
-    found = [part.strip() for part in _table().get(name, "~").split("|")]
+    found = [part.strip() for part in (_table().get(name) or _own_form(name)).split("|")]
     return [_form(part) for part in found if part != "~"], "~" in found
+
+
+def _own_form(name: str) -> str:
+    """The form of an op that PyTorch has not, by its declaration, as a line of torch_signatures.py would say it."""
+    op = _declare.OPS.get(name.removeprefix("Tensor."))
+    if op is None:
+        return "~"
+    said = []
+    for parameter in op.parameters:
+        kind = _OWN_KINDS.get(op.kinds[parameter], op.face.__annotations__.get(parameter))
+        if kind.rstrip("?#") not in _TAKES:
+            return "~"
+        default = f"={op.defaults[parameter]}" if parameter in op.defaults else ""
+        said.append(f"{kind} {parameter}{default}")
+    return ", ".join([*said, *(["*", "Tensor? out=None"] if op.traits.out else [])])
+
+
+_OWN_KINDS = {TENSOR: "Tensor", NUMBER: "Tensor#", OPTIONAL: "Tensor?", LIST: "tensors"}
 
 
 def _form(text: str) -> Form:

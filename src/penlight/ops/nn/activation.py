@@ -12,14 +12,11 @@ from ...kernels import activation as _activation_kernels
 from ...kernels import softmax as _softmax_kernels
 from ...kernels.copies.order import in_memory_order
 from ...kernels.large import COSTLY, one_pass
-from ...kernels.numpy_calls import moveaxis
-from ...kernels.rows import ones_column
-from ...kernels.softmax import loops
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, differentiable, install_method, method, pointwise, warning_free
+from ..machinery.declare import OPS, differentiable, install_method, method, pointwise
 from ..machinery.guards import cannot_cast, need_number
 from ..machinery.op import traits
 from ..pointwise.elementary import _as_operands
@@ -28,19 +25,9 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "clamp",
-    "clamp_",
-    "clamp_max",
-    "clamp_max_",
-    "clamp_min",
-    "clamp_min_",
-    "clip",
-    "clip_",
-    "log_softmax",
-    "relu",
-    "sigmoid",
-    "softmax",
-]
+    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "log_softmax", "relu",
+    "sigmoid", "softmax"
+]  # fmt: skip
 
 _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 
@@ -321,39 +308,14 @@ def sigmoid(input: Tensor) -> Tensor:
 
 # ----- Softmax ------------------------------------------------------------------------------------------------------
 
-_SMALL = 8192  # elements that need no blocks
-
-
-def _softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
-    if 0 < grad.size <= _SMALL and dim == grad.ndim - 1 and grad.dtype == result.dtype and grad.dtype.char in "fd":
-        found = _softmax_kernels.few_rows("softmax_backward", result, grad)
-        if found is not None:
-            return found
-        out = grad - np.vecdot(grad, result)[..., None]
-        out *= result
-        return out if out.flags.c_contiguous else np.ascontiguousarray(out)
-    return _softmax_kernels.softmax_backward(grad, result, dim)
-
-
-def _log_softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
-    if 0 < grad.size <= _SMALL and grad.dtype.char == "f":
-        if dim != grad.ndim - 1:
-            found = _softmax_kernels.few_rows("log_softmax_backward", _as_last(result, dim), _as_last(grad, dim))
-            return _softmax_kernels.log_softmax_backward(grad, result, dim) if found is None else _from_last(found, dim)
-        found = _softmax_kernels.few_rows("log_softmax_backward", result, grad)
-        if found is not None:
-            return found
-    return _softmax_kernels.log_softmax_backward(grad, result, dim)
-
-
 both(
     "softmax_backward",
-    _softmax_back_array,
+    _softmax_kernels.softmax_backward,
     lambda grad, result, dim: result * (grad - (grad * result).sum(dim, True)),
 )
 both(
     "log_softmax_backward",
-    _log_softmax_back_array,
+    _softmax_kernels.log_softmax_backward,
     lambda grad, result, dim: grad - result.exp() * grad.sum(dim, True),
 )
 
@@ -369,74 +331,13 @@ def _rowwise(kernel: Any) -> Any:
     return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
 
 
-def _as_last(input: Any, dim: int) -> Any:
-    """A copy with a dimension as the last one."""
-    return np.ascontiguousarray(moveaxis(input, dim, input.ndim - 1))
-
-
-def _from_last(rows: Any, dim: int) -> Any:
-    return np.ascontiguousarray(moveaxis(rows, rows.ndim - 1, dim))
-
-
-@warning_free
-def _small_softmax(input: Any, dim: int) -> Any:
-    """Along any dimension, with the shift."""
-    rows = _as_last(input, dim)
-    found = _softmax_kernels.few_rows("softmax", rows)
-    if found is not None:
-        return _from_last(found, dim)
-    out = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
-    np.exp(out, out)
-    out /= np.add.reduce(out, dim, keepdims=True)
-    return out
-
-
-def _softmax_array(input: Any, dim: int) -> Any:
-    if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:
-        if dim != input.ndim - 1:
-            return _small_softmax(input, dim)
-        found = _softmax_kernels.few_rows("softmax", input)
-        if found is not None:
-            return found
-        out = np.exp(input)  # small: without blocks, and if all goes well without the shift
-        total = out @ ones_column(input.shape[-1], input.dtype)
-        if total.item(total.argmin()) >= 1e-4 and total.item(total.argmax()) <= 1e30:
-            out /= total
-            return out if out.flags.c_contiguous else np.ascontiguousarray(out)
-    return (
-        _softmax_kernels.softmax(input, dim)
-        if input.ndim
-        else _softmax_kernels.softmax(input.reshape(1), 0).reshape(())
-    )
-
-
-@differentiable(_softmax_array, node="SoftmaxBackward0",
+@differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "softmax_lastdim_kernel_impl"})
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
-def _log_softmax_array(input: Any, dim: int) -> Any:
-    if input.dtype.char == "d" and input.ndim:
-        found = loops.softmax(input, dim, True)
-        if found is not None:
-            return found
-    if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:  # small: without blocks
-        last = dim == input.ndim - 1
-        found = _softmax_kernels.few_rows("log_softmax", input if last else _as_last(input, dim))
-        if found is not None:
-            return found if last else _from_last(found, dim)
-        shifted = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
-        exps = np.exp(shifted)
-        if dim == input.ndim - 1:
-            total = exps @ ones_column(input.shape[-1], input.dtype)
-        else:
-            total = np.add.reduce(exps, dim, keepdims=True)
-        return np.subtract(shifted, np.log(total, total), shifted)
-    return _rowwise(_softmax_kernels.log_softmax)(input, dim)
-
-
-@differentiable(_log_softmax_array, node="LogSoftmaxBackward0",
+@differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "log_softmax_lastdim_kernel_impl"})
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...

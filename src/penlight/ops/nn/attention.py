@@ -26,9 +26,8 @@ from ..shape.joining import cat
 from .activation import softmax
 
 __all__ = [
-    "multi_head_attention_forward",
-    "scaled_dot_product_attention",
-]
+    "multi_head_attention_forward", "scaled_dot_product_attention"
+]  # fmt: skip
 
 _dropouts = lazy_import(globals(), "_dropouts", ".dropout")
 _padding = lazy_import(globals(), "_padding", ".padding")

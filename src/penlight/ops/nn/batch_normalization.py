@@ -19,9 +19,8 @@ from ..machinery.op import traits
 from .normalization import check_parameters, input_grad, like, normalised, wide
 
 __all__ = [
-    "batch_norm",
-    "instance_norm",
-]
+    "batch_norm", "instance_norm"
+]  # fmt: skip
 
 # ----- Batch --------------------------------------------------------------------------------------------------------
 

@@ -18,11 +18,8 @@ from ..machinery.guards import c_name
 from ..shape.joining import cat, stack
 
 __all__ = [
-    "bilinear",
-    "grouped_mm",
-    "scaled_grouped_mm",
-    "scaled_mm",
-]
+    "bilinear", "grouped_mm", "scaled_grouped_mm", "scaled_mm"
+]  # fmt: skip
 
 
 @quiet

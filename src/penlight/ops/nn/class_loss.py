@@ -19,16 +19,7 @@ from ..._common.user_warnings import warn_user
 from ...autograd import modes
 from ...kernels import loss as kernels
 from ...kernels import softmax as softmax_kernels
-from ...kernels.loss import loops
-from ...kernels.loss.few_logits import (
-    FEW,
-    few_logits_backward,
-    few_losses,
-    few_losses_backward,
-    few_planes,
-    few_targets,
-    nll_of_few,
-)
+from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
 from ..linalg.affine import linear as apply
@@ -40,10 +31,8 @@ from .activation import log_softmax
 from .loss_reduction import WORDS, need_tensors, not_differentiable, reduction_number
 
 __all__ = [
-    "cross_entropy",
-    "linear_cross_entropy",
-    "nll_loss",
-]
+    "cross_entropy", "linear_cross_entropy", "nll_loss"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 
@@ -57,17 +46,9 @@ def _batch(array: Any, single: bool) -> Any:
 def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int) -> Any:
     single = input.ndim == 1
     if not single and input.dtype.char in "fd":
-        found = loops.nll_loss(input, target, weight, ignore_index, reduction)
+        found = compiled.nll_loss(input, target, weight, ignore_index, reduction)
         if found is not None:
             return found
-    if not single and input.ndim == 2 and input.size <= FEW and input.dtype.char in "fd":
-        few = few_losses(input, target, weight, ignore_index, reduction)
-        if few is not None:
-            return few
-    if input.ndim == 4 and reduction and weight is None and input.size <= FEW and input.dtype.char in "fd":
-        few = few_planes(input, target, ignore_index, reduction)
-        if few is not None:
-            return few
     where = target.reshape(1) if single else target
     loss, _ = kernels.nll_loss(_batch(input, single), where, weight, ignore_index, WORDS[reduction])
     return loss.reshape(()) if single else loss
@@ -77,13 +58,9 @@ def _nll_back_array(input: Any, target: Any, weight: Any, ignore_index: int, red
     input = np.asarray(input)
     single = len(shape) == 1
     if not single and input.dtype.char in "fd":
-        found = loops.nll_loss_backward(input, target, shape, weight, ignore_index, reduction)
+        found = compiled.nll_loss_backward(input, target, shape, weight, ignore_index, reduction)
         if found is not None:
             return found
-    if len(shape) == 2 and shape[0] * shape[1] <= FEW and input.dtype.char in "fd":
-        few = few_losses_backward(input, target, shape, weight, ignore_index, reduction)
-        if few is not None:
-            return few
     like = np.broadcast_to(np.zeros((), input.dtype), (1, *shape) if single else shape)
     if single:
         target, input = target.reshape(1), input.reshape(1) if reduction == 0 else input
@@ -205,14 +182,7 @@ class _Shared:
 
 
 def _fused_nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shared: _Shared) -> Any:
-    if input.size <= FEW and weight is None and input.dtype.itemsize >= 4:
-        found = nll_of_few(input, target, ignore_index, reduction == 1, reduction != 0)
-        if found is not None:
-            loss, shared.saved = found
-            return loss
-    loss, shared.saved = softmax_kernels.nll_from_logits(
-        input, target, weight, ignore_index, WORDS[reduction], 0.0, shared.keep
-    )
+    loss, shared.saved = kernels.cross_entropy(input, target, ignore_index, reduction, shared.keep)
     return loss
 
 
@@ -220,29 +190,14 @@ def _nll_dense(
     grad: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Ints, shared: _Shared
 ) -> Any:
     """The gradient of nll_loss, from what its forward pass found out about the targets."""
-    saved = shared.saved
-    if saved.exps.size <= FEW and saved.pull is None and saved.dtype.itemsize >= 4:
-        shared.dense, shared.unit = few_targets(grad, saved)
-        return shared.dense
-    dense = np.zeros(shape, saved.dtype)
-    if dense.size:
-        values = np.divide(grad, -saved.denominator)
-        if saved.pull is not None:
-            values = values * saved.pull
-        if saved.ignored is not None:
-            values[saved.ignored] = 0
-        dense.reshape(-1)[saved.picked] = values
-    shared.dense, shared.unit = dense, grad
-    return dense
+    shared.dense, shared.unit = shared.saved.at_targets(grad), grad
+    return shared.dense
 
 
 def _log_softmax_fused(grad: Any, result: Any, shared: _Shared) -> Any:
     if grad is shared.dense:
         shared.dense = None
-        saved = shared.saved
-        if saved.exps.size <= FEW and saved.pull is None and saved.dtype.itemsize >= 4:
-            return few_logits_backward(grad, shared.unit, saved)
-        return softmax_kernels.nll_from_logits_backward(np.asarray(shared.unit), shared.saved)
+        return shared.saved.backward(shared.unit)
     return softmax_kernels.log_softmax_backward(np.asarray(grad), shared.log_probabilities(), 1)
 
 
@@ -279,11 +234,6 @@ def _shared_nll(
 OPS["_shared_log_softmax"].Backward._saved_result = property(lambda node: wrap(node.s_shared.log_probabilities()))
 
 
-def _named(target: Any, ignore_index: int) -> bool:
-    """Whether any target is the one to be ignored; Python's search is the quickest one of a few."""
-    return ignore_index in target.tolist() if target.size <= 64 else bool((target == ignore_index).any())
-
-
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                   reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """The negative log-likelihood of the softmax of logits, for class indices or for class probabilities.
@@ -303,8 +253,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         and not label_smoothing
         and not modes.slow()
     ):
-        some = 0 < logits.size <= FEW and ignore_index >= 0 and _named(where, ignore_index)
-        if logits.dtype.kind == "f" and weight is None and not some:
+        if logits.dtype.kind == "f" and weight is None:
             shared = _Shared(input.requires_grad and modes.is_grad_enabled())
             return _shared_nll(_shared_log_softmax(input, 1, shared), target, None, ignore_index, number, shared)
     if target.shape == input.shape:

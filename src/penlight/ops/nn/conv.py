@@ -21,14 +21,8 @@ from .conv_arguments import Ints, check_dtypes, check_ranks, expand, refuse, set
 from .padding import constant_pad_nd
 
 __all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "convolution",
-]
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution"
+]  # fmt: skip
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from ..machinery.guards import refuse_complex_gradient
 from . import conv as _conv  # noqa: F401  the rules use what it declares
 
 __all__ = [
-    "conv_tbc",
-]
+    "conv_tbc"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

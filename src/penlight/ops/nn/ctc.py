@@ -15,8 +15,8 @@ from ..pointwise.elementary import where
 from .loss_reduction import reduce_values, reduction_number
 
 __all__ = [
-    "ctc_loss",
-]
+    "ctc_loss"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

@@ -22,15 +22,8 @@ from ..pointwise.arithmetic import no_bools
 from ..reduce.norms import _norm_array, _norm_rule, norm
 
 __all__ = [
-    "cdist",
-    "dist",
-    "frobenius_norm",
-    "native_norm",
-    "norm_except_dim",
-    "nuclear_norm",
-    "pdist",
-    "renorm",
-]
+    "cdist", "dist", "frobenius_norm", "native_norm", "norm_except_dim", "nuclear_norm", "pdist", "renorm"
+]  # fmt: skip
 
 _linalg = lazy_import(globals(), "_linalg", "...linalg")
 

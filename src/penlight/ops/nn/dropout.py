@@ -20,13 +20,8 @@ from ..machinery.declare import OPS
 from ..pointwise.arithmetic import mul
 
 __all__ = [
-    "alpha_dropout",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "feature_alpha_dropout",
-]
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"
+]  # fmt: skip
 
 _batched = lazy_import(globals(), "_batched", "...func.batched")
 _randomness = lazy_import(globals(), "_randomness", "...func.randomness")

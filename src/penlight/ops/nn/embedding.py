@@ -23,11 +23,8 @@ from ..machinery.guards import refuse_complex_gradient, type_name
 from .sparse_gradient import follow
 
 __all__ = [
-    "embedding",
-    "embedding_bag",
-    "embedding_renorm_",
-    "one_hot",
-]
+    "embedding", "embedding_bag", "embedding_renorm_", "one_hot"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

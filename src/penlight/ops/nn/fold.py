@@ -13,9 +13,8 @@ from ..machinery.guards import not_implemented, plain_numbers
 from ..machinery.op import traits
 
 __all__ = [
-    "fold",
-    "unfold",
-]
+    "fold", "unfold"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

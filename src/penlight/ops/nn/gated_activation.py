@@ -28,13 +28,8 @@ from .activation import softmax as _softmax_along
 from .piecewise_activation import flat, leaky_result_rule
 
 __all__ = [
-    "glu",
-    "gumbel_softmax",
-    "prelu",
-    "rrelu",
-    "rrelu_",
-    "softmin",
-]
+    "glu", "gumbel_softmax", "prelu", "rrelu", "rrelu_", "softmin"
+]  # fmt: skip
 
 _randomness = lazy_import(globals(), "_randomness", "...func.randomness")
 _samplers = lazy_import(globals(), "_samplers", "...kernels.random.samplers")

@@ -26,14 +26,11 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
 from ..machinery.joint_gradients import saved_as_input
-from ..shape.views import alias
+from ..shape.views import _alias
 
 __all__ = [
-    "affine_grid",
-    "affine_grid_generator",
-    "grid_sample",
-    "grid_sampler",
-]
+    "affine_grid", "affine_grid_generator", "grid_sample", "grid_sampler"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 
@@ -143,7 +140,7 @@ def _grid_grad_rule(place: int) -> Any:
         raw = not hasattr(grad, "_array")
         again = not raw and is_grad_enabled()
         with enable_grad():
-            leaves = [wrap(np.asarray(v))._require_grad_() if raw else alias(v) for v in values]
+            leaves = [wrap(np.asarray(v))._require_grad_() if raw else _alias(v) for v in values]
             for needed in {2, place}:
                 if not leaves[needed].requires_grad:
                     leaves[needed] = leaves[needed].detach()._require_grad_()

@@ -36,16 +36,9 @@ from .loss_reduction import (
 )
 
 __all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "gaussian_nll_loss",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "mse_loss",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-]
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div", "l1_loss",
+    "mse_loss", "poisson_nll_loss", "smooth_l1_loss"
+]  # fmt: skip
 
 # ----- Mean squared error -------------------------------------------------------------------------------------------
 

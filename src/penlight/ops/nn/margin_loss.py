@@ -10,10 +10,10 @@ import numpy as np
 from ... import dtypes
 from ...autograd.grad_mode import no_grad
 from ...autograd.modes import slow
+from ...kernels import distance as distance_kernels
 from ...kernels.large import COSTLY, run_function
-from ...kernels.loss import loops
+from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
-from ...kernels.softmax import loops as rows_loops
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import differentiable
@@ -26,18 +26,10 @@ from .loss_reduction import legacy_word, not_differentiable, reduce_values, redu
 from .smooth_activation import logsigmoid
 
 __all__ = [
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "pairwise_distance",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
+    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "pairwise_distance", "soft_margin_loss",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 
@@ -143,7 +135,7 @@ def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, An
 
 
 def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int) -> Any:
-    found = loops.multi_margin(_rows(input), target, p, margin, weight)
+    found = compiled.multi_margin(_rows(input), target, p, margin, weight)
     if found is not None:
         return reduce_values(found.reshape(target.shape), reduction)
     x, t = np.ascontiguousarray(_rows(input)), target.reshape(-1)
@@ -162,7 +154,7 @@ def _multi_margin_rule(
     grad: Any, input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int, xp: Any
 ) -> Any:
     if not isinstance(grad, Tensor):
-        found = loops.multi_margin_backward(
+        found = compiled.multi_margin_backward(
             np.asarray(grad),
             _rows(_plain(input)),
             _plain(target),
@@ -249,7 +241,7 @@ def _close_pairs(input: Any, target: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _multilabel_array(input: Any, target: Any, reduction: int) -> Any:
-    found = loops.multilabel_margin(_rows(input), _rows(target))
+    found = compiled.multilabel_margin(_rows(input), _rows(target))
     if found is not None:
         return reduce_values(found.reshape(target.shape[:-1]), reduction)
     short, counts, _, _ = _close_pairs(input, target)
@@ -258,7 +250,7 @@ def _multilabel_array(input: Any, target: Any, reduction: int) -> Any:
 
 
 def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any) -> Any:
-    slopes = loops.multilabel_slopes(_plain(_rows(input)), _rows(_plain(target)))
+    slopes = compiled.multilabel_slopes(_plain(_rows(input)), _rows(_plain(target)))
     if slopes is None:
         short, counts, labels, _ = _close_pairs(input, target)
         slopes = counts.sum(1).astype(short.dtype)
@@ -453,7 +445,7 @@ def _cosines(x1: Any, x2: Any, length1: Any, length2: Any) -> Any:
 
 def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     """`cosine_similarity` outside of graphs: what is summed is made in one pass."""
-    found = rows_loops.cosines(x1, x2, dim, eps)
+    found = distance_kernels.cosines(x1, x2, dim, eps)
     if found is not None:
         return found
     with silent():

@@ -21,10 +21,8 @@ from ..machinery.joint_gradients import Together, saved_as_input
 from ..machinery.op import traits
 
 __all__ = [
-    "group_norm",
-    "layer_norm",
-    "rms_norm",
-]
+    "group_norm", "layer_norm", "rms_norm"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

@@ -15,9 +15,8 @@ from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 
 __all__ = [
-    "constant_pad_nd",
-    "pad",
-]
+    "constant_pad_nd", "pad"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

@@ -15,19 +15,9 @@ from ..machinery.op import traits
 from ._activation import floats_only, run
 
 __all__ = [
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "leaky_relu",
-    "leaky_relu_",
-    "relu6",
-    "relu_",
-    "softshrink",
-    "threshold",
-    "threshold_",
-]
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "relu6", "relu_",
+    "softshrink", "threshold", "threshold_"
+]  # fmt: skip
 
 
 def flat(grad: Any, xp: Any) -> Any:

@@ -12,15 +12,8 @@ import penlight
 from penlight import Tensor
 
 __all__ = [
-    "gru",
-    "gru_cell",
-    "lstm",
-    "lstm_cell",
-    "rnn_relu",
-    "rnn_relu_cell",
-    "rnn_tanh",
-    "rnn_tanh_cell",
-]
+    "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"
+]  # fmt: skip
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -17,11 +17,8 @@ from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 
 __all__ = [
-    "interpolate",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
+    "interpolate", "upsample", "upsample_bilinear", "upsample_nearest"
+]  # fmt: skip
 
 _adaptive_pool = lazy_import(globals(), "_adaptive_pool", ".adaptive_pool")
 

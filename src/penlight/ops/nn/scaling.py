@@ -9,9 +9,8 @@ from ...tensor import Tensor
 from ..machinery.declare import OPS
 
 __all__ = [
-    "local_response_norm",
-    "normalize",
-]
+    "local_response_norm", "normalize"
+]  # fmt: skip
 
 _padding = lazy_import(globals(), "_padding", ".padding")
 _pool = lazy_import(globals(), "_pool", ".pool")

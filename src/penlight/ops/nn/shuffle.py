@@ -11,11 +11,8 @@ from ..machinery.declare import linear
 from ..machinery.op import traits
 
 __all__ = [
-    "channel_shuffle",
-    "native_channel_shuffle",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-]
+    "channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"
+]  # fmt: skip
 
 
 def _pixels_array(input: Any, upscale_factor: int) -> Any:

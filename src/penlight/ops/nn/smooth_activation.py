@@ -19,20 +19,9 @@ from ..pointwise.elementary import where
 from ._activation import floats_only, run
 
 __all__ = [
-    "celu",
-    "celu_",
-    "elu",
-    "elu_",
-    "gelu",
-    "logsigmoid",
-    "mish",
-    "selu",
-    "selu_",
-    "silu",
-    "softplus",
-    "softsign",
-    "tanhshrink",
-]
+    "celu", "celu_", "elu", "elu_", "gelu", "logsigmoid", "mish", "selu", "selu_", "silu", "softplus", "softsign",
+    "tanhshrink"
+]  # fmt: skip
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

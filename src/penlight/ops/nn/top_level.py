@@ -61,44 +61,13 @@ from .smooth_activation import selu as _selu
 from .smooth_activation import selu_ as selu_
 
 __all__ = [
-    "adaptive_max_pool1d",
-    "alpha_dropout",
-    "alpha_dropout_",
-    "batch_norm",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "cosine_embedding_loss",
-    "ctc_loss",
-    "dropout",
-    "dropout_",
-    "embedding",
-    "embedding_bag",
-    "feature_alpha_dropout",
-    "feature_alpha_dropout_",
-    "feature_dropout",
-    "feature_dropout_",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "group_norm",
-    "hinge_embedding_loss",
-    "instance_norm",
-    "kl_div",
-    "layer_norm",
-    "margin_ranking_loss",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool3d",
-    "native_batch_norm",
-    "native_dropout",
-    "native_group_norm",
-    "native_layer_norm",
-    "poisson_nll_loss",
-    "rrelu",
-    "selu",
-    "threshold",
-    "triplet_margin_loss",
-]
+    "adaptive_max_pool1d", "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "celu",
+    "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding", "embedding_bag", "feature_alpha_dropout",
+    "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "grid_sampler_2d", "grid_sampler_3d",
+    "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "native_batch_norm", "native_dropout", "native_group_norm",
+    "native_layer_norm", "poisson_nll_loss", "rrelu", "selu", "threshold", "triplet_margin_loss"
+]  # fmt: skip
 
 _randomness = lazy_import(globals(), "_randomness", "...func.randomness")
 

@@ -10,10 +10,8 @@ from ..machinery.declare import OPS
 from .pool import expand
 
 __all__ = [
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-]
+    "max_unpool1d", "max_unpool2d", "max_unpool3d"
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 

@@ -16,14 +16,8 @@ from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
 
 __all__ = [
-    "angle",
-    "complex",
-    "conj_physical",
-    "conj_physical_",
-    "deg2rad",
-    "polar",
-    "rad2deg",
-]
+    "angle", "complex", "conj_physical", "conj_physical_", "deg2rad", "polar", "rad2deg"
+]  # fmt: skip
 
 
 def _real_only(name: str, kernel: Any) -> Any:

@@ -25,23 +25,12 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "add",
-    "div",
-    "divide",
-    "floor_divide",
-    "fmod",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "remainder",
-    "rsub",
-    "sub",
-    "subtract",
-    "true_divide",
-]
+    "add", "div", "divide", "floor_divide", "fmod", "mul", "multiply", "neg", "negative", "remainder", "rsub", "sub",
+    "subtract", "true_divide"
+]  # fmt: skip
 
 _machine = lazy_import(globals(), "_machine", "...kernels.native.operands")
+_faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufuncs")
 _IN_ONE_PASS = 1 << 12  # elements
 
 # ----- Sums and products --------------------------------------------------------------------------------------------
@@ -350,17 +339,19 @@ def _remainder(input: Any, other: Any) -> Any:
         type(other) is int and input.dtype.kind in "iu"
     ):  # NumPy is slow at remainders, but not at quotients by one number
         return np.subtract(input, np.multiply(np.floor_divide(input, other), other))
-    left = np.remainder(input, other)
+    left = _faster_ufuncs.run(np.remainder, input, other)
     if input.dtype.kind in "fV" and isinstance(left, (np.ndarray, np.generic)):
         left = np.asarray(left)  # where it is 0, NumPy gives it the divisor's sign, PyTorch that of what is divided
-        np.copysign(left, input, out=left, where=left == 0)
+        zero = left == 0
+        if zero.any():
+            np.copysign(left, input, out=left, where=zero)
     return left
 
 
 @partial(one_pass, least=1 << 9)
 def _c_remainder(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
-    return np.fmod(input, other)
+    return _faster_ufuncs.run(np.fmod, input, other)
 
 
 def _no_derivative(name: str) -> Any:

@@ -15,28 +15,10 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "eq",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "ne",
-    "not_equal",
-]
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "eq", "ge",
+    "greater", "greater_equal", "gt", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "ne", "not_equal"
+]  # fmt: skip
 
 # ----- Comparisons --------------------------------------------------------------------------------------------------
 

@@ -17,33 +17,9 @@ from ..machinery.guards import need_number
 from ..machinery.op import traits
 
 __all__ = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "maximum",
-    "minimum",
-    "reciprocal",
-    "rsqrt",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "where",
-]
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10",
+    "log1p", "log2", "maximum", "minimum", "reciprocal", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "where"
+]  # fmt: skip
 
 # ----- Exponentials and logarithms ----------------------------------------------------------------------------------
 

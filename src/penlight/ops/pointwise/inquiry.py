@@ -19,20 +19,9 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "allclose",
-    "equal",
-    "is_nonzero",
-    "is_same_size",
-    "isclose",
-    "isfinite",
-    "isin",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "signbit",
-]
+    "allclose", "equal", "is_nonzero", "is_same_size", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf",
+    "isposinf", "isreal", "signbit"
+]  # fmt: skip
 
 # ----- One element --------------------------------------------------------------------------------------------------
 

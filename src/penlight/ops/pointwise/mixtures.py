@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "addcdiv",
-    "addcmul",
-    "lerp",
-]
+    "addcdiv", "addcmul", "lerp"
+]  # fmt: skip
 
 
 def _lerp_array(input: Any, end: Any, weight: Any) -> Any:

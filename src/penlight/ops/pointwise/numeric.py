@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
+from ...kernels import executable
 from ...kernels.large import one_pass
 from ...kernels.lazy import lazy_import
 from ...kernels.rows import pointwise as blockwise
@@ -24,24 +25,12 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "copysign",
-    "float_power",
-    "fmax",
-    "fmin",
-    "frexp",
-    "gcd",
-    "heaviside",
-    "hypot",
-    "lcm",
-    "ldexp",
-    "logaddexp",
-    "logaddexp2",
-    "nan_to_num",
-    "nextafter",
-    "positive",
-]
+    "copysign", "float_power", "fmax", "fmin", "frexp", "gcd", "heaviside", "hypot", "lcm", "ldexp", "logaddexp",
+    "logaddexp2", "nan_to_num", "nextafter", "positive"
+]  # fmt: skip
 
 _powers = lazy_import(globals(), "_powers", ".powers")
+_faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufuncs")
 
 
 # ----- Two numbers --------------------------------------------------------------------------------------------------
@@ -254,7 +243,7 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
 
 def _log_sum(input: Any, other: Any) -> Any:
     if input.dtype.kind != "c":
-        return np.logaddexp(input, other)
+        return _faster_ufuncs.run(np.logaddexp, input, other)
     swap = input.real < other.real
     high, low = np.where(swap, other, input), np.where(swap, input, other)
     return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
@@ -348,6 +337,8 @@ def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         return input.copy()
     limit = _LIMITS.get(input.dtype)
     if limit is not None and input.flags.c_contiguous:
+        if not executable.available() and np.isfinite(input).all():
+            return input.copy()
         values = ((nan, 0.0), (posinf, limit), (neginf, -limit))
         numbers = tuple([default if value is None else float(value) for value, default in values])
         return blockwise(_replaced, input, numbers=numbers)

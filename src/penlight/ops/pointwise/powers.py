@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "pow",
-    "square",
-    "square_",
-]
+    "pow", "square", "square_"
+]  # fmt: skip
 
 
 @one_pass

@@ -16,16 +16,8 @@ from ..machinery.declare import OPS, method, pointwise
 from ..machinery.op import traits
 
 __all__ = [
-    "abs",
-    "ceil",
-    "floor",
-    "frac",
-    "round",
-    "round_",
-    "sgn",
-    "sign",
-    "trunc",
-]
+    "abs", "ceil", "floor", "frac", "round", "round_", "sgn", "sign", "trunc"
+]  # fmt: skip
 
 
 def _integers_stay(kernel: Any) -> Any:

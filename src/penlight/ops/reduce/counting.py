@@ -21,17 +21,9 @@ from ..pointwise.arithmetic import scalar_like
 from .sums import named_result
 
 __all__ = [
-    "bincount",
-    "bucketize",
-    "count_nonzero",
-    "hash_tensor",
-    "histc",
-    "histogram",
-    "histogramdd",
-    "searchsorted",
-    "unique",
-    "unique_consecutive",
-]
+    "bincount", "bucketize", "count_nonzero", "hash_tensor", "histc", "histogram", "histogramdd", "searchsorted",
+    "unique", "unique_consecutive"
+]  # fmt: skip
 
 _ranges = lazy_import(globals(), "_ranges", "...kernels.ranges")
 

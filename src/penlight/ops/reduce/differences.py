@@ -15,12 +15,8 @@ from ..pointwise.arithmetic import _div_number, _mul_number
 from ..shape.joining import cat
 
 __all__ = [
-    "cumulative_trapezoid",
-    "diff",
-    "gradient",
-    "trapezoid",
-    "trapz",
-]
+    "cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"
+]  # fmt: skip
 
 # ----- Differences --------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.copies.convert import cast
 from ...kernels.index import moves
 from ...kernels.index_width import wide_indices
 from ...kernels.numpy_calls import expand_dims, put_along, take_along
-from ...kernels.reduce.large import FROM as FOLDS_FROM
 from ...kernels.reduce.large import fold
+from ...kernels.reduce.strategies import LEAST_FOLDED
 from ...return_types import named_result as named_result
 from ...tensor import Tensor
 from ..machinery.arguments import merge_dim, wrap_dim, wrap_dims
@@ -21,13 +22,8 @@ from ..pointwise import elementary
 from .sums import _sum_array
 
 __all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "max",
-    "min",
-]
+    "amax", "amin", "argmax", "argmin", "max", "min"
+]  # fmt: skip
 
 
 def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
@@ -38,6 +34,8 @@ def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bo
 
 
 both("np_dtype", lambda x: x.dtype, lambda x: x.dtype.np)
+_FLOAT = np.dtype(np.float32)
+
 both(
     "count_hits",
     lambda hits, dim, keepdim: _sum_array(hits, dim or None, keepdim),
@@ -47,10 +45,12 @@ both(
 
 def _extreme(input: Any, ufunc: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     """The largest or smallest over some dimensions, or of all elements."""
-    if input.size >= FOLDS_FROM and input.dtype.kind in "fV":
+    if input.size >= LEAST_FOLDED and input.dtype.kind in "fV":
         result = fold(input, "largest" if ufunc is np.maximum else "smallest", dim, keepdim)
         if result is not None:
             return result.astype(input.dtype, copy=False)
+        if input.dtype.itemsize == 2:  # NumPy is slow at comparing them
+            return ufunc.reduce(cast(input, _FLOAT), axis=dim, keepdims=keepdim).astype(input.dtype)
     return ufunc.reduce(input, axis=dim, keepdims=keepdim)
 
 
@@ -124,7 +124,11 @@ def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim:
     if not keepdim:
         grad, indices = expand_dims(grad, dim), expand_dims(indices, dim)
     out = np.zeros(shape, grad.dtype)
-    if grad.size >= moves.FROM and moves.all_inside(indices, shape[dim]) and moves.put_along(out, indices, grad, dim):
+    if (
+        grad.size >= moves.LEAST_MOVED
+        and moves.all_inside(indices, shape[dim])
+        and moves.put_along(out, indices, grad, dim)
+    ):
         return out
     put_along(out, indices, grad, dim)
     return out

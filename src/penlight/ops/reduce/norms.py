@@ -10,17 +10,16 @@ import numpy as np
 from ... import dtypes
 from ...kernels.lazy import lazy_import
 from ...kernels.reduce import norm as norm_kernel
-from ...kernels.reduce.large import FROM as FOLDS_FROM
 from ...kernels.reduce.large import fold
+from ...kernels.reduce.strategies import LEAST_FOLDED
 from ...tensor import Tensor
 from ..machinery.arguments import merge_dim, wrap_dims
 from ..machinery.declare import differentiable, method
 from ..machinery.half_precision import in_float32
 
 __all__ = [
-    "norm",
-    "vector_norm",
-]
+    "norm", "vector_norm"
+]  # fmt: skip
 
 _linalg_norms = lazy_import(globals(), "_linalg_norms", "..linalg.norms")
 
@@ -33,9 +32,9 @@ _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 @in_float32
 def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if ord == 2 and input.size > _MANY and input.dtype.kind == "f":
-        total = fold(input, "sum", dim, keepdim, of="squares") if input.size >= FOLDS_FROM else None
+        total = fold(input, "sum", dim, keepdim, of="squares") if input.size >= LEAST_FOLDED else None
         return norm_kernel(input, 2, dim, keepdim) if total is None else np.sqrt(total, total)
-    if ord in _FOLDS and input.size >= FOLDS_FROM:
+    if ord in _FOLDS and input.size >= LEAST_FOLDED:
         result = fold(input, _FOLDS[ord], dim, keepdim, of="size")
         if result is not None:
             return result

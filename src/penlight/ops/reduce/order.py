@@ -20,17 +20,8 @@ from .extremes import _place_rule
 from .sums import named_result
 
 __all__ = [
-    "argsort",
-    "kthvalue",
-    "median",
-    "mode",
-    "msort",
-    "nanmedian",
-    "nanquantile",
-    "quantile",
-    "sort",
-    "topk",
-]
+    "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"
+]  # fmt: skip
 
 # ----- Sorting ------------------------------------------------------------------------------------------------------
 

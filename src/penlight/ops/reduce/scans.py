@@ -19,11 +19,8 @@ from ..machinery.half_precision import in_float32
 from .sums import in_out, named_result, refuse_bool
 
 __all__ = [
-    "cummax",
-    "cummin",
-    "cumprod",
-    "logcumsumexp",
-]
+    "cummax", "cummin", "cumprod", "logcumsumexp"
+]  # fmt: skip
 
 _scatter = lazy_import(globals(), "_scatter", "...kernels.index.scatter")
 

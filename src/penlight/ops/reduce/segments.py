@@ -16,8 +16,8 @@ from ..machinery.declare import differentiable
 from ..machinery.guards import not_implemented
 
 __all__ = [
-    "segment_reduce",
-]
+    "segment_reduce"
+]  # fmt: skip
 
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 

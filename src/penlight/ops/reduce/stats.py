@@ -22,14 +22,8 @@ from .sums import _add_reduce, _count, in_out, named_result
 from .variance import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
 
 __all__ = [
-    "aminmax",
-    "corrcoef",
-    "cov",
-    "nanmean",
-    "nansum",
-    "std_mean",
-    "var_mean",
-]
+    "aminmax", "corrcoef", "cov", "nanmean", "nansum", "std_mean", "var_mean"
+]  # fmt: skip
 
 _angles = lazy_import(globals(), "_angles", "..pointwise.angles")
 

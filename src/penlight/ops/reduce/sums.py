@@ -13,8 +13,8 @@ from ...autograd import views
 from ...autograd.accumulate import writable
 from ...kernels.numpy_warnings import silent
 from ...kernels.reduce import reduce_sum
-from ...kernels.reduce.large import FROM as FOLDS_FROM
 from ...kernels.reduce.large import fold
+from ...kernels.reduce.strategies import LEAST_FOLDED
 from ...kernels.rows import quiet
 from ...kernels.scan import running
 from ...kernels.softmax import logsumexp as logsumexp_kernel
@@ -30,14 +30,8 @@ from ..machinery.op import traits
 from ..machinery.out import check_out
 
 __all__ = [
-    "all",
-    "any",
-    "cumsum",
-    "logsumexp",
-    "mean",
-    "prod",
-    "sum",
-]
+    "all", "any", "cumsum", "logsumexp", "mean", "prod", "sum"
+]  # fmt: skip
 
 # ----- Sums and means -----------------------------------------------------------------------------------------------
 
@@ -45,7 +39,7 @@ __all__ = [
 @warning_free
 def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     dtype = input.dtype
-    if input.size >= FOLDS_FROM:
+    if input.size >= LEAST_FOLDED:
         total = fold(input, "sum", dim, keepdim)
         if total is not None:
             return _to_half(total, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else total
@@ -188,7 +182,7 @@ def sum(
 def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size:
         dtype = input.dtype
-        if input.size >= FOLDS_FROM:
+        if input.size >= LEAST_FOLDED:
             total = fold(input, "sum", dim, keepdim)
             if total is not None:
                 total /= _count(input.shape, range(input.ndim) if dim is None else dim)
@@ -319,7 +313,7 @@ both("_others", _others_array, _others_graph)
 
 @quiet
 def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
-    if input.size >= FOLDS_FROM and input.dtype.kind == "f" and input.itemsize > 2:
+    if input.size >= LEAST_FOLDED and input.dtype.kind == "f" and input.itemsize > 2:
         product = fold(input, "product", dim, keepdim)
         if product is not None:
             return product

@@ -18,9 +18,8 @@ from ..machinery.half_precision import in_float32
 from .sums import _FLOAT32, _add_reduce, _count, _mean_array
 
 __all__ = [
-    "std",
-    "var",
-]
+    "std", "var"
+]  # fmt: skip
 
 _FEW_SPREAD = 4096  # elements
 _spreads = lazy("native.small", "spreads")

@@ -27,15 +27,8 @@ from ..machinery.declare import linear, method
 from ..machinery.op import traits
 
 __all__ = [
-    "cat",
-    "clone",
-    "concat",
-    "concatenate",
-    "flip",
-    "roll",
-    "stack",
-    "tile",
-]
+    "cat", "clone", "concat", "concatenate", "flip", "roll", "stack", "tile"
+]  # fmt: skip
 
 # ----- Copies -------------------------------------------------------------------------------------------------------
 

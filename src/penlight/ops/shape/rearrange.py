@@ -29,19 +29,9 @@ from .joining import _check_list, stack
 from .views import _expand, _view
 
 __all__ = [
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "combinations",
-    "fliplr",
-    "flipud",
-    "meshgrid",
-    "repeat_interleave",
-    "rot90",
-    "tril_indices",
-    "triu_indices",
-    "unravel_index",
-]
+    "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "combinations", "fliplr", "flipud", "meshgrid",
+    "repeat_interleave", "rot90", "tril_indices", "triu_indices", "unravel_index"
+]  # fmt: skip
 
 _batched = lazy_import(globals(), "_batched", "...func.batched")
 _batching = lazy_import(globals(), "_batching", "...func.batching")

@@ -18,38 +18,15 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, linear, method
 from ..machinery.in_place_views import in_place_class
 from . import slicing, strided, transpose
-from .views import alias, expand, squeeze, unsqueeze, view
+from .views import _alias, expand, squeeze, unsqueeze, view
 
 __all__ = [
-    "alias_copy",
-    "as_strided_copy",
-    "as_strided_scatter",
-    "detach_copy",
-    "diagonal_copy",
-    "diagonal_scatter",
-    "expand_copy",
-    "narrow_copy",
-    "permute_copy",
-    "select_copy",
-    "select_scatter",
-    "slice_copy",
-    "slice_inverse",
-    "slice_scatter",
-    "split_copy",
-    "split_with_sizes_copy",
-    "squeeze_copy",
-    "t_copy",
-    "transpose_copy",
-    "unbind_copy",
-    "unfold_copy",
-    "unsafe_chunk",
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-    "unsqueeze_copy",
-    "view_as_complex_copy",
-    "view_as_real_copy",
-    "view_copy",
-]
+    "alias_copy", "as_strided_copy", "as_strided_scatter", "detach_copy", "diagonal_copy", "diagonal_scatter",
+    "expand_copy", "narrow_copy", "permute_copy", "select_copy", "select_scatter", "slice_copy", "slice_inverse",
+    "slice_scatter", "split_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy",
+    "unfold_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze_copy", "view_as_complex_copy",
+    "view_as_real_copy", "view_copy"
+]  # fmt: skip
 
 # ----- One part replaced --------------------------------------------------------------------------------------------
 
@@ -282,7 +259,7 @@ def _view_as_complex(input: Tensor) -> Tensor:
     return view_as_complex(input)
 
 
-alias_copy = _copying("alias_copy", alias)
+alias_copy = _copying("alias_copy", _alias)
 as_strided_copy = _copying("as_strided_copy", strided.as_strided)
 diagonal_copy = _copying("diagonal_copy", slicing.diagonal)
 expand_copy = _copying("expand_copy", expand)

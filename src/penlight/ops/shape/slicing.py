@@ -16,15 +16,8 @@ from ..machinery.declare import linear, method
 from ..machinery.op import traits
 
 __all__ = [
-    "chunk",
-    "diagonal",
-    "narrow",
-    "select",
-    "split",
-    "split_with_sizes",
-    "tensor_split",
-    "unbind",
-]
+    "chunk", "diagonal", "narrow", "select", "split", "split_with_sizes", "tensor_split", "unbind"
+]  # fmt: skip
 
 # ----- One place or a range --------------------------------------------------------------------------------------------------------
 

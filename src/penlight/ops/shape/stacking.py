@@ -14,20 +14,9 @@ from ..machinery.guards import unrecorded
 from .joining import _alike, _check_list, _common, _joinable, cat
 
 __all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "block_diag",
-    "column_stack",
-    "diagflat",
-    "dsplit",
-    "dstack",
-    "hsplit",
-    "hstack",
-    "row_stack",
-    "vsplit",
-    "vstack",
-]
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "column_stack", "diagflat", "dsplit", "dstack", "hsplit",
+    "hstack", "row_stack", "vsplit", "vstack"
+]  # fmt: skip
 
 # ----- More dimensions, and stacking --------------------------------------------------------------------------------
 

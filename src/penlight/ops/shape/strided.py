@@ -18,8 +18,8 @@ from ..machinery.guards import lazy, unrecorded, unrecorded_view
 from .slicing import SHORT, at
 
 __all__ = [
-    "as_strided",
-]
+    "as_strided"
+]  # fmt: skip
 
 # Note [Windows of memory]
 # as_strided reads the memory behind a tensor, whatever the tensor's own shape. Its derivative thinks of that memory as one

@@ -10,18 +10,11 @@ from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
 from ..machinery.declare import install_method, linear, method
 from ..machinery.in_place_views import in_place_view
-from .views import alias
+from .views import _alias
 
 __all__ = [
-    "adjoint",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-]
+    "adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"
+]  # fmt: skip
 
 
 @linear(
@@ -125,7 +118,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         which, dims = ("source", source) if len(set(from_)) != len(from_) else ("destination", destination)
         raise RuntimeError(f"movedim: repeated dim in `{which}` ({dims})")
     if not ndim:
-        return alias(input)
+        return _alias(input)
     order = [-1] * ndim
     for s, d in zip(from_, to):
         order[d] = s

@@ -22,14 +22,8 @@ from ..machinery.op import traits
 from ..machinery.public_functions import failed
 
 __all__ = [
-    "broadcast_to",
-    "flatten",
-    "ravel",
-    "reshape",
-    "squeeze",
-    "unflatten",
-    "unsqueeze",
-]
+    "broadcast_to", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"
+]  # fmt: skip
 
 # ----- Another shape over the same elements -------------------------------------------------------------------------
 
@@ -87,15 +81,9 @@ OPS["_view"].jvp = OPS["_reshape_alias"].jvp = lambda tangents, env, xp: xp.resh
 def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
-@linear(lambda input: input.view(), view=True, input=lambda grad: grad)
+@linear(lambda input: input.view(), node="AliasBackward0", view=True, input=lambda grad: grad)
 @traits(out=False)
-def alias(input: Tensor) -> Tensor:
-    """A view of the whole tensor.
-
-    >>> import penlight as torch
-    >>> torch.tensor([1, 2]).alias()
-    tensor([1, 2])
-    """
+def _alias(input: Tensor) -> Tensor: ...
 
 
 @method

@@ -19,21 +19,9 @@ if TYPE_CHECKING:
     from ..machinery.types import Number
 
 __all__ = [
-    "digamma",
-    "erf",
-    "erfc",
-    "erfinv",
-    "i0",
-    "igamma",
-    "igammac",
-    "lgamma",
-    "logit",
-    "mvlgamma",
-    "polygamma",
-    "sinc",
-    "xlogy",
-    "xlogy_",
-]
+    "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
+    "xlogy", "xlogy_"
+]  # fmt: skip
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_HALF_PI = math.sqrt(math.pi) / 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -130,6 +131,108 @@ def nll_loss_backward(
     inner = target.size // shape[0]
     _, sums = run(0, shape[0], grad, target, weight, out, (1,), shape[1], inner, ignore_index)
     return None if sums.item() else out
+
+
+# ----- Cross entropy --------------------------------------------------------------------------------------------------
+
+
+def _cross_entropy(
+    begin: int, end: int, x: Floats, target: Ints, losses: Floats, exps: Floats, totals: Floats, sums: Doubles, classes: int,
+    ignored: int, *, each: bool,
+) -> None:  # fmt: skip
+    """Losses of logits (N, C), or their sum; how many count; whether a target is no class; and the exponentials with their sums."""
+    sum_of_losses, count, wrong = 0.0, 0.0, 0.0
+    for n in range(begin, end):
+        start = n * classes
+        top = -math.inf
+        for i in range(classes):
+            value = x[start + i]
+            top = value if value != value else max(top, value)
+        total = 0.0
+        for i in range(classes):
+            value = math.exp(x[start + i] - top)
+            exps[start + i] = value
+            total += value
+        totals[n] = total
+        which = target[n]
+        loss = 0.0
+        if which != ignored:
+            c = checked(which, classes)
+            if c != which:
+                wrong = 1.0
+            loss = math.log(total) - (x[start + c] - top)
+            count += 1.0
+        if each:
+            losses[n] = loss
+        sum_of_losses += loss
+    sums[0] = sum_of_losses
+    sums[1] = count
+    sums[2] = wrong
+
+
+def _cross_entropy_back(
+    begin: int, end: int, grad: Floats, exps: Floats, totals: Floats, target: Ints, out: Floats, classes: int, ignored: int,
+    count: float, *, each: bool,
+) -> None:  # fmt: skip
+    unit = grad[0] / count
+    for n in range(begin, end):
+        start = n * classes
+        which = target[n]
+        if each:
+            unit = grad[n]
+        scale = 0.0
+        if which != ignored:
+            scale = unit / totals[n]
+        for i in range(classes):
+            out[start + i] = exps[start + i] * scale
+        if which != ignored:
+            out[start + checked(which, classes)] -= unit
+
+
+class SavedCompiledCrossEntropy(NamedTuple):
+    """What the gradients of `cross_entropy` need; functions as of `SavedCrossEntropy` in kernels/softmax/."""
+
+    exps: np.ndarray
+    totals: np.ndarray
+    target: np.ndarray
+    ignore_index: int
+    reduction: int
+    divisor: float
+    dtype: np.dtype
+
+    def at_targets(self, grad: Any) -> np.ndarray | None:
+        """The gradient with respect to the log-probabilities."""
+        return nll_loss_backward(
+            np.asarray(grad), self.target, self.exps.shape, None, self.ignore_index, self.reduction
+        )
+
+    def backward(self, grad: Any) -> np.ndarray:
+        """The gradient with respect to the logits."""
+        run = compile_loops(_cross_entropy_back, self.dtype, each=self.reduction == 0)
+        arrays = _plain(np.asarray(grad)), self.exps, self.totals, self.target, self.exps.shape
+        out: np.ndarray = run(0, len(self.totals), *arrays, self.exps.shape[1], self.ignore_index, self.divisor)
+        return out
+
+
+def cross_entropy(
+    x: np.ndarray, target: np.ndarray, ignore_index: int, reduction: int, keep: bool
+) -> tuple[Any, SavedCompiledCrossEntropy] | None:
+    """The loss of logits (N, C) at class indices (N,), and what its gradients need."""
+    run = compile_loops(_cross_entropy, x.dtype, each=reduction == 0)
+    if run is None or not x.size:
+        return None
+    x, target = _plain(x), _plain(target)
+    rows, classes = x.shape
+    each = (rows,) if reduction == 0 else None
+    losses, exps, totals, sums = run(0, rows, x, target, each, x.shape, (rows,), (3,), classes, ignore_index)
+    total, count, wrong = sums.tolist()
+    if wrong:
+        return None
+    if reduction:
+        if reduction == 2:
+            count = 1.0
+        losses = x.dtype.type(total / count if count else math.nan)
+    return losses, SavedCompiledCrossEntropy(exps, totals, target, ignore_index, reduction, count, x.dtype)
 
 
 # ----- Margins --------------------------------------------------------------------------------------------------------

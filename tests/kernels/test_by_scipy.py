@@ -1,0 +1,59 @@
+"""SciPy's special functions are ours to rounding on the intervals on which they stand in for them, also at their ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penlight.kernels import executable, special
+from penlight.kernels.special import by_scipy
+
+pytest.importorskip("scipy")
+
+
+def arguments(row: by_scipy.Function, size: int, dtype: type) -> list[np.ndarray]:
+    pick = np.random.default_rng(size)
+    made = []
+    for low, high in row.intervals:
+        x = pick.uniform(low, high, size)
+        if low > 0:  # as many near its begin
+            x = np.where(pick.random(size) < 0.5, x, np.exp(pick.uniform(np.log(low), np.log(high), size)))
+        x[:2] = low, high
+        made.append(
+            np.clip(x.astype(dtype), np.nextafter(dtype(low), dtype(high)), np.nextafter(dtype(high), dtype(low)))
+        )
+    if row.of_degree:
+        made[1] = np.floor(made[1])
+    return made
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", by_scipy.FUNCTIONS)
+def test_they_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executable, "backend", lambda: "x86")
+    ours = getattr(special, name)
+    monkeypatch.setattr(executable, "backend", lambda: None)
+    theirs = getattr(special, name)
+    row = by_scipy.FUNCTIONS[name]
+    given = arguments(row, int(min(row.most, 2000)), dtype)
+    assert by_scipy._fits(row, tuple(given)) == (dtype is np.float64 or not row.of_degree)
+    wanted, made = ours(*given), theirs(*given)
+    assert made.dtype == dtype and made.shape == wanted.shape
+    scale = np.abs(wanted)
+    if "bessel_j" in name or "bessel_y" in name or row.of_degree or name == "gammaln":
+        scale = np.maximum(scale, 1e-1)  # both lose digits beside their zeros
+    tolerance = 1e-11 if dtype is np.float64 else 3e-6
+    wrong = np.abs(made.astype(np.float64) - wanted) > tolerance * scale + np.finfo(dtype).tiny
+    assert not wrong.any(), [(*[x[wrong][0] for x in given], made[wrong][0], wanted[wrong][0])]
+
+
+def test_ours_does_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executable, "backend", lambda: None)
+    digamma = special.digamma
+    for x in ([np.nan, 1.0], [-0.5, 2.0], [np.inf], []):
+        array = np.array(x)
+        assert not by_scipy._fits(by_scipy.FUNCTIONS["digamma"], (array,))
+        digamma(array)
+    degrees = np.array([1.5, 2.0])
+    found = special.legendre_polynomial_p(np.array([0.5, 0.5]), degrees)
+    assert found.tolist() == [0.5, -0.125]
