@@ -1014,11 +1014,6 @@ class Emitter:
         self._put(op, 0)
 
 
-def assemble(kernel: Kernel, target: Target = TARGET) -> bytes:
-    """The machine code of a kernel."""
-    return Emitter(kernel, target).finish()
-
-
 def named(place: Location | None) -> str:
     """A location as text."""
     if place is None:

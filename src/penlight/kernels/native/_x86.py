@@ -62,21 +62,19 @@ Operand = int | Address | Pooled  # a ymm register's number, or memory
 _W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
 # name: (opcode, space, pp) of instructions `name target, first, second`, whose second source may be memory.
 _BINARY = {
-    "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0), "vmulps": (0x59, 1, 0), "vdivps": (0x5E, 1, 0),
+    "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0), "vmulps": (0x59, 1, 0),
     "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
-    "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1), "vpsubd": (0xFA, 1, 1),
-    "vaddpd": (0x58, 1, 1), "vsubpd": (0x5C, 1, 1), "vmulpd": (0x59, 1, 1), "vdivpd": (0x5E, 1, 1), "vpcmpgtd": (0x66, 1, 1),
+    "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1),
+    "vaddpd": (0x58, 1, 1), "vmulpd": (0x59, 1, 1), "vpcmpgtd": (0x66, 1, 1),
     "vminpd": (0x5D, 1, 1), "vmaxpd": (0x5F, 1, 1), "vpaddq": (0xD4, 1, 1), "vpsubq": (0xFB, 1, 1),
-    "vpackssdw": (0x6B, 1, 1), "vpacksswb": (0x63, 1, 1), "vpackusdw": (0x2B, 2, 1),
-    "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
-    "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W), "vfmadd213pd": (0xA8, 2, 1 | _W), "vfnmadd213pd": (0xAC, 2, 1 | _W),
+    "vfmadd231ps": (0xB8, 2, 1),
+    "vfmadd231pd": (0xB8, 2, 1 | _W),
     "vaddss": (0x58, 1, 2), "vaddsd": (0x58, 1, 3), "vpor": (0xEB, 1, 1),
-    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1), "vpcmpgtq": (0x37, 2, 1), "vpmulld": (0x40, 2, 1),
+    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1), "vpcmpgtq": (0x37, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
 _UNARY = {
-    "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0), "vcvttps2dq": (0x5B, 1, 2),
-    "vcvtps2pd": (0x5A, 1, 0), "vcvtpd2ps": (0x5A, 1, 1), "vsqrtpd": (0x51, 1, 1), "vcvtph2ps": (0x13, 2, 1), "vpmovzxbd": (0x31, 2, 1),
+    "vcvtph2ps": (0x13, 2, 1),
     "vpmovzxwd": (0x33, 2, 1), "vpmovsxdq": (0x25, 2, 1), "vpmovsxwq": (0x24, 2, 1), "vpmovsxbq": (0x22, 2, 1), "vpmovzxbq": (0x32, 2, 1),
 }  # fmt: skip
 # Comparisons; "unordered": one of the two is NaN. All but that and "not equal" are false then.
@@ -92,7 +90,7 @@ RELATIONS = {
 # How to round to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
 # Shifts of each lane by a fixed count: (opcode, its extension).
-_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6), "vpsllq": (0x73, 6), "vpsrlq": (0x73, 2)}
+_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6), "vpsrlq": (0x73, 2)}
 
 
 class Assembler:
@@ -131,11 +129,6 @@ class Assembler:
         """In each lane `yes` where the mask's highest bit is set, else `no`."""
         name, opcode = ("vblendvpd", 0x4B) if double else ("vblendvps", 0x4A)
         self._vector(f"{name} {{}}, ymm{no}, {{}}, ymm{mask}", opcode, 3, 1, target, yes, no, bytes((mask << 4,)))
-
-    def round(self, way: str, target: int, source: Operand, double: bool = False) -> None:
-        """Round to an integer in one of ROUNDINGS; "nearest" takes halves to the even one."""
-        mode, name, opcode = ROUNDINGS[way], "vroundpd" if double else "vroundps", 0x09 if double else 0x08
-        self._vector(f"{name} {{}}, {{}}, {mode}", opcode, 3, 1, target, source, tail=bytes((mode,)))
 
     def move(self, target: int, source: Operand) -> None:
         """Load a vector from memory, or copy a register."""
@@ -219,10 +212,6 @@ class Assembler:
         """Write the lower four lanes."""
         self._vector("vmovups {1}, {0} (half)", 0x11, 1, 0, source, target, wide=False)
 
-    def choose(self, target: int, first: int, second: Operand, which: int) -> None:
-        """Each 64-bit lane from `second` where `which` has its bit set, else from `first`."""
-        self._vector(f"vblendpd {{}}, ymm{first}, {{}}, {which}", 0x0D, 3, 1, target, second, first, bytes((which,)))
-
     def join(self, target: int, low: int, high: int | Address) -> None:
         """The lower halves of two registers, or of one and four floats in memory."""
         self._vector(f"vinsertf128 {{}}, ymm{low}, {{}}, 1", 0x18, 3, 1, target, high, low, b"\x01")
@@ -234,10 +223,6 @@ class Assembler:
     def store_quarter(self, target: Address, source: int) -> None:
         """Write the lowest 8 bytes."""
         self._vector("vmovq {1}, {0}", 0xD6, 1, 1, source, target, wide=False)
-
-    def to_half_precision(self, target: Operand, source: int) -> None:
-        """Eight floats as float16, rounded to the nearest, to memory or to the lower half of a register."""
-        self._vector("vcvtps2ph {1}, {0}, 0", 0x1D, 3, 1, source, target, tail=b"\0")
 
     def forget_upper(self) -> None:
         """Before returning to code that uses the older instructions, which would be slow otherwise."""
