@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import penlight
-from benchmarks import __main__ as main
-from benchmarks import loading, mechanisms, plot, report
+from benchmarks import __main__ as main, loading, mechanisms, plot, report
 from benchmarks.libraries import Worker, run
 from benchmarks.work import ALL, MEMORY_OF
 

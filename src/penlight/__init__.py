@@ -26,117 +26,47 @@ from . import dtypes as _dtypes
 from ._common import shutdown as _shutdown  # noqa: F401  # its exit function
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
-)
-from .autograd.grad_mode import (
     inference_mode as inference_mode,
-)
-from .autograd.grad_mode import (
     is_grad_enabled as is_grad_enabled,
-)
-from .autograd.grad_mode import (
     is_inference_mode_enabled as is_inference_mode_enabled,
-)
-from .autograd.grad_mode import (
     no_grad as no_grad,
-)
-from .autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from .device import device as device
 from .dtypes import (
     bfloat16 as bfloat16,
-)
-from .dtypes import (
     can_cast as can_cast,
-)
-from .dtypes import (
     cdouble as cdouble,
-)
-from .dtypes import (
     cfloat as cfloat,
-)
-from .dtypes import (
     complex64 as complex64,
-)
-from .dtypes import (
     complex128 as complex128,
-)
-from .dtypes import (
     double as double,
-)
-from .dtypes import (
     dtype as dtype,
-)
-from .dtypes import (
     float16 as float16,
-)
-from .dtypes import (
     float32 as float32,
-)
-from .dtypes import (
     float64 as float64,
-)
-from .dtypes import (
     get_default_dtype as get_default_dtype,
-)
-from .dtypes import (
     half as half,
-)
-from .dtypes import (
     int8 as int8,
-)
-from .dtypes import (
     int16 as int16,
-)
-from .dtypes import (
     int32 as int32,
-)
-from .dtypes import (
     int64 as int64,
-)
-from .dtypes import (
     long as long,
-)
-from .dtypes import (
     promote_types as promote_types,
-)
-from .dtypes import (
     set_default_dtype as set_default_dtype,
-)
-from .dtypes import (
     short as short,
-)
-from .dtypes import (
     uint8 as uint8,
-)
-from .dtypes import (
     uint16 as uint16,
-)
-from .dtypes import (
     uint32 as uint32,
-)
-from .dtypes import (
     uint64 as uint64,
 )
 from .layout import (
     channels_last as channels_last,
-)
-from .layout import (
     channels_last_3d as channels_last_3d,
-)
-from .layout import (
     contiguous_format as contiguous_format,
-)
-from .layout import (
     layout as layout,
-)
-from .layout import (
     memory_format as memory_format,
-)
-from .layout import (
     preserve_format as preserve_format,
-)
-from .layout import (
     strided as strided,
 )
 from .size import Size as Size
@@ -161,10 +91,12 @@ from .creation import (  # isort: skip
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from .creation.ranges import arange as arange
-from .creation.ranges import linspace as linspace
-from .creation.ranges import logspace as logspace
-from .creation.ranges import range_ as range  # noqa: F401
+from .creation.ranges import (
+    arange as arange,
+    linspace as linspace,
+    logspace as logspace,
+    range_ as range,  # noqa: F401
+)
 
 from .random import (  # isort: skip
     Generator as Generator,

@@ -12,8 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
+from importlib.metadata import PackageNotFoundError, version as installed
 from pathlib import Path
 
 from penlight.version import __version__ as torch_version

@@ -15,20 +15,22 @@ import numpy as np
 from .creation import from_numpy
 from .device import require_cpu
 from .ops.fourier import transforms as _fourier
-from .ops.fourier.transforms import fft as fft
-from .ops.fourier.transforms import fftn as fftn
-from .ops.fourier.transforms import fftshift as fftshift
-from .ops.fourier.transforms import hfft as hfft
-from .ops.fourier.transforms import hfftn as hfftn
-from .ops.fourier.transforms import ifft as ifft
-from .ops.fourier.transforms import ifftn as ifftn
-from .ops.fourier.transforms import ifftshift as ifftshift
-from .ops.fourier.transforms import ihfft as ihfft
-from .ops.fourier.transforms import ihfftn as ihfftn
-from .ops.fourier.transforms import irfft as irfft
-from .ops.fourier.transforms import irfftn as irfftn
-from .ops.fourier.transforms import rfft as rfft
-from .ops.fourier.transforms import rfftn as rfftn
+from .ops.fourier.transforms import (
+    fft as fft,
+    fftn as fftn,
+    fftshift as fftshift,
+    hfft as hfft,
+    hfftn as hfftn,
+    ifft as ifft,
+    ifftn as ifftn,
+    ifftshift as ifftshift,
+    ihfft as ihfft,
+    ihfftn as ihfftn,
+    irfft as irfft,
+    irfftn as irfftn,
+    rfft as rfft,
+    rfftn as rfftn,
+)
 from .ops.linalg.common import into as _into
 from .ops.machinery.public_functions import public_functions as _public_functions
 from .tensor import Tensor

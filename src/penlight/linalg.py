@@ -20,43 +20,44 @@ from .ops.reduce.norms import vector_norm as vector_norm
 
 if TYPE_CHECKING:
     from .ops.linalg.common import LinAlgError as LinAlgError
-    from .ops.linalg.factor import cholesky as cholesky
-    from .ops.linalg.factor import cholesky_ex as cholesky_ex
-    from .ops.linalg.factor import lu as lu
-    from .ops.linalg.factor import lu_factor as lu_factor
-    from .ops.linalg.factor import lu_factor_ex as lu_factor_ex
-    from .ops.linalg.factor import lu_solve as lu_solve
-    from .ops.linalg.functions import matrix_exp as matrix_exp
-    from .ops.linalg.functions import matrix_power as matrix_power
-    from .ops.linalg.functions import multi_dot as multi_dot
-    from .ops.linalg.functions import vander as vander
-    from .ops.linalg.functions import vecdot as vecdot
-    from .ops.linalg.indefinite import ldl_factor as ldl_factor
-    from .ops.linalg.indefinite import ldl_factor_ex as ldl_factor_ex
-    from .ops.linalg.indefinite import ldl_solve as ldl_solve
-    from .ops.linalg.least_squares import lstsq as lstsq
-    from .ops.linalg.least_squares import matrix_rank as matrix_rank
-    from .ops.linalg.least_squares import pinv as pinv
-    from .ops.linalg.norms import cond as cond
-    from .ops.linalg.norms import matrix_norm as matrix_norm
-    from .ops.linalg.norms import norm as norm
-    from .ops.linalg.orthogonal import householder_product as householder_product
-    from .ops.linalg.orthogonal import qr as qr
-    from .ops.linalg.solve import det as det
-    from .ops.linalg.solve import inv as inv
-    from .ops.linalg.solve import inv_ex as inv_ex
-    from .ops.linalg.solve import slogdet as slogdet
-    from .ops.linalg.solve import solve as solve
-    from .ops.linalg.solve import solve_ex as solve_ex
-    from .ops.linalg.solve import solve_triangular as solve_triangular
-    from .ops.linalg.solve import tensorinv as tensorinv
-    from .ops.linalg.solve import tensorsolve as tensorsolve
-    from .ops.linalg.spectral import eig as eig
-    from .ops.linalg.spectral import eigh as eigh
-    from .ops.linalg.spectral import eigvals as eigvals
-    from .ops.linalg.spectral import eigvalsh as eigvalsh
-    from .ops.linalg.spectral import svd as svd
-    from .ops.linalg.spectral import svdvals as svdvals
+    from .ops.linalg.factor import (
+        cholesky as cholesky,
+        cholesky_ex as cholesky_ex,
+        lu as lu,
+        lu_factor as lu_factor,
+        lu_factor_ex as lu_factor_ex,
+        lu_solve as lu_solve,
+    )
+    from .ops.linalg.functions import (
+        matrix_exp as matrix_exp,
+        matrix_power as matrix_power,
+        multi_dot as multi_dot,
+        vander as vander,
+        vecdot as vecdot,
+    )
+    from .ops.linalg.indefinite import ldl_factor as ldl_factor, ldl_factor_ex as ldl_factor_ex, ldl_solve as ldl_solve
+    from .ops.linalg.least_squares import lstsq as lstsq, matrix_rank as matrix_rank, pinv as pinv
+    from .ops.linalg.norms import cond as cond, matrix_norm as matrix_norm, norm as norm
+    from .ops.linalg.orthogonal import householder_product as householder_product, qr as qr
+    from .ops.linalg.solve import (
+        det as det,
+        inv as inv,
+        inv_ex as inv_ex,
+        slogdet as slogdet,
+        solve as solve,
+        solve_ex as solve_ex,
+        solve_triangular as solve_triangular,
+        tensorinv as tensorinv,
+        tensorsolve as tensorsolve,
+    )
+    from .ops.linalg.spectral import (
+        eig as eig,
+        eigh as eigh,
+        eigvals as eigvals,
+        eigvalsh as eigvalsh,
+        svd as svd,
+        svdvals as svdvals,
+    )
     from .tensor import Tensor
 
 _TABLES = {
@@ -72,7 +73,7 @@ _TABLES = {
 }
 _WHERE = {name: table for table, names in _TABLES.items() for name in names.split()}
 
-__all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])  # noqa: PLE0605
+__all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])
 
 
 _linalg_cross = _late("ops.linalg.products", "linalg_cross")

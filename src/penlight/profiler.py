@@ -25,10 +25,12 @@ from penlight._refused import missing
 
 from ._refused import refused_class
 from .autograd import profiler as _prof
-from .autograd.profiler import DeviceType as DeviceType
-from .autograd.profiler import ProfilerActivity as ProfilerActivity
-from .autograd.profiler import kineto_available as kineto_available
-from .autograd.profiler import record_function as record_function
+from .autograd.profiler import (
+    DeviceType as DeviceType,
+    ProfilerActivity as ProfilerActivity,
+    kineto_available as kineto_available,
+    record_function as record_function,
+)
 
 __all__ = [
     "DeviceType",

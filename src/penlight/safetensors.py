@@ -120,12 +120,12 @@ def _kind(tensor: Any) -> str:
 
 def _check(tensors: Any, metadata: Any) -> None:
     if not isinstance(tensors, dict):
-        raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")  # noqa: TRY004
+        raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     for name, tensor in tensors.items():
         if not isinstance(name, str):
             raise TypeError(f"argument 'tensor_dict': '{type(name).__name__}' object is not an instance of 'str'")
         if not isinstance(tensor, penlight.Tensor):
-            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}")  # noqa: TRY004
+            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}")
     for text in (metadata or {}).items():
         for part in text:
             if not isinstance(part, str):

@@ -14,9 +14,13 @@ from penlight._common.user_warnings import warn_user
 from penlight._serialization import zipformat
 from penlight._serialization.atomic import is_path, replacing
 from penlight._serialization.inspecting import globals_named
-from penlight._serialization.legacy import MAGIC_NUMBER as MAGIC_NUMBER
-from penlight._serialization.legacy import PROTOCOL_VERSION as PROTOCOL_VERSION
-from penlight._serialization.legacy import is_tar, load_legacy, save_legacy
+from penlight._serialization.legacy import (
+    MAGIC_NUMBER as MAGIC_NUMBER,
+    PROTOCOL_VERSION as PROTOCOL_VERSION,
+    is_tar,
+    load_legacy,
+    save_legacy,
+)
 from penlight._serialization.locations import default_restore_location, location_tag, register_package
 from penlight._serialization.names import PARAMETER, StorageType, builtin_globals
 from penlight._serialization.reading import PickleReader

@@ -11,8 +11,7 @@ import numpy as np
 from . import dtypes
 from .creation import empty
 from .creation.legacy import legacy_tensor
-from .device import CPU, on_meta, require_cpu
-from .device import device as Device
+from .device import CPU, device as Device, on_meta, require_cpu
 from .kernels.lazy import lazy_import
 from .layout import contiguous_format, strided
 from .ops.conversion import legacy_dtype

@@ -186,7 +186,7 @@ def test_deprecated_names(same):
 
 
 def test_module_does_not_hide_the_function():
-    import penlight.autograd.gradcheck  # noqa: F401
+    import penlight.autograd.gradcheck
 
     assert callable(penlight.autograd.gradcheck) and issubclass(GradcheckError, RuntimeError)
 

@@ -11,15 +11,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
-import records  # noqa: E402, F401
-from recording import RECORDS  # noqa: E402
-from running import build, differentiable, flatten, quiet, resolve  # noqa: E402
+import records  # noqa: F401
+from recording import RECORDS
+from running import build, differentiable, flatten, quiet, resolve
 
-import penlight  # noqa: E402
-from penlight.autograd import modes  # noqa: E402
-from penlight.func.level import BatchLevel  # noqa: E402
-from penlight.func.mapping import enter  # noqa: E402
-from penlight.ops.machinery import dispatch  # noqa: E402
+import penlight
+from penlight.autograd import modes
+from penlight.func.level import BatchLevel
+from penlight.func.mapping import enter
+from penlight.ops.machinery import dispatch
 
 
 class Noted:

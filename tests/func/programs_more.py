@@ -84,7 +84,7 @@ def is_grads_batched(t):
 @program
 def vectorised_jacobian(t):
     jacobian = t.torch.autograd.functional.jacobian
-    f = lambda a, b: (a.sin() * b.sum(), a.outer(b))  # noqa: E731
+    f = lambda a, b: (a.sin() * b.sum(), a.outer(b))
     inputs = (t.v, t.x[1])
     return jacobian(f, inputs, vectorize=True), jacobian(f, inputs, vectorize=True, strategy="forward-mode")
 
@@ -361,7 +361,7 @@ def batch_norm_without_statistics(t):
     t.replace_all_batch_norm_modules_(model)
     assert model[1].running_mean is None and not model[1].track_running_stats
     params = {k: p.detach() for k, p in model.named_parameters()}
-    call = lambda p, x: t.functional_call(model, p, (x,)).sin().sum()  # noqa: E731
+    call = lambda p, x: t.functional_call(model, p, (x,)).sin().sum()
     return t.vmap(t.grad(call), in_dims=(None, 0))(params, t.torch.randn(3, 5, 2, dtype=t.D))
 
 

@@ -53,7 +53,7 @@ def test_the_graph_outside_is_out_of_reach(name):
     ],
 )
 def test_leaves_made_inside_are_not_seen_outside(run):
-    made = lambda x: (torch.ones(3, requires_grad=True) * x).sum() + torch.nn.Parameter(torch.ones(3)).mul(x).sum()  # noqa: E731
+    made = lambda x: (torch.ones(3, requires_grad=True) * x).sum() + torch.nn.Parameter(torch.ones(3)).mul(x).sum()
     assert not run(made).requires_grad
     w = torch.ones(3, requires_grad=True)
     assert run(lambda x: (w * w * x).sum()).requires_grad

@@ -160,7 +160,7 @@ def test_hessians_agree_to_rounding():
 
 def test_chunks_give_the_same():
     x = torch.randn(7, 3, dtype=torch.float64)
-    f = lambda a: (a.sin().cumsum(0), a.sum())  # noqa: E731
+    f = lambda a: (a.sin().cumsum(0), a.sum())
     whole = vmap(f, out_dims=(1, 0))(x)
     for size in (1, 2, 7, 9):
         parts = vmap(f, out_dims=(1, 0), chunk_size=size)(x)

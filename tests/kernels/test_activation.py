@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import activation as K
-from penlight.kernels import gated
+from penlight.kernels import activation as K, gated
 
 rng = np.random.default_rng(0)
 INF, NAN = float("inf"), float("nan")

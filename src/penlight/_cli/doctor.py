@@ -7,8 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
+from importlib.metadata import PackageNotFoundError, version as installed
 from importlib.util import find_spec
 from typing import Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 
@@ -60,18 +60,14 @@ def _keep_permissions(file: int, old: os.stat_result) -> None:
     if not hasattr(os, "fchmod"):
         return
     if (os.geteuid(), os.getegid()) != (old.st_uid, old.st_gid):
-        try:
+        with suppress(OSError):
             os.fchown(file, old.st_uid, old.st_gid)
-        except OSError:
-            pass
     os.fchmod(file, stat.S_IMODE(old.st_mode))
 
 
 def _remove(path: str) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(path)
-    except OSError:
-        pass
 
 
 def _sync_directory(directory: str) -> None:

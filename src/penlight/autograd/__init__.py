@@ -16,20 +16,23 @@ from .gradcheck import gradcheck, gradgradcheck  # now: `import penlight.autogra
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-    from . import _calls
-    from . import forward_ad as forward_ad
-    from . import functional as functional
-    from . import grad_mode as grad_mode
-    from . import graph as graph
-    from . import profiler as profiler
-    from . import variable as variable
-    from .anomaly_mode import detect_anomaly as detect_anomaly
-    from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+    from . import (
+        _calls,
+        forward_ad as forward_ad,
+        functional as functional,
+        grad_mode as grad_mode,
+        graph as graph,
+        profiler as profiler,
+        variable as variable,
+    )
+    from .anomaly_mode import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
-    from .switches import enforce_grad_layout_policy as enforce_grad_layout_policy
-    from .switches import is_multithreading_enabled as is_multithreading_enabled
-    from .switches import is_view_replay_enabled as is_view_replay_enabled
-    from .switches import set_multithreading_enabled as set_multithreading_enabled
+    from .switches import (
+        enforce_grad_layout_policy as enforce_grad_layout_policy,
+        is_multithreading_enabled as is_multithreading_enabled,
+        is_view_replay_enabled as is_view_replay_enabled,
+        set_multithreading_enabled as set_multithreading_enabled,
+    )
     from .variable import Variable as Variable
 
 __all__ = [

@@ -16,11 +16,11 @@ from ..kernels.lazy import lazy_import
 from ..ops import stack
 from ..tensor import wrap
 from . import grad as differentiate
-from ._functional_arguments import _as_tuple as _as_tuple
-from ._functional_arguments import _construct_standard_basis_for as _construct_standard_basis_for
-from ._functional_arguments import _grad_postprocess as _grad_postprocess
-from ._functional_arguments import _tuple_postprocess as _tuple_postprocess
 from ._functional_arguments import (
+    _as_tuple as _as_tuple,
+    _construct_standard_basis_for as _construct_standard_basis_for,
+    _grad_postprocess as _grad_postprocess,
+    _tuple_postprocess as _tuple_postprocess,
     as_tuple,
     check_vector,
     filled,

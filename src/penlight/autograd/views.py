@@ -77,7 +77,7 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
             creation = above.creation
         if above.replay is not None:
             first, second = above.replay, replay or _window(view, source)
-            replay = lambda b: second(first(b))  # noqa: E731
+            replay = lambda b: second(first(b))
     view._view = info = _new(View)
     info.base = base
     info.creation = creation

@@ -12,14 +12,14 @@ from penlight.autograd import modes
 from penlight.device import device as device
 from penlight.dtypes import dtype as dtype
 from penlight.kernels.lazy import lazy_import
-from penlight.layout import layout as layout
-from penlight.layout import memory_format as memory_format
-from penlight.overrides import DisableTorchFunction as DisableTorchFunction
-from penlight.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from penlight.layout import layout as layout, memory_format as memory_format
+from penlight.overrides import (
+    DisableTorchFunction as DisableTorchFunction,
+    DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+)
 from penlight.random import Generator as Generator
 from penlight.size import Size as Size
-from penlight.tensor import DISABLED
-from penlight.tensor import Tensor as TensorBase
+from penlight.tensor import DISABLED, Tensor as TensorBase
 
 _c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
 _conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")

@@ -6,8 +6,7 @@ from typing import Any
 
 from penlight.func.batched import Batched
 from penlight.func.level import BatchLevel
-from penlight.func.mapping import _add_batch_dim as _add_batch_dim
-from penlight.func.mapping import _remove_batch_dim as _remove_batch_dim
+from penlight.func.mapping import _add_batch_dim as _add_batch_dim, _remove_batch_dim as _remove_batch_dim
 
 
 def is_batchedtensor(tensor: Any) -> bool:

@@ -10,10 +10,12 @@ from typing import Any
 from penlight._refused import refuse, refused_function
 
 from ._settable import Settings
-from .compiler import allow_in_graph as allow_in_graph
-from .compiler import disable as disable
-from .compiler import list_backends as list_backends
-from .compiler import reset as reset
+from .compiler import (
+    allow_in_graph as allow_in_graph,
+    disable as disable,
+    list_backends as list_backends,
+    reset as reset,
+)
 
 config = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
 utils = sys.modules[f"{__name__}.utils"] = Settings(f"{__name__}.utils", counters=Counter())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-from typing import Dict as Dict  # noqa: UP035  # as PyTorch has them
-from typing import List as List  # noqa: UP035
-from typing import Optional as Optional
-from typing import Tuple as Tuple  # noqa: UP035
-from typing import Union as Union
+from typing import (  # noqa: UP035
+    Any,
+    Dict as Dict,  # as PyTorch has them
+    List as List,
+    Optional as Optional,
+    Tuple as Tuple,
+    Union as Union,
+)
 
 
 class BroadcastingListCls:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from penlight._refused import refused_class
-from penlight.ops.machinery.aten import OpOverload as OpOverload
-from penlight.ops.machinery.aten import OpOverloadPacket as OpOverloadPacket
-from penlight.ops.machinery.aten import _Aten as _OpNamespace
+from penlight.ops.machinery.aten import (
+    OpOverload as OpOverload,
+    OpOverloadPacket as OpOverloadPacket,
+    _Aten as _OpNamespace,
+)
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "_OpNamespace"]
 

@@ -11,8 +11,10 @@ from penlight._serialization import rebuild
 from penlight.device import device as Device
 from penlight.ops import cat
 from penlight.tensor import Tensor
-from penlight.utils.data._utils.exceptions import ExceptionWrapper as ExceptionWrapper
-from penlight.utils.data._utils.exceptions import KeyErrorMessage as KeyErrorMessage
+from penlight.utils.data._utils.exceptions import (
+    ExceptionWrapper as ExceptionWrapper,
+    KeyErrorMessage as KeyErrorMessage,
+)
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:

@@ -11,7 +11,7 @@ _NAMES = (
 )  # fmt: skip
 
 
-__all__ = list(_NAMES)  # noqa: PLE0605
+__all__ = list(_NAMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,7 @@ False
 from __future__ import annotations
 
 import builtins
-from typing import Any, Union, get_args, get_origin
-from typing import Final as Final
+from typing import Any, Final as Final, Union, get_args, get_origin
 
 from penlight._common.user_warnings import warn_once
 from penlight._refused import missing, refused_class, refused_function

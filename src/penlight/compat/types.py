@@ -15,9 +15,9 @@ from penlight.tensor import Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
-Device: TypeAlias = Union[device, str, int, None]
+Device: TypeAlias = device | str | int | None
 FileLike: TypeAlias = Union[str, "os.PathLike[str]", IO[bytes]]
-Number: TypeAlias = Union[int, float, bool]
+Number: TypeAlias = int | float | bool
 py_sym_types = (SymInt, SymFloat, SymBool)
 IntLikeType: TypeAlias = int
 FloatLikeType: TypeAlias = float
@@ -25,6 +25,6 @@ BoolLikeType: TypeAlias = bool
 Storage: TypeAlias = Any
 
 _device, _dtype, _layout, _int, _float, _bool = device, dtype, layout, int, float, bool
-_size: TypeAlias = Union[Size, list[int], tuple[int, ...]]
+_size: TypeAlias = Size | list[int] | tuple[int, ...]
 _symsize = _size
-_TensorOrTensors: TypeAlias = Union[Tensor, Sequence[Tensor]]
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import penlight
-from penlight.serialization import load as load_file
-from penlight.serialization import save as save_file
+from penlight.serialization import load as load_file, save as save_file
 from penlight.tensor import Tensor
 
 from ._collectives import barrier

@@ -226,7 +226,7 @@ class Work:
         return self._future
 
     def _wait_quietly(self) -> None:
-        try:
+        try:  # noqa: SIM105
             self.wait()
         except RuntimeError:
             pass  # the future has it

@@ -11,8 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from sys import modules
 
-from . import _continuous, _discrete, _multivariate, transforms
-from . import constraints as constraints
+from . import _continuous, _discrete, _multivariate, constraints as constraints, transforms
 from ._continuous import *  # noqa: F403
 from ._discrete import *  # noqa: F403
 from ._multivariate import *  # noqa: F403

@@ -1,2 +1,4 @@
-from ._discrete import OneHotCategorical as OneHotCategorical
-from ._discrete import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
+from ._discrete import (
+    OneHotCategorical as OneHotCategorical,
+    OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough,
+)

@@ -1,2 +1,1 @@
-from ._discrete import LogitRelaxedBernoulli as LogitRelaxedBernoulli
-from ._discrete import RelaxedBernoulli as RelaxedBernoulli
+from ._discrete import LogitRelaxedBernoulli as LogitRelaxedBernoulli, RelaxedBernoulli as RelaxedBernoulli

@@ -1,2 +1,4 @@
-from ._discrete import ExpRelaxedCategorical as ExpRelaxedCategorical
-from ._discrete import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from ._discrete import (
+    ExpRelaxedCategorical as ExpRelaxedCategorical,
+    RelaxedOneHotCategorical as RelaxedOneHotCategorical,
+)

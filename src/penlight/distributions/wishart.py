@@ -1,2 +1,1 @@
-from ._multivariate import Wishart as Wishart
-from ._multivariate import _mvdigamma as _mvdigamma
+from ._multivariate import Wishart as Wishart, _mvdigamma as _mvdigamma

@@ -20,8 +20,7 @@ from ..ops import OPS
 from ..ops.machinery.arguments import first_outside
 from ..ops.machinery.op import Op
 from ..ops.reduce.counting import _searchsorted
-from ..tensor import Tensor
-from ..tensor import wrap as plain_tensor
+from ..tensor import Tensor, wrap as plain_tensor
 from .batched import physical
 from .batching import DYNAMIC, RULES, insert_dims, rule
 

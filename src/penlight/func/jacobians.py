@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import cat
-from ..tensor import Tensor
-from ..tensor import wrap as plain_tensor
+from ..tensor import Tensor, wrap as plain_tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from .level import BatchLevel
 from .mapping import _like, run

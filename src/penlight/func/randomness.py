@@ -9,8 +9,7 @@ from typing import Any
 from ..ops import OPS
 from ..ops.machinery import dispatch
 from ..ops.machinery.dispatch import interpreters
-from ..tensor import Tensor
-from ..tensor import wrap as plain_tensor
+from ..tensor import Tensor, wrap as plain_tensor
 from .batched import wrap, wrap_all
 from .level import BatchLevel, open_levels
 

@@ -29,8 +29,7 @@ from ..autograd.views import edge_of
 from ..creation import ones_like, zeros_like
 from ..kernels.lazy import lazy_import
 from ..ops.machinery.dispatch import interpreters
-from ..tensor import Tensor, views_of
-from ..tensor import wrap as plain_tensor
+from ..tensor import Tensor, views_of, wrap as plain_tensor
 from .batched import expose, hide, levels_of, physical, spread, wrap_all
 from .level import open_levels
 

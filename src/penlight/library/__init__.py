@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from penlight._refused import refuse
-from penlight.library.custom_ops import CustomOpDef as CustomOpDef
-from penlight.library.custom_ops import custom_op as custom_op
-from penlight.library.custom_ops import register_autograd as register_autograd
-from penlight.library.custom_ops import register_fake as register_fake
-from penlight.library.custom_ops import register_kernel as register_kernel
+from penlight.library.custom_ops import (
+    CustomOpDef as CustomOpDef,
+    custom_op as custom_op,
+    register_autograd as register_autograd,
+    register_fake as register_fake,
+    register_kernel as register_kernel,
+)
 
 __getattr__ = refuse(
     __name__,

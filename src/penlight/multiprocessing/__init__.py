@@ -13,12 +13,14 @@ from typing import Any
 from penlight._refused import missing
 
 from ._shared import init_reductions as init_reductions
-from .spawn import ProcessContext as ProcessContext
-from .spawn import ProcessExitedException as ProcessExitedException
-from .spawn import ProcessRaisedException as ProcessRaisedException
-from .spawn import SpawnContext as SpawnContext
-from .spawn import spawn as spawn
-from .spawn import start_processes as start_processes
+from .spawn import (
+    ProcessContext as ProcessContext,
+    ProcessExitedException as ProcessExitedException,
+    ProcessRaisedException as ProcessRaisedException,
+    SpawnContext as SpawnContext,
+    spawn as spawn,
+    start_processes as start_processes,
+)
 
 __all__ = [*_std.__all__]  # type: ignore[attr-defined]
 __all__ += ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]

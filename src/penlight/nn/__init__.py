@@ -5,21 +5,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from penlight.nn.parameter import Buffer as Buffer
-from penlight.nn.parameter import Parameter as Parameter
-from penlight.nn.parameter import UninitializedBuffer as UninitializedBuffer
-from penlight.nn.parameter import UninitializedParameter as UninitializedParameter
+from penlight.nn.parameter import (
+    Buffer as Buffer,
+    Parameter as Parameter,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
+)
 
-from . import modules as modules
-from . import parameter as parameter
+from . import modules as modules, parameter as parameter
 
 if TYPE_CHECKING:
-    from . import attention as attention
-    from . import functional as functional
-    from . import grad as grad
-    from . import init as init
-    from . import parallel as parallel
-    from . import utils as utils
+    from . import (
+        attention as attention,
+        functional as functional,
+        grad as grad,
+        init as init,
+        parallel as parallel,
+        utils as utils,
+    )
     from ._lazy import *  # noqa: F403
     from .parallel import DataParallel as DataParallel
 

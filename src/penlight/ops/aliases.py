@@ -7,8 +7,7 @@ from typing import Any
 from .._common.docstrings import documented
 from ..tensor import Tensor
 from .linalg.matmul import outer
-from .machinery.declare import OPS, install_method
-from .machinery.declare import pointwise as declare
+from .machinery.declare import OPS, install_method, pointwise as declare
 from .machinery.dispatch import inplace
 from .machinery.op import Op
 from .pointwise import elementary, rounding

@@ -15,7 +15,7 @@ _CLASSES = "ASGD LBFGS SGD Adadelta Adafactor Adagrad Adam AdamW Adamax Muon NAd
 _HOMES = {name: name.lower() for name in _CLASSES.split()}
 _HOMES |= {"SparseAdam": "sparse_adam", "swap_in_optimizer_params_and_state": "_stateless"}
 
-__all__ = ["Optimizer", *_MODULES, *_HOMES]  # noqa: PLE0604
+__all__ = ["Optimizer", *_MODULES, *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

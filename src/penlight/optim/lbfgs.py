@@ -8,9 +8,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight.optim._declared import Declared, usual
-from penlight.optim._wolfe import _cubic_interpolate as _cubic_interpolate
-from penlight.optim._wolfe import _strong_wolfe as _strong_wolfe
-from penlight.optim._wolfe import strong_wolfe
+from penlight.optim._wolfe import _cubic_interpolate as _cubic_interpolate, _strong_wolfe as _strong_wolfe, strong_wolfe
 from penlight.optim.optimizer import ParamsT, _to_scalar
 
 __all__ = ["LBFGS"]

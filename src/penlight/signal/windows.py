@@ -66,7 +66,7 @@ def bartlett(
     tensor([0., 1., 0.])
     """
     last = _last(M, sym)
-    compute = lambda places: 1 - np.abs(places * (2 / last) - 1) if M != 1 else np.ones_like(places)  # noqa: E731
+    compute = lambda places: 1 - np.abs(places * (2 / last) - 1) if M != 1 else np.ones_like(places)
     return _made("bartlett", M, compute, dtype, layout, device, requires_grad)
 
 
@@ -243,7 +243,7 @@ def kaiser(
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     last = _last(M, sym)
-    compute = lambda places: _kaiser(places, last, beta) if M != 1 else np.ones_like(places)  # noqa: E731
+    compute = lambda places: _kaiser(places, last, beta) if M != 1 else np.ones_like(places)
     return _made("kaiser", M, compute, dtype, layout, device, requires_grad)
 
 

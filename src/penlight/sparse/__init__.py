@@ -7,8 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from .._refused import refuse
-from .coo import SparseTensor, matmul, sparse_coo_tensor, sum_of
-from .coo import softmax as _softmax
+from .coo import SparseTensor, matmul, softmax as _softmax, sparse_coo_tensor, sum_of
 
 
 def mm(mat1: Any, mat2: Any) -> Any:

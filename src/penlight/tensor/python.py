@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from .. import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
+# The module `tensor` needs this file: its names are looked up when they are used.
+from .. import dtypes, tensor as _tensor  # type: ignore[no-redef]
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import NO_EDGE

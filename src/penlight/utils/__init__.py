@@ -11,10 +11,7 @@ from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from . import benchmark as benchmark
-    from . import checkpoint as checkpoint
-    from . import data as data
-    from . import hooks as hooks
+    from . import benchmark as benchmark, checkpoint as checkpoint, data as data, hooks as hooks
 
 _refused = lazy_import(globals(), "_refused", "penlight._refused")
 

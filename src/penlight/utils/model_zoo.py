@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penlight import hub
-from penlight.hub import _download_url_to_file as _download_url_to_file
-from penlight.hub import load_state_dict_from_url as load_url
+from penlight.hub import _download_url_to_file as _download_url_to_file, load_state_dict_from_url as load_url
 
 __all__ = ["load_url"]
 

@@ -11,25 +11,19 @@ from typing import Any
 import numpy as np
 
 from penlight.kernels import distance, executable, scalars, special
-from penlight.kernels.attention import kernels as attention
-from penlight.kernels.attention import rows as attention_rows
+from penlight.kernels.attention import kernels as attention, rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
-from penlight.kernels.grid_sample import compiled as grid_sample
-from penlight.kernels.grid_sample import coordinates as taps
-from penlight.kernels.loss import compiled as loss
-from penlight.kernels.loss import ctc_kernels
+from penlight.kernels.grid_sample import compiled as grid_sample, coordinates as taps
+from penlight.kernels.loss import compiled as loss, ctc_kernels
 from penlight.kernels.native import fma, small
-from penlight.kernels.norm import compiled as norm
-from penlight.kernels.norm import features
-from penlight.kernels.norm import kernels as norm_rows
+from penlight.kernels.norm import compiled as norm, features, kernels as norm_rows
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
 from penlight.kernels.recurrent import kernels as recurrent_rows
-from penlight.kernels.reduce import columns as reduce_rows
-from penlight.kernels.reduce import sum_to
+from penlight.kernels.reduce import columns as reduce_rows, sum_to
 from penlight.kernels.scan import kernels as scan_rows
 from penlight.kernels.softmax import kernels as softmax_rows
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable, native
-from penlight.kernels.compiler import math as functions
-from penlight.kernels.compiler import values
+from penlight.kernels.compiler import math as functions, values
 from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.compiler.values import Value, fma, fnma
 from penlight.kernels.native import Kernel, over_elements, over_rows

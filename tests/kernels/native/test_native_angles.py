@@ -5,8 +5,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import native
-from penlight.kernels.compiler import angles
-from penlight.kernels.compiler import math as functions
+from penlight.kernels.compiler import angles, math as functions
 from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.native import Kernel, operands
 

@@ -32,7 +32,7 @@ def test_rows_and_columns(full, other):
             result = operands.run(ufunc, (a, b))
             assert result is not None and result.shape == full
             np.testing.assert_array_equal(result, ufunc(a, b))
-    rule = lambda grad, y: -grad * (y * y) / 3  # noqa: E731
+    rule = lambda grad, y: -grad * (y * y) / 3
     result = operands.run(program_of(rule, (x, y)), (x, y))
     np.testing.assert_array_equal(result, rule(x, y))
 
@@ -65,7 +65,7 @@ def test_operands_that_lie_anywhere(x, y, dtype):
 @here
 def test_columns_of_truth_values_and_of_16_bit_floats():
     x, mask = noise(20, 48), noise(20, 1, seed=3) > 0
-    choose = lambda mask, x: np.where(mask, x, -1.0)  # noqa: E731
+    choose = lambda mask, x: np.where(mask, x, -1.0)
     np.testing.assert_array_equal(operands.run(choose, (mask, x)), np.where(mask, x, np.float32(-1)))
     half, column = noise(20, 48).astype(np.float16), noise(20, 1, seed=3).astype(np.float16)
     np.testing.assert_array_equal(operands.run(np.multiply, (column, half)), column * half)
@@ -119,7 +119,7 @@ def test_gradients_of_what_was_broadcast(one, other, monkeypatch):
 @here
 def test_a_row_and_a_column_at_once():
     x, row, column, number = noise(20, 50), noise(50, seed=1), noise(20, 1, seed=2), np.array(2.5, np.float32)
-    rule = lambda x, row, column, number, half: (x - column) * row / number + half  # noqa: E731
+    rule = lambda x, row, column, number, half: (x - column) * row / number + half
     result = operands.run(program_of(rule, (x, row, column, number, 0.5)), (x, row, column, number, 0.5))
     np.testing.assert_array_equal(result, rule(x, row, column, number, 0.5))
 
@@ -145,7 +145,7 @@ def test_what_is_left_to_numpy(x, y):
 
 @here
 def test_functions_decide_by_numbers():
-    kernel = lambda x, p: x * p if p < 2 else np.sqrt(np.abs(x)) - p  # noqa: E731
+    kernel = lambda x, p: x * p if p < 2 else np.sqrt(np.abs(x)) - p
     x = noise(3, 70)
     for p in (1.5, 1, True, 2.5, -0.0, 0.0):
         result = operands.run(kernel, (x, p))

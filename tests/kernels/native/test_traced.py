@@ -138,7 +138,7 @@ def test_every_ufunc_that_is_known(monkeypatch):
             chosen |= ufunc(0.25, a)  # noqa: B023
             activation.blend(np.full(1, 9, np.float32), chosen, out)
 
-        check(*both_ways(monkeypatch, lambda: pointwise(choose, x, y)), True)  # noqa: B023
+        check(*both_ways(monkeypatch, lambda: pointwise(choose, x, y)), True)
 
 
 def untraceable_bodies():

@@ -1,4 +1,3 @@
 """torch._functorch.functional_call: modules as functions of their parameters."""
 
-from penlight.func import functional_call as functional_call
-from penlight.func import stack_module_state as stack_module_state
+from penlight.func import functional_call as functional_call, stack_module_state as stack_module_state

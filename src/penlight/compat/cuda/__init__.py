@@ -17,11 +17,13 @@ from penlight._refused import RefusedType, refused_class, refused_function
 from penlight.device import device as Device
 
 from .memory import *  # noqa: F403
-from .streams import Event as Event
-from .streams import ExternalStream as ExternalStream
-from .streams import Stream as Stream
-from .streams import StreamContext as StreamContext
-from .streams import stream as stream
+from .streams import (
+    Event as Event,
+    ExternalStream as ExternalStream,
+    Stream as Stream,
+    StreamContext as StreamContext,
+    stream as stream,
+)
 
 _WORDS = "Torch not compiled with CUDA enabled"
 _HINT = "Penlight runs on the CPU: ask torch.cuda.is_available() first (it is False here)"

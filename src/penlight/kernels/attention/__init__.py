@@ -18,8 +18,7 @@ from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..rows import narrow, row_max, row_sum, widen
 from ..strategy import Strategy, apply
-from . import compiled
-from . import rows as definitions
+from . import compiled, rows as definitions
 from .compiled import _places, _side_by_side
 
 Needs = tuple[bool, bool, bool]

@@ -32,8 +32,6 @@ from .ufuncs import (
     SPECIAL_OF_DOUBLES,
     UFUNCS,
     UFUNCS_OF_DOUBLES,
-)
-from .ufuncs import (
     Untraceable as Untraceable,
 )
 from .values import Value

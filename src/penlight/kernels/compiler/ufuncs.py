@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import angles, math
-from . import values as v
+from . import angles, math, values as v
 from .rows import Tracing
 from .values import Value
 

@@ -13,9 +13,13 @@ from ..copies.convert import is_half
 from ..strategy import Strategy, apply, choose
 from . import kernels, windows
 from .kernels import Loops, VectorLoops, compiles, supports
-from .windows import NumPyWindows, Problem, Sizes
-from .windows import fractional_max_pool as fractional_max_pool
-from .windows import output_sizes as output_sizes
+from .windows import (
+    NumPyWindows,
+    Problem,
+    Sizes,
+    fractional_max_pool as fractional_max_pool,
+    output_sizes as output_sizes,
+)
 
 _MOST_TAPS = 16  # of a window along a row: vector loops write them out one by one
 _LEAST_COLUMNS = 4  # of a result: vectors have eight, and fewer would leave most of them empty

@@ -25,8 +25,7 @@ import numpy as np
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
-from ..rows import NATIVE_FROM, by_machine
-from ..rows import is_half as is_half
+from ..rows import NATIVE_FROM, by_machine, is_half as is_half
 from .strategies import FEW
 
 small = lazy_import(globals(), "small", "..native.small")

@@ -63,7 +63,7 @@ _FILES = {
 _HOME = {name: file for file, names in _FILES.items() for name in names.split()}
 _OTHERS = ("lazy", "utils")
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight.nn import functional as F
-from penlight.nn import init as _init
+from penlight.nn import functional as F, init as _init
 from penlight.nn.parameter import Parameter
 
 from ._options import Unary

@@ -9,8 +9,7 @@ from typing import Any
 
 from penlight import Tensor
 from penlight._common.docstrings import example
-from penlight.nn import _reduction
-from penlight.nn import functional as F
+from penlight.nn import _reduction, functional as F
 
 from ._options import Options
 from .distance import PairwiseDistance

@@ -10,17 +10,18 @@ from typing import Any, Self
 from penlight._common.docstrings import complete, example
 
 from . import _global_hooks
-from ._calling import Calling
-from ._calling import _WrappedHook as _WrappedHook
+from ._calling import Calling, _WrappedHook as _WrappedHook
 from ._conversion import Conversion
 from ._global_hooks import *  # noqa: F403
 from ._members import make_quick
 from ._registry import HOOK_TABLES, Registry
-from ._state_dict import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
-from ._state_dict import StateDict
-from ._state_dict import _IncompatibleKeys as _IncompatibleKeys
+from ._state_dict import (
+    _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX,
+    StateDict,
+    _IncompatibleKeys as _IncompatibleKeys,
+)
 
-__all__ = ["Module", *(name for name in _global_hooks.__all__ if name[0] != "_")]  # noqa: PLE0604
+__all__ = ["Module", *(name for name in _global_hooks.__all__ if name[0] != "_")]
 
 
 def _addindent(text: str, spaces: int) -> str:

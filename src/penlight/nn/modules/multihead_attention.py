@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penlight import Tensor
-from penlight.nn import functional as F
-from penlight.nn import init
+from penlight.nn import functional as F, init
 
 from ._masks import canonical_mask
 from ._parameters import make_parameters

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 import penlight
 from penlight import Tensor
-from penlight.nn import functional as F
-from penlight.nn import init
+from penlight.nn import functional as F, init
 from penlight.nn.parameter import Parameter
 
 from ._parameters import unless_default

@@ -9,12 +9,13 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight.nn import functional as F
-from penlight.nn import init
+from penlight.nn import functional as F, init
 
-from ._masks import canonical_mask
-from ._masks import detect_is_causal_mask as _detect_is_causal_mask
-from ._masks import square_subsequent_mask as _generate_square_subsequent_mask
+from ._masks import (
+    canonical_mask,
+    detect_is_causal_mask as _detect_is_causal_mask,
+    square_subsequent_mask as _generate_square_subsequent_mask,
+)
 from .activation import GELU, MultiheadAttention, ReLU
 from .container import ModuleList
 from .dropout import Dropout

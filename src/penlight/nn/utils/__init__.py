@@ -13,10 +13,12 @@ from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
 if TYPE_CHECKING:
-    from . import parametrizations as parametrizations
-    from . import parametrize as parametrize
-    from . import prune as prune
-    from . import stateless as stateless
+    from . import (
+        parametrizations as parametrizations,
+        parametrize as parametrize,
+        prune as prune,
+        stateless as stateless,
+    )
     from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
     from .init import skip_init
     from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format

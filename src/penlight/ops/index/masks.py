@@ -11,9 +11,7 @@ from ... import dtypes
 from ...kernels.index import LEAST_MOVED
 from ...kernels.index.moves import places, select
 from ...kernels.large import one_pass
-from ...kernels.numpy_calls import broadcast_to
-from ...kernels.numpy_calls import tril as tril_array
-from ...kernels.numpy_calls import triu as triu_array
+from ...kernels.numpy_calls import broadcast_to, tril as tril_array, triu as triu_array
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim

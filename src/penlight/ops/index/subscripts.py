@@ -19,12 +19,9 @@ from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.declare import OPS
-from ..shape.slicing import _select as select_op
-from ..shape.slicing import _slice as slice_op
-from ..shape.views import _alias
-from ..shape.views import _unsqueeze as unsqueeze_op
-from .advanced import index as select_index
-from .advanced import index_put_
+from ..shape.slicing import _select as select_op, _slice as slice_op
+from ..shape.views import _alias, _unsqueeze as unsqueeze_op
+from .advanced import index as select_index, index_put_
 
 _batching_index = lazy_import(globals(), "_batching_index", "...func.batching_index")
 _creation = lazy_import(globals(), "_creation", "...creation")

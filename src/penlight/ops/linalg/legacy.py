@@ -22,23 +22,21 @@ from .common import (
     need_tensor,
     refuse_info,
 )
-from .factor import _checked_for_lu, _cholesky, _linalg_lu_factor_ex, check_system
-from .factor import cholesky_inverse as cholesky_inverse
-from .factor import cholesky_solve as cholesky_solve
-from .factor import lu_solve as _lu_solve
-from .factor import lu_unpack as lu_unpack
-from .functions import matrix_exp as matrix_exp
-from .functions import matrix_power as matrix_power
+from .factor import (
+    _checked_for_lu,
+    _cholesky,
+    _linalg_lu_factor_ex,
+    check_system,
+    cholesky_inverse as cholesky_inverse,
+    cholesky_solve as cholesky_solve,
+    lu_solve as _lu_solve,
+    lu_unpack as lu_unpack,
+)
+from .functions import matrix_exp as matrix_exp, matrix_power as matrix_power
 from .least_squares import pinv
-from .orthogonal import geqrf as geqrf
-from .orthogonal import householder_product
-from .orthogonal import ormqr as ormqr
-from .orthogonal import qr as _qr
-from .solve import _sign_and_log, in_both_worlds, inv
-from .solve import det as _det
-from .solve import logdet as logdet
-from .spectral import svd as _svd
-from .spectral import svdvals
+from .orthogonal import geqrf as geqrf, householder_product, ormqr as ormqr, qr as _qr
+from .solve import _sign_and_log, det as _det, in_both_worlds, inv, logdet as logdet
+from .spectral import svd as _svd, svdvals
 
 __all__ = [
     "cholesky", "det", "eig", "inverse", "lstsq", "lu", "lu_solve", "matrix_rank", "orgqr", "pinverse", "qr",

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._common.dims import as_int as as_int
-from ..._common.dims import sizes as sizes
-from ..._common.dims import wrap_dim as wrap_dim
+from ..._common.dims import as_int as as_int, sizes as sizes, wrap_dim as wrap_dim
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import broadcast_shapes
 

@@ -28,8 +28,7 @@ from ...autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
 from ...kernels.large import COSTLY, HALVES, LARGE, OUTER, run_function, run_into, run_rule, run_rule_to, run_ufunc
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, meta_of, wrap
-from . import dispatch, generate, recovery, scalars  # noqa: F401
-from . import rules as _rules
+from . import dispatch, generate, recovery, rules as _rules, scalars  # noqa: F401
 from .array_namespace import graph, raw, sum_to
 from .channels_last import following
 from .op import Op, slot_kind

@@ -519,13 +519,15 @@ def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
 
 
 # The in-place forms and `out=`, which build on what is above.
-from .in_place import check_overlap as check_overlap  # noqa: E402
-from .in_place import given as given  # noqa: E402
-from .in_place import inplace as inplace  # noqa: E402
-from .in_place import may_write as may_write  # noqa: E402
-from .in_place import precheck as precheck  # noqa: E402
-from .in_place import rewrite as rewrite  # noqa: E402
-from .in_place import rewrite_recorded as rewrite_recorded  # noqa: E402
-from .in_place import store as store  # noqa: E402
-from .in_place import write_back as write_back  # noqa: E402
-from .in_place import write_out as write_out  # noqa: E402
+from .in_place import (  # noqa: E402
+    check_overlap as check_overlap,
+    given as given,
+    inplace as inplace,
+    may_write as may_write,
+    precheck as precheck,
+    rewrite as rewrite,
+    rewrite_recorded as rewrite_recorded,
+    store as store,
+    write_back as write_back,
+    write_out as write_out,
+)

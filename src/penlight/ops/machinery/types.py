@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Union
 
-Number = Union[bool, int, float, complex]
+Number = Union[bool, int, float, complex]  # noqa: UP007

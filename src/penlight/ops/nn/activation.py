@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels import activation as _activation_kernels
-from ...kernels import softmax as _softmax_kernels
+from ...kernels import activation as _activation_kernels, softmax as _softmax_kernels
 from ...kernels.copies.order import in_memory_order
 from ...kernels.large import COSTLY, one_pass
 from ...tensor import Tensor

@@ -17,8 +17,7 @@ import numpy as np
 from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import modes
-from ...kernels import loss as kernels
-from ...kernels import softmax as softmax_kernels
+from ...kernels import loss as kernels, softmax as softmax_kernels
 from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap

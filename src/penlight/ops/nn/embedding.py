@@ -10,10 +10,8 @@ import numpy as np
 from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import views
-from ...kernels.index.moves import all_inside
-from ...kernels.index.moves import places as nonzero_places
-from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel
-from ...kernels.index.scatter import reduce_rows
+from ...kernels.index.moves import all_inside, places as nonzero_places
+from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
 from ...kernels.index.scatter_kernels import reduce_rows as add_rows
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap

@@ -9,8 +9,7 @@ import math
 from typing import Any
 
 from ...autograd.modes import is_grad_enabled, slow
-from ...kernels import activation as kernels
-from ...kernels import native
+from ...kernels import activation as kernels, native
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, pointwise

@@ -13,52 +13,50 @@ from ...kernels.random.uniform import bernoulli
 from ...random import engine_of, inside_vmap
 from ...tensor import Tensor, wrap
 from ..machinery.declare import OPS
-from . import class_loss as _class_loss
-from . import loss as _loss
-from .adaptive_pool import adaptive_avg_pool1d as adaptive_avg_pool1d
-from .adaptive_pool import adaptive_max_pool1d_with_indices
+from . import class_loss as _class_loss, loss as _loss
+from .adaptive_pool import adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_max_pool1d_with_indices
 from .batch_normalization import batch_norm_by, instance_norm_by
 from .bilinear import bilinear as bilinear
-from .conv import conv1d as conv1d
-from .conv import conv2d as conv2d
-from .conv import conv3d as conv3d
-from .conv import conv_transpose1d as conv_transpose1d
-from .conv import conv_transpose2d as conv_transpose2d
-from .conv import conv_transpose3d as conv_transpose3d
-from .conv import convolution as convolution
+from .conv import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+    convolution as convolution,
+)
 from .conv_tbc import conv_tbc as conv_tbc
 from .ctc import ctc
 from .dropout import drop, drop_alpha
-from .embedding import bag, lookup
-from .embedding import embedding_renorm_ as embedding_renorm_
-from .gated_activation import prelu as prelu
-from .gated_activation import rrelu as _rrelu
-from .gated_activation import rrelu_ as rrelu_
-from .grid_sample import affine_grid_generator as affine_grid_generator
-from .grid_sample import grid_sampler as grid_sampler
-from .margin_loss import cosine_embedding, hinge_embedding, margin_ranking, triplet_margin
-from .margin_loss import cosine_similarity as cosine_similarity
-from .margin_loss import pairwise_distance as pairwise_distance
-from .normalization import check_layer, check_parameters, group_norm_by
-from .normalization import layer_norm as _layer_norm
-from .normalization import rms_norm as rms_norm
+from .embedding import bag, embedding_renorm_ as embedding_renorm_, lookup
+from .gated_activation import prelu as prelu, rrelu as _rrelu, rrelu_ as rrelu_
+from .grid_sample import affine_grid_generator as affine_grid_generator, grid_sampler as grid_sampler
+from .margin_loss import (
+    cosine_embedding,
+    cosine_similarity as cosine_similarity,
+    hinge_embedding,
+    margin_ranking,
+    pairwise_distance as pairwise_distance,
+    triplet_margin,
+)
+from .normalization import check_layer, check_parameters, group_norm_by, layer_norm as _layer_norm, rms_norm as rms_norm
 from .padding import constant_pad_nd as constant_pad_nd
-from .piecewise_activation import hardshrink as hardshrink
-from .piecewise_activation import threshold as _threshold
-from .piecewise_activation import threshold_ as threshold_
-from .pool import avg_pool1d as avg_pool1d
-from .pool import max_pool1d as _max_pool1d
-from .pool import max_pool1d_with_indices as _max_pool1d_with_indices
-from .pool import max_pool2d as _max_pool2d
-from .pool import max_pool3d as _max_pool3d
-from .shuffle import channel_shuffle as channel_shuffle
-from .shuffle import native_channel_shuffle as native_channel_shuffle
-from .shuffle import pixel_shuffle as pixel_shuffle
-from .shuffle import pixel_unshuffle as pixel_unshuffle
-from .smooth_activation import celu as _celu
-from .smooth_activation import celu_ as celu_
-from .smooth_activation import selu as _selu
-from .smooth_activation import selu_ as selu_
+from .piecewise_activation import hardshrink as hardshrink, threshold as _threshold, threshold_ as threshold_
+from .pool import (
+    avg_pool1d as avg_pool1d,
+    max_pool1d as _max_pool1d,
+    max_pool1d_with_indices as _max_pool1d_with_indices,
+    max_pool2d as _max_pool2d,
+    max_pool3d as _max_pool3d,
+)
+from .shuffle import (
+    channel_shuffle as channel_shuffle,
+    native_channel_shuffle as native_channel_shuffle,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+)
+from .smooth_activation import celu as _celu, celu_ as celu_, selu as _selu, selu_ as selu_
 
 __all__ = [
     "adaptive_max_pool1d", "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "celu",

@@ -12,13 +12,9 @@ import numpy as np
 from ... import dtypes
 from ...autograd.modes import NAMESPACE
 from ...autograd.views import history_first
-from ...kernels.copies import FROM as COPIES_FROM
-from ...kernels.copies import contiguous as rows_of
-from ...kernels.copies import fresh
+from ...kernels.copies import FROM as COPIES_FROM, contiguous as rows_of, fresh
 from ...kernels.copies.order import astype
-from ...kernels.numpy_calls import flip as flip_array
-from ...kernels.numpy_calls import roll as roll_array
-from ...kernels.numpy_calls import tile as tile_array
+from ...kernels.numpy_calls import flip as flip_array, roll as roll_array, tile as tile_array
 from ...tensor import Tensor
 from ..machinery.arguments import as_int, sizes, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both

@@ -42,7 +42,7 @@ def _view_array(input: Any, size: tuple[int, ...]) -> Any:
 
 if np.lib.NumpyVersion(np.__version__) < "2.1.0":
 
-    def _view_array(input: Any, size: tuple[int, ...]) -> Any:  # noqa: F811  # np.reshape has no copy= before 2.1
+    def _view_array(input: Any, size: tuple[int, ...]) -> Any:  # np.reshape has no copy= before 2.1
         if input.flags.c_contiguous:
             return input.reshape(size)
         out = input.view()

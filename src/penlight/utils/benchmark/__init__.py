@@ -12,16 +12,15 @@ from typing import Any
 
 from penlight._refused import missing, refused_class
 
-from .compare import Colorize as Colorize
-from .compare import Compare as Compare
-from .measurement import Measurement as Measurement
-from .measurement import TaskSpec as TaskSpec
-from .measurement import select_unit as select_unit
-from .measurement import trim_sigfig as trim_sigfig
-from .measurement import unit_to_english as unit_to_english
-from .timer import Language as Language
-from .timer import Timer as Timer
-from .timer import timer as timer
+from .compare import Colorize as Colorize, Compare as Compare
+from .measurement import (
+    Measurement as Measurement,
+    TaskSpec as TaskSpec,
+    select_unit as select_unit,
+    trim_sigfig as trim_sigfig,
+    unit_to_english as unit_to_english,
+)
+from .timer import Language as Language, Timer as Timer, timer as timer
 
 _COUNTS = "Penlight does not count instructions. Use Timer.blocked_autorange()."
 _DRAWS = "Penlight does not draw inputs for benchmarks. Make them with torch.rand."

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable as _Iterable
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable as _Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Iterable, TypeVar  # noqa: UP035 (a base class next to Generic)
 

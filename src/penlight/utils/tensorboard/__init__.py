@@ -10,7 +10,6 @@ except ModuleNotFoundError:
         name="tensorboard",
     ) from None
 
-from .writer import FileWriter as FileWriter
-from .writer import SummaryWriter as SummaryWriter
+from .writer import FileWriter as FileWriter, SummaryWriter as SummaryWriter
 
 __all__ = ["FileWriter", "SummaryWriter"]

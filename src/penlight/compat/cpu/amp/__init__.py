@@ -7,8 +7,7 @@ from typing import Any
 
 from penlight import dtypes
 from penlight._refused import missing
-from penlight.amp import autocast_mode as _amp
-from penlight.amp import grad_scaler as _scaler
+from penlight.amp import autocast_mode as _amp, grad_scaler as _scaler
 
 __all__ = ["GradScaler", "autocast"]
 

@@ -6,9 +6,7 @@ from typing import Any
 
 from penlight._refused import missing
 
-from .autocast_mode import autocast as autocast
-from .autocast_mode import custom_bwd as custom_bwd
-from .autocast_mode import custom_fwd as custom_fwd
+from .autocast_mode import autocast as autocast, custom_bwd as custom_bwd, custom_fwd as custom_fwd
 from .grad_scaler import GradScaler as GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

@@ -169,7 +169,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 break
         else:
             return
-        try:
+        try:  # noqa: SIM105
             self._pool.send(worker, self._epoch, self._sent, index)
         except (BrokenPipeError, ConnectionResetError):
             pass  # It has died, which is reported when its batch is waited for.
