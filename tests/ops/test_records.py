@@ -1,4 +1,4 @@
-"""Every record's samples in Penlight alone: both worlds of the backward pass, finite differences, methods, in-place forms, forward mode."""
+"""Every record's samples in Penlight alone: both namespaces of the backward pass, finite differences, methods, in-place forms, forward mode."""
 
 from __future__ import annotations
 

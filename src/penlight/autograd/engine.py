@@ -4,9 +4,9 @@
 A node's inputs exist before it, so reverse creation order is a topological order, and the one PyTorch's queue follows. Leaves
 are the exception: an AccumulateGrad runs as soon as the last of its consumers has.
 
-# Note [Two worlds]
+# Note [Two namespaces]
 Gradients travel as ndarrays unless something must see them as tensors: create_graph=True, or a slow mode (forward mode,
-batching). Then the same rules run on tensors through differentiable ops. Hooks get tensors in either world.
+batching). Then the same rules run on tensors through differentiable ops. Hooks get tensors in either namespace.
 
 # Note [What is captured]
 `autograd.grad` takes a gradient where it arrives. A node that must run anyway, on the way to another input, gives it before
@@ -103,7 +103,7 @@ def execute(
 ) -> None:
     """Run the graph from `roots` with their gradients: into the leaves' `.grad`, or into `captures`.
 
-    `grads` are tensors; they are taken as arrays unless the tensor world is needed. See Note [Two worlds].
+    `grads` are tensors; they are taken as arrays unless the tensor namespace is needed. See Note [Two namespaces].
     """
     order, last, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
@@ -322,7 +322,7 @@ def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, 
 
 
 def evaluate(node: Node, grad: Any, keep: bool) -> Any:
-    """Run one node with its hooks, in the tensor world."""
+    """Run one node with its hooks, in the tensor namespace."""
     if node._hooks is not None:
         grad = hooks.before(node, grad, True)
     results: Any = (None,) * len(node.next_functions)

@@ -5,7 +5,7 @@ What `forward` and `backward` get as `ctx` is the node of the backward graph its
 Function has as `_backward_cls`. The results' edges hold the node; the node holds saved results without their tensors
 (`packing.Kept`), so that a function that saves its own output makes no reference cycle.
 
-The user's backward always sees tensors: in the raw world of the engine the gradients are wrapped for it. How forward's
+The user's backward always sees tensors: in the array namespace of the engine the gradients are wrapped for it. How forward's
 results are tied into the graph is in `_function_outputs.py`, what `ctx` offers in `_function_context.py`.
 """
 

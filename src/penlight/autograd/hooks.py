@@ -1,6 +1,6 @@
 """Calling hooks during a backward pass, in PyTorch's order: tensor hooks, retain_grad, pre-hooks, the node, post-hooks.
 
-Hooks see tensors. In the raw world gradients are wrapped for them and unwrapped again.
+Hooks see tensors. In the array namespace gradients are wrapped for them and unwrapped again.
 """
 
 from __future__ import annotations

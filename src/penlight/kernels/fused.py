@@ -80,14 +80,14 @@ setattr(Term, "__neg__", _forward(np.negative))
 setattr(Term, "__pow__", _power)
 
 
-class _World:
+class _Namespace:
     """Stands for `xp`: its ufuncs are recorded, anything else ends the tracing."""
 
-    def __init__(self, world: Any, steps: list[Any]) -> None:
-        self._world, self._steps = world, steps
+    def __init__(self, namespace: Any, steps: list[Any]) -> None:
+        self._namespace, self._steps = namespace, steps
 
     def __getattr__(self, name: str) -> Any:
-        ufunc = getattr(self._world, name, None)
+        ufunc = getattr(self._namespace, name, None)
         if type(ufunc) is not np.ufunc:
             raise CallsKernel
         if ufunc not in _SAME_DTYPE:
@@ -171,7 +171,7 @@ def _trace(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | bool:
         if type(value) in _OPERANDS:
             terms.append(Term(place, steps, type(value) is not np.ndarray))
         elif type(getattr(value, "exp", None)) is np.ufunc:
-            terms.append(_World(value, steps))  # the world that the rule runs in
+            terms.append(_Namespace(value, steps))  # the namespace that the rule runs in
         else:
             terms.append(value)  # a word, a flag, nothing: the rule may decide by it
     try:

@@ -531,7 +531,7 @@ def _nothing_pending(name: str) -> Any:
 for _name in ("resolve_conj", "resolve_neg", "is_conj", "is_neg"):
     install_method(_name, _nothing_pending(_name))
 
-# ----- Both worlds: what rules use ------------------------------------------------------------------------------------
+# ----- Both namespaces: what rules use ------------------------------------------------------------------------------------
 
 
 def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -332,7 +332,7 @@ def _body_of(steps: Any, pattern: tuple[Any, ...], arrays: int) -> Callable[...,
 
     def body(*given: Any) -> None:
         places = {"array": iter(given[:arrays]), "number": iter(given[arrays + 1 :])}
-        leaves = [_world(kind[0]) if type(kind) is tuple else next(places[kind]) for kind in pattern]
+        leaves = [_namespace(kind[0]) if type(kind) is tuple else next(places[kind]) for kind in pattern]
         out = given[arrays]
         if type(steps) is Program:
             steps.run(leaves, [trace.Stand() for _ in range(steps.registers)], out)
@@ -347,16 +347,16 @@ def _body_of(steps: Any, pattern: tuple[Any, ...], arrays: int) -> Callable[...,
     return body
 
 
-class _World:
+class _Namespace:
     """Stands for `xp`, with a `where` for stand-ins."""
 
-    def __init__(self, world: Any) -> None:
-        self._world = world
+    def __init__(self, namespace: Any) -> None:
+        self._namespace = namespace
 
     def __getattr__(self, name: str) -> Any:
-        return trace.where if name == "where" else getattr(self._world, name)
+        return trace.where if name == "where" else getattr(self._namespace, name)
 
 
-def _world(value: Any) -> Any:
-    """The world that a rule runs in made fit for stand-ins; anything else as it is."""
-    return _World(value) if type(getattr(value, "exp", None)) is np.ufunc else value
+def _namespace(value: Any) -> Any:
+    """The namespace that a rule runs in made fit for stand-ins; anything else as it is."""
+    return _Namespace(value) if type(getattr(value, "exp", None)) is np.ufunc else value

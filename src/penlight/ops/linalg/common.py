@@ -73,7 +73,7 @@ def by_columns(kernel: Any, *places: int) -> Any:
     return run
 
 
-# ----- For rules in both worlds ---------------------------------------------------------------------------------------
+# ----- For rules in both namespaces ---------------------------------------------------------------------------------------
 
 
 def _as_diagonal(x: Any) -> Any:

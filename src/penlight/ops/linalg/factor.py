@@ -34,7 +34,7 @@ from .common import (
     refuse_info,
     values_of,
 )
-from .solve import _check_fit, in_both_worlds
+from .solve import _check_fit, in_both_namespaces
 
 __all__ = [
     "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
@@ -114,7 +114,7 @@ def _cholesky_solve_pair(
     return xp.sum_to(gB, input_shape), gL
 
 
-in_both_worlds("cholesky_solve_backward", _cholesky_solve_pair)
+in_both_namespaces("cholesky_solve_backward", _cholesky_solve_pair)
 
 
 def _cholesky_solve_rule(place: int) -> Any:
@@ -365,7 +365,7 @@ def _lu_solve_pair(
     return gLU, xp.sum_to(gB, B_shape)
 
 
-in_both_worlds("lu_solve_backward", _lu_solve_pair)
+in_both_namespaces("lu_solve_backward", _lu_solve_pair)
 
 
 def _lu_solve_rule(place: int) -> Any:

@@ -14,7 +14,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape
 from ..machinery.declare import differentiable
 from .common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
-from .solve import in_both_worlds
+from .solve import in_both_namespaces
 from .spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
 __all__ = [
@@ -201,7 +201,7 @@ def _like(A: Any) -> Any:
     return A if isinstance(A, Tensor) else wrap(A)
 
 
-in_both_worlds("lstsq_backward", _lstsq_pair)
+in_both_namespaces("lstsq_backward", _lstsq_pair)
 
 
 @differentiable(by_columns(_lstsq_kernel, 0), node="LinalgLstsqBackward0", results=("solution", "residuals", "rank", "singular_values"),

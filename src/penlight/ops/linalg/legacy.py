@@ -35,7 +35,7 @@ from .factor import (
 from .functions import matrix_exp as matrix_exp, matrix_power as matrix_power
 from .least_squares import pinv
 from .orthogonal import geqrf as geqrf, householder_product, ormqr as ormqr, qr as _qr
-from .solve import _sign_and_log, det as _det, in_both_worlds, inv, logdet as logdet
+from .solve import _sign_and_log, det as _det, in_both_namespaces, inv, logdet as logdet
 from .spectral import svd as _svd, svdvals
 
 __all__ = [
@@ -200,7 +200,7 @@ def _triangular_pair(
     return gB, None if gA is None else xp.sum_to(gA, tuple(A.shape))
 
 
-in_both_worlds("triangular_solve_backward", _triangular_pair)
+in_both_namespaces("triangular_solve_backward", _triangular_pair)
 
 
 def _triangular_rule(place: int) -> Any:

@@ -23,7 +23,7 @@ from .common import (
     need_matrix,
     need_tensor,
 )
-from .solve import in_both_worlds
+from .solve import in_both_namespaces
 
 __all__ = [
     "geqrf", "householder_product", "ormqr", "qr"
@@ -162,7 +162,7 @@ def _padded(x: Any, count: int, dim: int, xp: Any) -> Any:
     return xp._cat([x, xp.zeros_for(x, tuple(shape))], len(shape) + dim)
 
 
-in_both_worlds("householder_backward", lambda grad, A, tau, needs, xp: _reflector_grads(grad, A, tau, xp))
+in_both_namespaces("householder_backward", lambda grad, A, tau, needs, xp: _reflector_grads(grad, A, tau, xp))
 
 
 @differentiable(by_columns(kernels.householder_product), node="LinalgHouseholderProductBackward0",
@@ -231,7 +231,7 @@ def _ormqr_trio(
     return (*_reflector_grads(gQ, A, tau, xp), gC)
 
 
-in_both_worlds("ormqr_backward", _ormqr_trio)
+in_both_namespaces("ormqr_backward", _ormqr_trio)
 
 
 def _ormqr_rule(place: int) -> Any:

@@ -71,12 +71,12 @@ def _solve_pair(
     return gA, xp.sum_to(gB[..., 0] if vector else gB, B_shape)
 
 
-def in_both_worlds(name: str, pair: Any) -> None:
-    """Give rules `xp.name(place, needs, ...)`: a function of a world that gives several gradients at once."""
+def in_both_namespaces(name: str, pair: Any) -> None:
+    """Give rules `xp.name(place, needs, ...)`: a function of a namespace that gives several gradients at once."""
     both(name, Together(lambda *args: pair(*args, raw)), Together(lambda *args: pair(*args, graph)))
 
 
-in_both_worlds("solve_backward", _solve_pair)
+in_both_namespaces("solve_backward", _solve_pair)
 
 
 @differentiable(_solve_kernel, node="LinalgSolveExBackward0", results=("result", "info"),
@@ -316,7 +316,7 @@ def _triangular_pair(
     return gA, xp.sum_to(gB, B_shape)
 
 
-in_both_worlds("solve_triangular_backward", _triangular_pair)
+in_both_namespaces("solve_triangular_backward", _triangular_pair)
 
 
 def _triangular_rule(place: int) -> Any:

@@ -1,4 +1,4 @@
-"""The raw world: what `xp` is in a plain backward pass. Kernels by the names of the ops, filled in as ops are declared."""
+"""The array namespace: what `xp` is in a plain backward pass. Kernels by the names of the ops, filled in as ops are declared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...kernels.copies import convert
 
 
 class Raw:
-    """Kernels by op name, on ndarrays; `graph` has the same names on tensors. See Note [Two worlds] in autograd/engine.py."""
+    """Kernels by op name, on ndarrays; `graph` has the same names on tensors. See Note [Two namespaces] in autograd/engine.py."""
 
 
 class Graph:
@@ -23,7 +23,7 @@ graph: Any = Graph()
 
 
 def both(name: str, on_arrays: Any, on_tensors: Any) -> None:
-    """Give rules a helper `xp.name` that is not an op: one function for each world."""
+    """Give rules a helper `xp.name` that is not an op: one function for each namespace."""
     setattr(raw, name, on_arrays)
     setattr(graph, name, on_tensors)
 

@@ -2,7 +2,7 @@
 
 A declaration is a decorated `def`. The def is the public face (name, signature, types, docstring); the decorator gives
 the kernel on ndarrays and one rule for each differentiable input, named after it. A rule's parameters say what it needs,
-and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain argument, and `xp`, the world it runs in.
+and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain argument, and `xp`, the namespace it runs in.
 
 - pointwise: elementwise. Each rule is also the forward-mode rule; inputs broadcast; gradients are summed back outside.
 - linear: linear in its inputs together, so forward mode is the op on the tangents.

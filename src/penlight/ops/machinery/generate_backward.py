@@ -124,7 +124,7 @@ def _in_blocks(op: Op, wants: tuple[str, ...]) -> bool:
 
 
 def _unpack(op: Op, want: str, scalars: bool) -> tuple[str, list[str]]:
-    """The expression for a saved value in the raw world, and the lines that fetch and check it."""
+    """The expression for a saved value in the array namespace, and the lines that fetch and check it."""
     kind = slot_kind(op, want)
     if kind == "call":
         return {"xp": "raw", "needs": "[e[0] is not None for e in edges]"}.get(want, want), []

@@ -162,7 +162,7 @@ def _of_halves(node: Any) -> bool:
 
 
 def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
-    """A saved value as the graph world sees it: inputs as tensors, outputs as tensors with this node as their edge."""
+    """A saved value as the tensor namespace sees it: inputs as tensors, outputs as tensors with this node as their edge."""
     value = getattr(node, "s_" + want)
     kind = slot_kind(op, want)
     if isinstance(value, Freed):

@@ -73,7 +73,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem", "len", "iter"):
 setattr(Term, "__neg__", lambda self: _call(np.negative, self))
 
 
-class _World:
+class _Namespace:
     """Stands for `xp`: its ufuncs are written out, anything else ends it."""
 
     def __getattr__(self, name: str) -> Any:
@@ -90,7 +90,7 @@ def written_out(op: Op, i: str) -> str | None:
         want != "xp" and slot_kind(op, want) not in ("call", "input", "result") for want in wants
     ):
         return None
-    terms: list[Any] = [_World() if want == "xp" else Term(want) for want in wants]
+    terms: list[Any] = [_Namespace() if want == "xp" else Term(want) for want in wants]
     try:
         result = op.rules[i](*terms)
     except Exception:  # it needs to see values, or refuses to be differentiated

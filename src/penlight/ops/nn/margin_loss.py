@@ -105,7 +105,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return reduce_values(losses, reduction_number(reduction))
 
 
-# Rules below are the same in both worlds: what depends on the comparison with the margin is a mask, made of plain arrays.
+# Rules below are the same in both namespaces: what depends on the comparison with the margin is a mask, made of plain arrays.
 
 
 def _plain(x: Any) -> Any:

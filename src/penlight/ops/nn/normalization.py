@@ -1,6 +1,6 @@
 """Normalisation by layer, root mean square and group; by batch and instance it is in batch_normalization.py.
 
-A backward kernel gives the gradients of input, weight and bias at once; see `Together`. The graph world has them as
+A backward kernel gives the gradients of input, weight and bias at once; see `Together`. The tensor namespace has them as
 compositions of ops, in which the statistics are computed again, so that they can be differentiated.
 """
 

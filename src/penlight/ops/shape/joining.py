@@ -271,7 +271,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
     return _stack_list(tuple(tensors), dim, tuple(t.dtype.np for t in tensors), out=out)
 
 
-# What the rules of `split` and `unbind` use: join parts, in either world.
+# What the rules of `split` and `unbind` use: join parts, in either namespace.
 both("_cat", np.concatenate, cat)
 both("_stack", np.stack, stack)
 both("zeros_for", lambda known, shape: np.zeros(shape, known.dtype), lambda known, shape: known.new_zeros(shape))
