@@ -265,7 +265,7 @@ class Batched(Tensor):
 
             with BatchLevel(level.size, level.randomness) as inner:
                 result = hook(wrap(inner, grad))
-                return None if result is None else spread(inner, result)._value
+                return None if result is None else broadcast(inner, result)._value
 
         return self._value.register_hook(run)
 
@@ -355,14 +355,14 @@ def wrap_all(levels: Iterable[BatchLevel], value: Any) -> Any:
     return value
 
 
-def spread(level: BatchLevel, tensor: Any) -> Any:
+def broadcast(level: BatchLevel, tensor: Any) -> Any:
     """The tensor, batched at a level: if it is not, the same value for each sample, without a copy."""
     own = tensor._level
     if own is level:
         return tensor
     if own is not None and own.depth > level.depth:
         # The level's dimension goes in front of the inner level's.
-        return wrap(own, spread(level, tensor._value))
+        return wrap(own, broadcast(level, tensor._value))
     return wrap(level, _expanded(level, tensor))
 
 
@@ -390,7 +390,7 @@ def lifted(level: BatchLevel, tensor: Any) -> Any:
 def expose(tensor: Any, levels: list[BatchLevel]) -> Any:
     """A tensor with the batches of these levels as its first dimensions, in this order; other batches stay hidden."""
     for level in levels:
-        tensor = spread(level, tensor)
+        tensor = broadcast(level, tensor)
     present = levels_of(tensor)
     kept = [level for level in present if level not in levels]
     value = physical(tensor)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from .batched import spread, wrap
+from .batched import broadcast, wrap
 from .level import BatchLevel
 from .mapping import enter
 from .randomness import _reset, without
@@ -126,7 +126,7 @@ def _batched(level: BatchLevel, values: Sequence[Any], which: Sequence[bool]) ->
 
 
 def _physical(level: BatchLevel, value: Any) -> Any:
-    return spread(level, value)._value if isinstance(value, Tensor) else value
+    return broadcast(level, value)._value if isinstance(value, Tensor) else value
 
 
 def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
@@ -137,7 +137,7 @@ def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     def forward(*values: Any) -> Any:
         output = cls.forward(*_batched(level, values, which))
         outputs = output if isinstance(output, tuple) else (output,)
-        found = [spread(level, o) if isinstance(o, Tensor) else o for o in outputs]
+        found = [broadcast(level, o) if isinstance(o, Tensor) else o for o in outputs]
         kept[:] = [tuple(found) if isinstance(output, tuple) else found[0]]
         physical = tuple([level.value(o) for o in found])
         return physical if isinstance(output, tuple) else physical[0]

@@ -8,7 +8,7 @@ were opened: so each op that is recorded or has a tangent is one on physical ten
 
 # Note [Tangents with a batch of their own]
 An unbatched tensor may have a batched tangent, in `vmap(lambda t: jvp(f, (x,), (t,)))`: then what depends on x alone is
-computed once. Where such a tensor meets one that is batched at the tangent's level it is spread over the batch first,
+computed once. Where such a tensor meets one that is batched at the tangent's level it is broadcast over the batch first,
 tangent and all (`BatchLevel.ready`).
 """
 
@@ -25,7 +25,7 @@ from ..ops.machinery import dispatch
 from ..ops.machinery.arguments import broadcast_shape
 from ..ops.machinery.dispatch import interpreters
 from ..tensor import Tensor
-from .batched import ESCAPED, Batched, involves, spread, wrap
+from .batched import ESCAPED, Batched, broadcast, involves, wrap
 from .batching import in_place_arguments, rule_for
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class BatchLevel:
         return TOO_BIG.format("aten::" + name, f"at level {self.number}")
 
     def ready(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with those spread over the batch that have tangents with this level's batch."""
+        """The arguments, with those broadcast over the batch that have tangents with this level's batch."""
         for level in interpreters.get():
             if not level.batching:
                 return tuple([self._spread_tangents(a) for a in arguments])
@@ -139,7 +139,7 @@ class BatchLevel:
         if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
             return tuple([self._spread_tangents(v) for v in value])
         if isinstance(value, Tensor) and value._level is not self and involves(self, value):
-            return spread(self, value)
+            return broadcast(self, value)
         return value
 
     # ----- What rules ask -------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ class BatchLevel:
 
     def full(self, value: Any) -> Any:
         """The physical tensor of an argument, with the batch as dimension 0 also if it is not batched here."""
-        return spread(self, value)._value if isinstance(value, Tensor) else value
+        return broadcast(self, value)._value if isinstance(value, Tensor) else value
 
     # ----- Custom functions -----------------------------------------------------------------------------------------
 

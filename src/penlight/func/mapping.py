@@ -22,7 +22,7 @@ from ..ops.machinery.dispatch import interpreters
 from ..random import get_rng_state, set_rng_state
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
-from .batched import spread, wrap
+from .batched import broadcast, wrap
 from .level import BatchLevel
 
 
@@ -210,7 +210,7 @@ def leave(level: BatchLevel, out: Any, dim: int | None, name: str) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you mean to set out_dims= to None "
             "for output?"
         )
-    value = spread(level, out)._value
+    value = broadcast(level, out)._value
     return value.movedim(0, dim) if dim else value
 
 

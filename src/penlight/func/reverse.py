@@ -8,7 +8,7 @@ derivatives can't be confused.
 
 # Note [Reverse mode inside vmap]
 The graph is on physical tensors. An input that is not batched would get the sum of its gradients over the batch. So inputs
-are spread over all open batches first: then each sample has its own. (Not over those of jacfwd: there only tangents are
+are broadcast over all open batches first: then each sample has its own. (Not over those of jacfwd: there only tangents are
 batched, and gradients are not summed over them.) Gradients of outputs start as ones for each sample, or as the given
 cotangents with the batches exposed.
 
@@ -30,7 +30,7 @@ from ..creation import ones_like, zeros_like
 from ..kernels.lazy import lazy_import
 from ..ops.machinery.dispatch import interpreters
 from ..tensor import Tensor, views_of, wrap as plain_tensor
-from .batched import expose, hide, levels_of, physical, spread, wrap_all
+from .batched import broadcast, expose, hide, levels_of, physical, wrap_all
 from .level import open_levels
 
 _autograd = lazy_import(globals(), "_autograd", "..autograd")
@@ -127,7 +127,7 @@ class Tape:
         if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         for level in self.levels:
-            tensor = spread(level, tensor)
+            tensor = broadcast(level, tensor)
         value = physical(tensor)
         entry = same(value)
         entry._edge = (Entry(entry, edge_of(value), self.number), 0)
@@ -165,7 +165,7 @@ class Tape:
 
     def _spread(self, tensor: Any) -> Any:
         for level in self.levels:
-            tensor = spread(level, tensor)
+            tensor = broadcast(level, tensor)
         return tensor
 
 

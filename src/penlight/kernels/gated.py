@@ -40,8 +40,8 @@ def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.nd
         return operands.run(function, (x, weight.reshape(()), *rest))
     if x.ndim < 3:
         return operands.run(function, (x, weight, *rest)) if x.ndim == 2 else None
-    spread = np.broadcast_to(_channel_weight(weight, x), (*x.shape[:2], *(1,) * (x.ndim - 2)))
-    return operands.run(function, (x, np.ascontiguousarray(spread), *rest))
+    broadcast = np.broadcast_to(_channel_weight(weight, x), (*x.shape[:2], *(1,) * (x.ndim - 2)))
+    return operands.run(function, (x, np.ascontiguousarray(broadcast), *rest))
 
 
 def _whole_sum(x: np.ndarray) -> np.ndarray:

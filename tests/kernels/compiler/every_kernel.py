@@ -100,7 +100,7 @@ def _loops() -> Iterator[tuple[str, Kernel]]:
 CHOICES: dict[str, tuple[Any, ...]] = {
     "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
 }  # fmt: skip
-PRIVATE = (taps._taps, taps._pairs, taps._slopes, small._spread)
+PRIVATE = (taps._taps, taps._pairs, taps._slopes, small._broadcast)
 FLAT = (twister.uniform24, twister.uniform53, fma._with_numbers, fma._with_array)
 FLOATS = ("float32", "float64")
 

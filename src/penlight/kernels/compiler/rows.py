@@ -190,7 +190,7 @@ class Tracing(Builder):
 
 
 class Scalar:
-    """Stands for an array that is one number everywhere, and is passed as that. See `Rows.spread`."""
+    """Stands for an array that is one number everywhere, and is passed as that. See `Rows.broadcast`."""
 
     def __init__(self, load: Callable[[], Value]) -> None:
         self.load = load
@@ -199,12 +199,12 @@ class Scalar:
 class Rows:
     """Writes down what a kernel does; see the module's example.
 
-    A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `spread` are those of its
+    A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `broadcast` are those of its
     arrays, in their order, that are scalars instead; they are only loaded.
     """
 
-    def __init__(self, name: str, flat: bool, spread: tuple[int, ...] = ()) -> None:
-        self.name, self.flat, self.spread = name, flat, spread
+    def __init__(self, name: str, flat: bool, broadcast: tuple[int, ...] = ()) -> None:
+        self.name, self.flat, self.broadcast = name, flat, broadcast
         self.build = Tracing()
         self.buffers: list[Buffer] = []
         self.written: set[int] = set()  # numbers of the buffers that are stored to
@@ -242,7 +242,7 @@ class Rows:
         where the `table` says.
         """
         self._asked += 1
-        if self._asked - 1 in self.spread:
+        if self._asked - 1 in self.broadcast:
             return Scalar(self.number())  # type: ignore[return-value]
         if (kind == "float64") != self.double:
             if self.buffers:

@@ -46,11 +46,11 @@ def _as_channels(rows: np.ndarray, lead: int, place: Ints) -> np.ndarray:
 
 
 def points_last(
-    source: np.ndarray, w: np.ndarray, lead: int, place: Ints, bias: np.ndarray | None, turned: bool
+    source: np.ndarray, w: np.ndarray, lead: int, place: Ints, bias: np.ndarray | None, transposed: bool
 ) -> np.ndarray:
-    """`points` with stride 1, or its transpose in the input if `turned`, of what has its channels last in memory: so has the result."""
+    """`points` with stride 1, or its transpose in the input if `transposed`, of what has its channels last in memory: so has the result."""
     weight = w.reshape(w.shape[:2])
-    y = _product(source, weight if turned else weight.T)
+    y = _product(source, weight if transposed else weight.T)
     if bias is not None:
         y += bias
     return _as_channels(y, lead, place)
@@ -124,9 +124,9 @@ def patches_input(
 ) -> None:
     """The transpose in its input of a correlation whose windows lie side by side: products, each of which has a place of its own."""
     place, count = grad.shape[2:], len(grad)
-    turned = w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2)
-    turned = np.broadcast_to(turned, (count, *turned.shape))
-    found = _product(turned, grad.reshape(count, groups, -1, prod(place)))
+    transposed = w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2)
+    transposed = np.broadcast_to(transposed, (count, *transposed.shape))
+    found = _product(transposed, grad.reshape(count, groups, -1, prod(place)))
     if bias is not None:
         found += bias.reshape(groups, -1, 1).repeat(prod(stride), axis=1)
     covered = tuple([n * s for n, s in zip(place, stride)])

@@ -46,8 +46,8 @@ def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unitriangular:
         )
     batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     if not upper:
-        turned = _solve_upper(_upper_part(A[..., ::-1, ::-1], unitriangular), B[..., ::-1, :], batch)
-        return np.ascontiguousarray(turned[..., ::-1, :])
+        backwards = _solve_upper(_upper_part(A[..., ::-1, ::-1], unitriangular), B[..., ::-1, :], batch)
+        return np.ascontiguousarray(backwards[..., ::-1, :])
     return _solve_upper(_upper_part(A, unitriangular), B, batch)
 
 

@@ -19,13 +19,13 @@ Ints = tuple[int, ...]
 
 @lru_cache(512)
 def _trsm(
-    dtype: Any, batch: Ints, n: int, shape: Ints, upper: bool, left: bool, unit: bool, turned: bool
+    dtype: Any, batch: Ints, n: int, shape: Ints, upper: bool, left: bool, unit: bool, transposed: bool
 ) -> Plan | None:
     (m, k), size = shape, dtype.itemsize
     if not m * k:
         return None
     return calls.plan(
-        "trsm", dtype, batch, b"L" if left else b"R", b"U" if upper is not turned else b"L", b"T" if turned else b"N",
+        "trsm", dtype, batch, b"L" if left else b"R", b"U" if upper is not transposed else b"L", b"T" if transposed else b"N",
         b"U" if unit else b"N", m, k, entry(dtype, 1.0), Each(size * n * n), n, Each(size * m * k), m,
     )  # fmt: skip
 
@@ -37,8 +37,8 @@ def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unit: bool) ->
     if wide is None or not calls.there():
         return None
     batch = common(A, B)
-    matrices, turned = readable(A, wide, batch)
-    found = _trsm(wide, batch, A.shape[-1], B.shape[-2:], upper, left, unit, turned)
+    matrices, transposed = readable(A, wide, batch)
+    found = _trsm(wide, batch, A.shape[-1], B.shape[-2:], upper, left, unit, transposed)
     if found is None:
         return None
     X = columns_of(B, wide, batch)

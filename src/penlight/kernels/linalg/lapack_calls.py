@@ -106,10 +106,10 @@ def entry(dtype: np.dtype[Any], value: float) -> bytes:
 
 def columns_of(array: Array, dtype: np.dtype[Any], batch: Ints) -> Array:
     """A copy of matrices that has their columns as its rows."""
-    turned = array.T if array.ndim == 2 else array.swapaxes(-1, -2)
+    transposed = array.T if array.ndim == 2 else array.swapaxes(-1, -2)
     if array.shape[:-2] != batch:
-        turned = np.broadcast_to(turned, (*batch, *turned.shape[-2:]))
-    return np.array(turned, dtype, order="C")
+        transposed = np.broadcast_to(transposed, (*batch, *transposed.shape[-2:]))
+    return np.array(transposed, dtype, order="C")
 
 
 def readable(array: Array, dtype: np.dtype[Any], batch: Ints) -> tuple[Array, bool]:
@@ -121,9 +121,9 @@ def readable(array: Array, dtype: np.dtype[Any], batch: Ints) -> tuple[Array, bo
     return np.ascontiguousarray(array.swapaxes(-1, -2), dtype), False
 
 
-def given_back(turned: Array, dtype: np.dtype[Any]) -> Array:
+def given_back(transposed: Array, dtype: np.dtype[Any]) -> Array:
     """Results in a dtype, the matrices' columns being the array's rows."""
-    back = turned.T if turned.ndim == 2 else turned.swapaxes(-1, -2)
+    back = transposed.T if transposed.ndim == 2 else transposed.swapaxes(-1, -2)
     if back.dtype == dtype:
         return back
     token = hush()
@@ -133,13 +133,13 @@ def given_back(turned: Array, dtype: np.dtype[Any]) -> Array:
         unhush(token)
 
 
-def finite(turned: Array, dtype: np.dtype[Any]) -> Array | None:
+def finite(transposed: Array, dtype: np.dtype[Any]) -> Array | None:
     """The same, or None if they are not all finite."""
-    flat = turned.reshape(-1)
+    flat = transposed.reshape(-1)
     token = hush()
     total = flat.dot(flat)  # in one pass and without a temporary; sums that overflow may well go the other way
     unhush(token)
-    return given_back(turned, dtype) if isfinite(total) else None
+    return given_back(transposed, dtype) if isfinite(total) else None
 
 
 def common(a: Array, b: Array) -> Ints:

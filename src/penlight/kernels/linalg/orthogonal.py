@@ -116,9 +116,9 @@ def _ormqr(dtype: Any, batch: Ints, shape: Ints, k: int, other: Ints, left: bool
     (rows, width), (m, n), size = shape, other, dtype.itemsize
     if not k * m * n:
         return None
-    name, turned = ("unmqr", b"C") if dtype.kind == "c" else ("ormqr", b"T")
+    name, transposed = ("unmqr", b"C") if dtype.kind == "c" else ("ormqr", b"T")
     return calls.plan(
-        name, dtype, batch, b"L" if left else b"R", turned if transpose else b"N", m, n, k, Each(size * rows * width), rows, Each(size * k),
+        name, dtype, batch, b"L" if left else b"R", transposed if transpose else b"N", m, n, k, Each(size * rows * width), rows, Each(size * k),
         Each(size * m * n), m, Each(0, size * _room(m, n)), _room(m, n), None,
     )  # fmt: skip
 

@@ -52,9 +52,9 @@ class Kernel:
     """A compiled definition. Call `run(low, high, columns, array, ..., number, ...)`, without `columns` if it is flat."""
 
     def __init__(
-        self, define: Callable[..., None], flat: bool = False, spread: tuple[int, ...] = (), **options: Any
+        self, define: Callable[..., None], flat: bool = False, broadcast: tuple[int, ...] = (), **options: Any
     ) -> None:
-        rows = definitions.Rows(define.__name__.strip("_"), flat, spread)
+        rows = definitions.Rows(define.__name__.strip("_"), flat, broadcast)
         define(rows, **options)
         self.ir = rows.kernel()
         self.written = sorted(rows.written)  # which of the arrays

@@ -33,7 +33,7 @@ class _Plan(NamedTuple):
     kernel: Kernel
     shape: tuple[int, ...]  # of the result
     dtype: np.dtype[Any]
-    spread: tuple[int, ...] = ()  # which arrays are one number everywhere
+    broadcast: tuple[int, ...] = ()  # which arrays are one number everywhere
     layout: Layout | None = None  # if the kernel runs over placed rows
     widened: tuple[int, ...] = ()  # which arrays are given as float32 instead
     size: int = (
@@ -131,10 +131,10 @@ def _run_turned(steps: Any, values: tuple[Any, ...], out: np.ndarray | None) -> 
     order = orders.pop()
     if out is not None or orders or order is None:
         return _run_planned(steps, values, out)
-    turned = [v.transpose(order[0]) if type(v) is np.ndarray and v.ndim else v for v in values]
-    if len({v.shape for v in turned if type(v) is np.ndarray and v.ndim}) > 1:
+    transposed = [v.transpose(order[0]) if type(v) is np.ndarray and v.ndim else v for v in values]
+    if len({v.shape for v in transposed if type(v) is np.ndarray and v.ndim}) > 1:
         return _run_planned(steps, values, out)  # what broadcasts has its own way
-    result = run(steps, tuple(turned))
+    result = run(steps, tuple(transposed))
     return None if result is None else result.transpose(order[1])
 
 
@@ -169,7 +169,7 @@ def _run_planned(
     elif plan.layout is not None:
         run_rows(kernel, plan.layout, widened(arrays, plan.widened), out, numbers)
     else:
-        traced.run_kernel(kernel, (*arrays, out), tuple(numbers), plan.spread)
+        traced.run_kernel(kernel, (*arrays, out), tuple(numbers), plan.broadcast)
     return None if kernel.partial and _has_nan(out) else out
 
 
@@ -267,13 +267,13 @@ def _plan_for(
     types = [traced.kind_of(a) for a in (*[a.dtype for a in arrays], dtype)]
     precision = "float32" if once else next((kind for kind in types if kind != "bool"), "float32")
     if all(a.shape == shape for a in arrays):
-        spread = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
-        if len(spread) == len(arrays) and not any(any(a.strides) for a in arrays):
+        broadcast = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
+        if len(broadcast) == len(arrays) and not any(any(a.strides) for a in arrays):
             return None
-        if not any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
-            kernel = traced.kernel_of(trace.define_flat, body, tuple(types), numbers, spread, precision=precision)
-            if kernel is None or spread or kernel.narrow:
-                return None if kernel is None else _Plan(kernel, shape, dtype, spread)
+        if not any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in broadcast):
+            kernel = traced.kernel_of(trace.define_flat, body, tuple(types), numbers, broadcast, precision=precision)
+            if kernel is None or broadcast or kernel.narrow:
+                return None if kernel is None else _Plan(kernel, shape, dtype, broadcast)
             return _Plan(kernel, shape, dtype, size=prod(shape), grain=traced.grain_of(kernel))
     found = placed(arrays, types[:-1], dtype.itemsize)
     if found is None or ((found[0].columns % 8) and any(kind not in ("float32", "float64") for kind in types)):

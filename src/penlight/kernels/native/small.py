@@ -147,7 +147,7 @@ def run_over_rows(define: Callable[..., None]) -> Any:
         return run
 
 
-def _spread(b: Rows) -> None:
+def _broadcast(b: Rows) -> None:
     """The mean and the variance of each row."""
     x, mean, variance = b.array(), b.per_row(), b.per_row()
     columns = b.number()
@@ -158,7 +158,7 @@ def _spread(b: Rows) -> None:
 
 def spreads(x: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
     """The mean and the variance of each of so many rows of a contiguous float32 array; None if there is no machine code."""
-    run = run_over_rows(_spread)
+    run = run_over_rows(_broadcast)
     if (
         run is None
         or x.dtype != _FLOAT

@@ -54,11 +54,11 @@ def kernel_of(
     body: Callable[..., Any],
     arrays: Any,
     numbers: int,
-    spread: tuple[int, ...] = (),
+    broadcast: tuple[int, ...] = (),
     **options: Any,
 ) -> Kernel | None:
     """The kernel of a body by one of the definitions above, compiled at the first call; None if it cannot be."""
-    key = (signature(body), define, arrays, numbers, spread, *options.values())
+    key = (signature(body), define, arrays, numbers, broadcast, *options.values())
     try:
         return _kernels[key]
     except KeyError:
@@ -70,7 +70,7 @@ def kernel_of(
     if _variants[family] > _VARIANTS:
         return None
     try:
-        made = Kernel(define, define is define_flat, spread, body=body, arrays=arrays, numbers=numbers, **options)
+        made = Kernel(define, define is define_flat, broadcast, body=body, arrays=arrays, numbers=numbers, **options)
     except Exception:  # whatever is wrong, NumPy does the work, or says so
         made = None
     _kernels[key] = made
@@ -83,13 +83,13 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
     All arrays have one size; one that is a number everywhere (without strides, as `broadcast_to` makes them) is passed as that. They may
     be written over, but must not overlap unless they are the same elements.
     """
-    spread = _spread_of(arrays)
-    if spread is None:
+    broadcast = _broadcast_of(arrays)
+    if broadcast is None:
         return False
-    made = kernel_of(define_flat, body, tuple([kind_of(array.dtype) for array in arrays]), len(numbers), spread)
+    made = kernel_of(define_flat, body, tuple([kind_of(array.dtype) for array in arrays]), len(numbers), broadcast)
     if made is None or made.partial:
         return False
-    run_kernel(made, arrays, numbers, spread)
+    run_kernel(made, arrays, numbers, broadcast)
     return True
 
 
@@ -103,15 +103,15 @@ def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, .
 
     It is a sum in float64 of sums of 4096 in float32, which in turn have eight parts.
     """
-    spread = _spread_of(arrays)
-    if spread is None or any(array.dtype != _FLOAT for array in arrays):
+    broadcast = _broadcast_of(arrays)
+    if broadcast is None or any(array.dtype != _FLOAT for array in arrays):
         return None
-    made = kernel_of(define_total, body, len(arrays), len(numbers), spread)
+    made = kernel_of(define_total, body, len(arrays), len(numbers), broadcast)
     if made is None or made.partial:
         return None
     size = _common_size(arrays)
-    flat = [array.reshape(-1) for i, array in enumerate(arrays) if i not in spread]
-    numbers = (*_numbers_of(arrays, spread), *numbers)
+    flat = [array.reshape(-1) for i, array in enumerate(arrays) if i not in broadcast]
+    numbers = (*_numbers_of(arrays, broadcast), *numbers)
     rows, rest = divmod(size, _ROW)
     sums = np.zeros(rows + (rest > 0), np.float32)
     made.over(rows, _GRAIN // _ROW, _ROW, *flat, sums, *numbers)
@@ -121,19 +121,19 @@ def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, .
     return float(sums.sum(dtype=np.float64))
 
 
-def _spread_of(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
+def _broadcast_of(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
     """Which of the arrays are one number everywhere; None if there are no native kernels for them."""
     if not native.available():
         return None
-    spread: tuple[int, ...] = ()
+    broadcast: tuple[int, ...] = ()
     for i, array in enumerate(arrays):
         if array.dtype != _FLOAT and kind_of(array.dtype) is None:
             return None
         if not array.flags.c_contiguous:
             if any(array.strides) or array.dtype == _BOOL:
                 return None
-            spread = (*spread, i)
-    return spread
+            broadcast = (*broadcast, i)
+    return broadcast
 
 
 def _common_size(arrays: tuple[np.ndarray, ...]) -> int:
@@ -144,18 +144,18 @@ def _common_size(arrays: tuple[np.ndarray, ...]) -> int:
     return size
 
 
-def _numbers_of(arrays: tuple[np.ndarray, ...], spread: tuple[int, ...]) -> list[float]:
-    return [float(arrays[i][(0,) * arrays[i].ndim]) for i in spread]
+def _numbers_of(arrays: tuple[np.ndarray, ...], broadcast: tuple[int, ...]) -> list[float]:
+    return [float(arrays[i][(0,) * arrays[i].ndim]) for i in broadcast]
 
 
 def run_kernel(
-    kernel: Kernel, arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...], spread: tuple[int, ...]
+    kernel: Kernel, arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...], broadcast: tuple[int, ...]
 ) -> None:
     """Run a kernel of `kernel_of`, shared between threads if there is much to do."""
     size = _common_size(arrays)
-    if spread:
-        numbers = (*_numbers_of(arrays, spread), *numbers)
-        arrays = tuple(array for i, array in enumerate(arrays) if i not in spread)
+    if broadcast:
+        numbers = (*_numbers_of(arrays, broadcast), *numbers)
+        arrays = tuple(array for i, array in enumerate(arrays) if i not in broadcast)
     rest = size % 8 if kernel.narrow else 0
     kernel.over(size - rest, grain_of(kernel), *arrays, *numbers)
     if rest:

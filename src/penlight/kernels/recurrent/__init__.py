@@ -60,7 +60,7 @@ def lstm(
     width, bias = c.shape[1], sum_of(b_ih, b_hh)
     projected = projected_inputs(x, _arranged(w_ih, _ORDER, 3), None if bias is None else _arranged(bias, _ORDER, 3))
     recurrent = _arranged(w_hh, _ORDER, 3)
-    turned = None if w_hr is None else np.ascontiguousarray(w_hr.T)
+    transposed = None if w_hr is None else np.ascontiguousarray(w_hr.T)
     rows, size = len(projected), h.shape[1]
     gates = np.empty(rows * _KEPT * width, x.dtype)
     states, past = np.empty((rows, size), x.dtype), np.empty((rows, size), x.dtype)
@@ -69,7 +69,7 @@ def lstm(
         kept, out = part.gates(gates, _KEPT, width), part.of(states)
         n = part.batch
         kept[0, _C] = c[:n]
-        _lstm_steps(kept, part.by_gate(projected, width), out, h[:n], c[:n], recurrent, turned)
+        _lstm_steps(kept, part.by_gate(projected, width), out, h[:n], c[:n], recurrent, transposed)
         carry(part.of(past), out, h[:n])
         h[:n] = out[-1]
     return states.reshape(*x.shape[:-1], size), h, c, gates, past

@@ -56,6 +56,6 @@ def interpolate_bytes(
     if output_size[1] != x.shape[3]:
         found = _resize_last(found, output_size[1], mode, align_corners, across, antialias)
     if output_size[0] != x.shape[2]:
-        turned = np.ascontiguousarray(found.swapaxes(2, 3))
-        found = _resize_last(turned, output_size[0], mode, align_corners, down, antialias).swapaxes(2, 3)
+        transposed = np.ascontiguousarray(found.swapaxes(2, 3))
+        found = _resize_last(transposed, output_size[0], mode, align_corners, down, antialias).swapaxes(2, 3)
     return np.array(found, order="C")

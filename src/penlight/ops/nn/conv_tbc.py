@@ -25,8 +25,8 @@ def _tbc_array(input: Any, weight: Any, bias: Any, pad: int) -> Any:
 
 def _tbc_input_rule(grad: Any, weight: Any, input_shape: Ints, pad: int, xp: Any) -> Any:
     shape = (input_shape[1], input_shape[2], input_shape[0])
-    moved, turned = xp._permute(grad, (1, 2, 0)), xp._permute(weight, (2, 1, 0))
-    return xp._permute(xp.conv_input_grad(moved, turned, shape, (1,), (pad,), (1,), 1), (2, 0, 1))
+    moved, transposed = xp._permute(grad, (1, 2, 0)), xp._permute(weight, (2, 1, 0))
+    return xp._permute(xp.conv_input_grad(moved, transposed, shape, (1,), (pad,), (1,), 1), (2, 0, 1))
 
 
 def _tbc_weight_rule(grad: Any, input: Any, weight_shape: Ints, pad: int, xp: Any) -> Any:
