@@ -44,3 +44,12 @@ def _widened(array: Any) -> Any:
 def native_counts(array: np.ndarray) -> np.ndarray:
     """Counts or bounds as NumPy's own integers, for `np.repeat` and `reduceat`."""
     return array.astype(np.intp, copy=False)
+
+
+def bincount(indices: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
+    """`np.bincount`, which takes no integers that are wider than NumPy's own.
+
+    >>> bincount(np.array([0, 2, 2])).tolist()
+    [1, 0, 2]
+    """
+    return np.bincount(indices.astype(np.intp, copy=False), weights, minlength)

@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from . import index_width
 from .conv.im2col import is_half
 from .copies import copy
 from .index.moves import take_columns
@@ -118,7 +119,7 @@ def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mod
         total = np.empty(input_shape, grad.dtype)
         places = np.arange(0, total.size, size)[:, None] + table.reshape(-1)
         with silent():
-            total.reshape(-1)[...] = np.bincount(places.reshape(-1), grad.reshape(-1), total.size)
+            total.reshape(-1)[...] = index_width.bincount(places.reshape(-1), grad.reshape(-1), total.size)
         return total
     cropped = any(low < 0 or high < 0 for low, high in pads)
     if mode == "constant":

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import index_width
 from ..linalg import blas
 from ..numpy_warnings import silent
 from .im2col import Ints
@@ -80,7 +81,7 @@ class Positions:
         element = self.columns[owner]
         order = element.argsort(kind="stable")
         element, owner = element[order], owner[order]
-        counts = np.bincount(element, minlength=self.size)
+        counts = index_width.bincount(element, minlength=self.size)
         rank = np.arange(len(element)) - np.repeat(np.cumsum(counts) - counts, counts)
         table = np.full((max(int(counts.max(initial=0)), 1), self.size), self.columns.size)
         table[rank, element] = owner

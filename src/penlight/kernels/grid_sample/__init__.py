@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import index_width
 from ..conv.im2col import Ints, is_half, share
 from ..fma import fma32, fma64
 from ..numpy_warnings import silent
@@ -224,7 +225,7 @@ def _numpy_image_grad(
         index, part = np.concatenate(indices, 1), np.concatenate(parts, 2)
         for n in range(last - first):
             for c in range(sampler.channels):
-                result[first + n, c] = np.bincount(index[n], part[n, c], sampler.size)
+                result[first + n, c] = index_width.bincount(index[n], part[n, c], sampler.size)
 
     sampler.share(body)
     return result.reshape(input_shape)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import index_width
 from ..lazy import lazy_import
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
@@ -278,7 +279,7 @@ def embedding_backward(
     index = _checked(indices, num_weights, "index out of range in self").reshape(-1)
     rows = widen(grad).reshape(len(index), columns)
     if scale_grad_by_freq:
-        rows = rows / np.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
+        rows = rows / index_width.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
     out = np.zeros((num_weights, columns), rows.dtype)
     reduce_rows(np.add, out, index, rows, fresh=True)
     if padding_idx >= 0:
@@ -343,7 +344,7 @@ def scatter_reduce(
             places = _positions(index, base.shape, dim) if places is None else places
             _at(ufunc, flat, places, values.reshape(-1))
         if reduce == "mean":
-            _divide(flat, np.bincount(places, minlength=flat.size) + int(include_self))
+            _divide(flat, index_width.bincount(places, minlength=flat.size) + int(include_self))
     return _finish(out, base, inplace)
 
 
@@ -371,7 +372,7 @@ def index_reduce(
             _start(table, index, reduce)
         reduce_rows(_REDUCTIONS[reduce], table, index, widen(source).reshape(-1, inner))
         if reduce == "mean":
-            _divide(table, np.bincount(index, minlength=len(table))[:, None] + int(include_self))
+            _divide(table, index_width.bincount(index, minlength=len(table))[:, None] + int(include_self))
     return _finish(out, base, inplace)
 
 

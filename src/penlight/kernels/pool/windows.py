@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import index_width
 from ..conv.im2col import overlap, share, spans
 from ..numpy_warnings import silent
 
@@ -355,7 +356,7 @@ def at_indices(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims
     if does == "read":
         return x.reshape(-1).take(at).reshape(shape)
     if does == "add":
-        return np.bincount(at, x.reshape(-1), planes * size).astype(x.dtype).reshape(shape)
+        return index_width.bincount(at, x.reshape(-1), planes * size).astype(x.dtype).reshape(shape)
     result = np.zeros(shape, x.dtype)
     result.reshape(-1)[at] = x.reshape(-1)
     return result

@@ -11,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+from .. import index_width
 from ..conv.im2col import Ints, is_half
 from ..numpy_warnings import silent
 from ..pool import adaptive_avg_pool, adaptive_avg_pool_backward
@@ -44,7 +45,7 @@ class AxisMap:
             rows, columns, weights = rows[keep], columns[keep], weights[keep]
         order = np.argsort(columns, kind="stable")
         rows, columns, weights = rows[order], columns[order], weights[order]
-        counts = np.bincount(columns, minlength=self.size)
+        counts = index_width.bincount(columns, minlength=self.size)
         place = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts)
         shape = (self.size, max(int(counts.max(initial=0)), 1))
         indices, values = np.zeros(shape, np.intp), np.zeros(shape, weights.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import views
+from ...kernels import index_width
 from ...kernels.index.moves import all_inside, places as nonzero_places
 from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
 from ...kernels.index.scatter_kernels import reduce_rows as add_rows
@@ -43,7 +44,7 @@ def _factors(indices: Any, padding_idx: int, scale_grad_by_freq: bool, np_dtype:
     """What the gradient at each index is multiplied with; None for all ones."""
     factors = None
     if scale_grad_by_freq and indices.size:
-        factors = 1 / np.bincount(indices.reshape(-1))[indices]
+        factors = 1 / index_width.bincount(indices.reshape(-1))[indices]
     if padding_idx >= 0:
         kept = indices != padding_idx
         factors = kept if factors is None else factors * kept
@@ -172,7 +173,7 @@ class Bags:
         factors = None if self.kept is None else self.kept.astype(np.float64)
         if self._mode != 1:
             return factors
-        share = 1 / np.maximum(np.bincount(self.owners, self.kept, self.count), 1)[self.owners]
+        share = 1 / np.maximum(index_width.bincount(self.owners, self.kept, self.count), 1)[self.owners]
         return share if factors is None else factors * share
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...autograd.grad_mode import no_grad
 from ...autograd.modes import slow
-from ...kernels import distance as distance_kernels
+from ...kernels import distance as distance_kernels, index_width
 from ...kernels.large import COSTLY, run_function
 from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
@@ -252,7 +252,7 @@ def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any
         short, counts, labels, _ = _close_pairs(input, target)
         slopes = counts.sum(1).astype(short.dtype)
         places = labels + np.arange(len(labels))[:, None] * slopes.shape[1]  # some of them, perhaps, twice
-        slopes -= np.bincount(places.reshape(-1), counts.sum(2).reshape(-1), slopes.size).reshape(slopes.shape)
+        slopes -= index_width.bincount(places.reshape(-1), counts.sum(2).reshape(-1), slopes.size).reshape(slopes.shape)
     n, classes = slopes.shape
     slopes /= classes
     return (xp.constant(slopes) * _spread(grad, n, reduction)).reshape(tuple(input.shape))

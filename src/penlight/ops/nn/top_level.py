@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels import index_width
 from ...kernels.lazy import lazy_import
 from ...kernels.random.uniform import bernoulli
 from ...random import engine_of, inside_vmap
@@ -266,7 +267,7 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
     result, bags, places = bag(
         weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding_idx
     )
-    sizes = np.bincount(bags.owners, bags.kept, bags.count).astype(np.int64)
+    sizes = index_width.bincount(bags.owners, bags.kept, bags.count).astype(np.int64)
     return result, wrap(bags.owners), wrap(sizes), places
 
 

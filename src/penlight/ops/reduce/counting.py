@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...creation.ranges import linspace_array
+from ...kernels import index_width
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import hush, silent, unhush
 from ...tensor import Tensor, wrap
@@ -268,7 +269,7 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
     weights = None if weight is None else weight.reshape(-1)
     if inside is not None:
         cell, weights = cell[inside], None if weights is None else weights[inside]
-    hist = np.bincount(cell, weights, math.prod(shape)).astype(input.dtype).reshape(shape)
+    hist = index_width.bincount(cell, weights, math.prod(shape)).astype(input.dtype).reshape(shape)
     if density:
         with silent():
             hist = hist / hist.sum()
@@ -301,7 +302,7 @@ def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, 
     place = np.clip(_search_array(np.ascontiguousarray(edges), rows, True, None) - 1, 0, count - 1)
     cell = (place + np.arange(len(rows))[:, None] * count)[inside]
     weights = None if weight is None else weight.reshape(rows.shape)[inside]
-    hist = np.bincount(cell, weights, count * len(rows)).astype(input.dtype).reshape(len(rows), count)
+    hist = index_width.bincount(cell, weights, count * len(rows)).astype(input.dtype).reshape(len(rows), count)
     if density:
         with silent():
             hist = (hist / hist.sum(-1, keepdims=True) / np.diff(edges)).astype(input.dtype, copy=False)

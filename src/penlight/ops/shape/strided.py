@@ -9,6 +9,7 @@ import numpy as np
 
 from ...autograd import views
 from ...autograd.node import Edge, Node
+from ...kernels import index_width
 from ...tensor import Tensor
 from ...tensor.memory import root_of, storage_offset_of
 from ..machinery.arguments import sizes
@@ -53,7 +54,7 @@ _add_up = lazy("index.scatter", "index_put_add")
 
 
 def _overlaps(places: Any) -> bool:
-    return places.size > 1 and int(np.bincount(places.ravel()).max()) > 1
+    return places.size > 1 and int(index_width.bincount(places.ravel()).max()) > 1
 
 
 def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
@@ -110,7 +111,7 @@ def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
         flat = np.zeros(span, input.dtype)
         flat[window_places] = input
     if _overlaps(tensor_places):
-        flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+        flat /= np.maximum(index_width.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
     return flat[tensor_places]
 
 
@@ -122,7 +123,7 @@ def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
     tensor_places, window_places, span = _flat_map(geometry, window)
     if _overlaps(tensor_places):
         flat = _add_up((span,), (tensor_places.ravel(),), input.ravel())
-        flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+        flat /= np.maximum(index_width.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
     else:
         flat = np.zeros(span, input.dtype)
         flat[tensor_places] = input
