@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels import index_width
 from ..kernels.lazy import lazy_import
 from ..ops import OPS, where
 from ..ops.machinery.op import Op
@@ -148,7 +147,7 @@ def embedding_bag(
 
 def _table_of_bags(bags: Any) -> tuple[Any, Any]:
     """Which index is at each place of each bag, as many for each (0 where there is none), and where there is one."""
-    lengths = index_width.bincount(bags.owners, minlength=bags.count)
+    lengths = np.bincount(bags.owners.astype(np.intp, copy=False), minlength=bags.count)
     longest = np.arange(max(lengths.max(initial=0), 1))
     present = longest < lengths[:, None]
     return np.where(present, bags.starts[: bags.count, None] + longest, 0), present
