@@ -281,6 +281,10 @@ def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
     return _randomness.drawn_from(tensors, run)
 
 
+def _no_size(name: str) -> TypeError:
+    return TypeError(f'{name}() missing 1 required positional arguments: "size"')
+
+
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """Numbers from 0 to 1, uniformly.
@@ -288,6 +292,8 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """
+    if not size and "size" not in more:
+        raise _no_size("rand")
     if generator is None is out and dtype is None is device and not more and not slow():
         return _leaf(
             wrap(_uniform(default_generator._engine, _size(size, "rand"), dtypes.get_default_dtype().np)), requires_grad
@@ -309,6 +315,8 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     >>> _ = torch.manual_seed(0); torch.randn(2)
     tensor([ 1.5410, -0.2934])
     """
+    if not size and "size" not in more:
+        raise _no_size("randn")
     if generator is None is out and dtype is None is device and not more and not slow():
         return _leaf(
             wrap(_normal(default_generator._engine, _size(size, "randn"), dtypes.get_default_dtype().np)), requires_grad

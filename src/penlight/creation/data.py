@@ -41,6 +41,8 @@ _PYTHON_NUMBERS = set(_NUMBERS)
 def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     if type(data) in _NUMBERS:
         found = dtype or dtypes.of_number(data)
+        if type(data) is int and found.category == dtypes.INTEGRAL:
+            _check_range(data, found)
         return np.asarray(_number(data, found), found.np)
     if isinstance(data, (str, bytes)) or data is None:
         raise (
@@ -67,8 +69,8 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
             raise _ragged(data) from None
         except OverflowError:
             array = np.array(data, dtype=object)
-    if array.dtype.kind in "OUS":
-        raise _unusable(data, array)
+    if array.dtype.kind in "OUSu" or (dtype is dtypes.uint64 and array.dtype.kind in "if"):
+        array = _with_large_integers(data, array, dtype)
     if dtype is None:
         dtype = _inferred(array, leaf, data)
     elif array.dtype != dtype.np and array.size and (dtype.category == dtypes.INTEGRAL or array.dtype.kind == "c"):
@@ -83,10 +85,10 @@ def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
         return dtypes.int64
     if array.dtype.kind not in "fc" or isinstance(leaf, np.ndarray):
         return dtypes.from_np(array.dtype)
+    data = _flat(data)
     kinds = set(map(type, data))
-    while kinds <= {list, tuple} and kinds:
-        data = list(chain.from_iterable(data))
-        kinds = set(map(type, data))
+    if kinds <= {int, bool} and kinds:  # what NumPy has no integers for
+        raise ValueError(_OVERFLOW)
     if kinds <= _PYTHON_NUMBERS:
         return dtypes.get_default_dtype() if array.dtype.kind == "f" else dtypes.default_complex()
     found = {d.dtype for d in data if isinstance(d, Tensor)}
@@ -98,6 +100,50 @@ def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
         elif not issubclass(kind, (bool, int, Tensor)):
             return dtypes.from_np(array.dtype)
     return reduce(dtypes.promote_types, found)
+
+
+def _flat(data: Any) -> Any:
+    """The items of nested lists."""
+    kinds = set(map(type, data))
+    while kinds <= {list, tuple} and kinds:
+        data = list(chain.from_iterable(data))
+        kinds = set(map(type, data))
+    return data
+
+
+_OVERFLOW = "Overflow when unpacking long long"
+
+
+def _check_range(value: int, to: dtypes.dtype) -> None:
+    """Refuse an integer that PyTorch cannot read as one of C's."""
+    if to is dtypes.uint64:
+        if value < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        if value >= 1 << 64:
+            raise OverflowError("int too big to convert")
+    elif not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(_OVERFLOW)
+
+
+def _with_large_integers(data: Any, array: Any, dtype: dtypes.dtype | None) -> Any:
+    """Numbers of which some are integers that int64 does not have, and what looks like that to NumPy, as an array of the wanted kind."""
+    flat = _flat(data)
+    if not all([isinstance(item, _NUMBERS) for item in flat]):
+        if array.dtype.kind in "OUS":
+            raise _unusable(array, dtype)
+        return array  # NumPy's numbers, or tensors
+    if dtype is None and set(map(type, flat)) <= {int, bool}:
+        dtype = dtypes.int64
+    if dtype is not None and dtype.category == dtypes.INTEGRAL:
+        for item in flat:
+            if type(item) is int:
+                _check_range(item, dtype)
+            elif dtype is dtypes.uint64 and type(item) is float:
+                raise TypeError("an integer is required")
+        return np.array(data, dtype.np) if dtype is dtypes.uint64 else array
+    if dtype is dtypes.bool_:
+        return np.array(data, object) != 0
+    return np.array(data, np.complex128 if any([type(item) is complex for item in flat]) else np.float64)
 
 
 def _items(data: Any) -> Any:
@@ -130,21 +176,21 @@ def _ragged(data: Any) -> Exception:
     return ValueError("expected nested sequences of equal length")
 
 
-def _unusable(data: Any, array: Any) -> Exception:
-    flat = array.ravel().tolist()
-    bad = next((d for d in flat if not isinstance(d, (int, float, complex))), None)
+def _unusable(array: Any, dtype: dtypes.dtype | None) -> Exception:
+    """PyTorch's complaint about data that are no numbers, or too large ones."""
+    bad = next((d for d in array.ravel().tolist() if not isinstance(d, (int, float, complex))), None)
     if isinstance(bad, (str, bytes)):
         return (
             ValueError(f"too many dimensions '{type(bad).__name__}'")
             if array.ndim
             else TypeError("new(): invalid data type 'str'")
         )
-    if bad is None and any(d is None for d in flat):
-        return TypeError("must be real number, not NoneType")
-    return (
-        TypeError(f"must be real number, not {type(bad).__name__}")
-        if bad is not None
-        else RuntimeError("Overflow when unpacking long long")
+    kind = type(bad).__name__
+    if dtype is None:
+        return RuntimeError(f"Could not infer dtype of {kind}")
+    whole = dtype.category == dtypes.INTEGRAL
+    return TypeError(
+        f"'{kind}' object cannot be interpreted as an integer" if whole else f"must be real number, not {kind}"
     )
 
 

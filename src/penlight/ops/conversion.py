@@ -185,6 +185,8 @@ def legacy_dtype(name: Any) -> dtypes.dtype:
     found = getattr(name, "dtype", None)
     if isinstance(found, dtypes.dtype):
         return found
+    if name is Tensor or name == "torch.Tensor":
+        return dtypes.get_default_dtype()
     text = name.removeprefix("torch.") if isinstance(name, str) else ""
     for d, legacy in dtypes.LEGACY.items():
         if text in (legacy + "Tensor", str(d).removeprefix("torch.")):

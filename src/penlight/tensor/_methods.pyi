@@ -999,8 +999,8 @@ class TensorMethods:
         """Each element times itself."""
     def square_(self) -> Tensor:
         """In-place version of `square`."""
-    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
-        """Without the dimensions of size one: all, or those named."""
+    def squeeze(self, dim: Any = ..., *dims: Any, axis: Any = ...) -> Tensor:
+        """Without the dimensions of size one: all, or those named, one by one or as a tuple."""
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `squeeze`: this tensor itself takes the new shape."""
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:

@@ -247,7 +247,6 @@ def _squeeze_dims(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 
 
-@method
 def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without the dimensions of size one: all, or those named.
 
@@ -260,6 +259,19 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     if isinstance(dim, (tuple, list)):
         return _squeeze_dims(input, wrap_dims(dim, input.dim()) if dim else ())
     return _squeeze_dim(input, wrap_dim(dim, input.dim()))
+
+
+def _squeeze_method(input: Tensor, dim: Any = None, *dims: Any, axis: Any = None) -> Tensor:
+    """Without the dimensions of size one: all, or those named, one by one or as a tuple.
+
+    >>> torch.zeros(1, 2, 1).squeeze(0, 2).shape
+    torch.Size([2])
+    """
+    return squeeze(input, (dim, *dims) if dims else dim, axis=axis)
+
+
+_squeeze_method.__name__ = _squeeze_method.__qualname__ = "squeeze"
+install_method("squeeze", _squeeze_method)
 
 
 @method

@@ -1,0 +1,63 @@
+"""Data that tensors are made of: integers that are too large, what is no number, sizes that are missing."""
+
+from __future__ import annotations
+
+import pytest
+
+import penlight as torch
+
+OVERFLOW = "Overflow when unpacking long long"
+REFUSED = {
+    "torch.tensor([None])": (RuntimeError, "Could not infer dtype of NoneType"),
+    "torch.tensor([1, None])": (RuntimeError, "Could not infer dtype of NoneType"),
+    "torch.tensor([object()])": (RuntimeError, "Could not infer dtype of object"),
+    "torch.tensor([None], dtype=torch.float32)": (TypeError, "must be real number, not NoneType"),
+    "torch.tensor([1, None], dtype=torch.int64)": (TypeError, "'NoneType' object cannot be interpreted as an integer"),
+    "torch.tensor(2**70)": (ValueError, OVERFLOW),
+    "torch.tensor([2**63])": (ValueError, OVERFLOW),
+    "torch.tensor([1, 2**63])": (ValueError, OVERFLOW),
+    "torch.tensor([[-2**64]], dtype=torch.uint8)": (ValueError, OVERFLOW),
+    "torch.tensor([2**64], dtype=torch.uint64)": (OverflowError, "int too big to convert"),
+    "torch.tensor(-1, dtype=torch.uint64)": (OverflowError, "can't convert negative int to unsigned"),
+    "torch.tensor([1.0, 2**70], dtype=torch.uint64)": (TypeError, "an integer is required"),
+    "torch.rand()": (TypeError, "rand() received an invalid combination of arguments - got ()"),
+    "torch.randn(dtype=torch.float64)": (TypeError, 'randn() missing 1 required positional arguments: "size"'),
+    "torch.ones(1, 1).squeeze(0, 0)": (RuntimeError, "dim 0 appears multiple times in the list of dims"),
+}
+TAKEN = {
+    "torch.tensor([2**70], dtype=torch.float32)": "tensor([1.1806e+21])",
+    "torch.tensor([1.0, 2**70])": "tensor([1.0000e+00, 1.1806e+21])",
+    "torch.tensor([True, 2**70], dtype=torch.bool)": "tensor([True, True])",
+    "torch.tensor([2**63], dtype=torch.uint64)": "tensor([9223372036854775808], dtype=torch.uint64)",
+    "torch.tensor([-2**63])": "tensor([-9223372036854775808])",
+    "torch.rand(size=()).shape": "torch.Size([])",
+    "torch.ones(1, 2, 1).squeeze(0, -1)": "tensor([1., 1.])",
+    "torch.ones(2, dtype=torch.float64).type(torch.Tensor)": "tensor([1., 1.])",
+    "torch.ones(2).type('torch.Tensor').dtype": "torch.float32",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused(text: str) -> None:
+    kind, words = REFUSED[text]
+    with pytest.raises(kind) as caught:
+        eval(text)
+    assert type(caught.value) is kind and str(caught.value).startswith(words)
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_taken(text: str) -> None:
+    assert str(eval(text)) == TAKEN[text]
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("text", [*REFUSED, *TAKEN])
+def test_parity(text: str) -> None:
+    space = {"torch": pytest.importorskip("torch")}
+    if text in TAKEN:
+        assert str(eval(text, space)) == TAKEN[text]
+        return
+    kind, words = REFUSED[text]
+    with pytest.raises(kind) as caught:
+        eval(text, space)
+    assert str(caught.value).startswith(words)
