@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import penlight as torch
+import penlight
 
 OVERFLOW = "Overflow when unpacking long long"
 REFUSED = {
@@ -41,13 +41,13 @@ TAKEN = {
 def test_refused(text: str) -> None:
     kind, words = REFUSED[text]
     with pytest.raises(kind) as caught:
-        eval(text)
+        eval(text, {"torch": penlight})
     assert type(caught.value) is kind and str(caught.value).startswith(words)
 
 
 @pytest.mark.parametrize("text", TAKEN)
 def test_taken(text: str) -> None:
-    assert str(eval(text)) == TAKEN[text]
+    assert str(eval(text, {"torch": penlight})) == TAKEN[text]
 
 
 @pytest.mark.parity
