@@ -95,7 +95,7 @@ def show_versions() -> None:
 
 
 def _leaf(*shape: int) -> Any:
-    return torch.rand(*shape, dtype=torch.float64, requires_grad=True)
+    return torch.rand(shape, dtype=torch.float64, requires_grad=True)
 
 
 def _checks() -> dict[str, Callable[[], None]]:

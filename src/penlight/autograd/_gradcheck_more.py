@@ -227,7 +227,7 @@ def random_grad_outputs(outputs: Sequence[Tensor], noncontiguous: bool) -> tuple
     for out in outputs:
         dtype = out.dtype if out.is_floating_point() or out.is_complex() else dtypes.float64
         shape = (*out.shape, 2) if dtype.category == dtypes.COMPLEX else tuple(out.shape)
-        array = rand(*shape, dtype=dtype if dtype.category != dtypes.COMPLEX else dtype.to_real())._array * 2 - 1
+        array = rand(shape, dtype=dtype if dtype.category != dtypes.COMPLEX else dtype.to_real())._array * 2 - 1
         if dtype.category == dtypes.COMPLEX:
             array = (array[..., 0] + 1j * array[..., 1]).astype(dtype.np)
         if noncontiguous and array.size > 1:
