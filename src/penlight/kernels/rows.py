@@ -60,7 +60,7 @@ def quiet(kernel: F) -> F:
 
 
 def widen(x: np.ndarray) -> np.ndarray:
-    """`x` itself, or its float32 copy where its dtype is a 16-bit float."""
+    """`x` itself, or its float32 copy of 16-bit floats."""
     return cast(x, _FLOAT) if is_half(x.dtype) else x
 
 

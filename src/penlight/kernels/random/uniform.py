@@ -50,7 +50,7 @@ def c_name(dtype: np.dtype) -> str:
 
 
 def is_floating(dtype: np.dtype) -> bool:
-    """Whether a dtype is a real floating one; bfloat16 is of NumPy's kind 'V'."""
+    """Whether elements are real floats; bfloat16 is of NumPy's kind 'V'."""
     return dtype.kind == "f" or (dtype.kind == "V" and dtype.itemsize == 2)
 
 
