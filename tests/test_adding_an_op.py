@@ -15,7 +15,7 @@ USE = """
 import inspect, penlight as torch
 x = torch.tensor([0.0, 50.0], requires_grad=True)
 print(torch.logcosh(x).tolist(), x.logcosh().grad_fn.name(), torch.ones(1).logcosh_().shape)
-print(inspect.signature(torch.logcosh), torch.logcosh.__doc__.splitlines()[0])
+print(str(inspect.signature(torch.logcosh)).replace("'", ""), torch.logcosh.__doc__.splitlines()[0])
 calls = [lambda: torch.logcosh("a"), lambda: torch.logcosh(), lambda: torch.logcosh(x, 3), lambda: torch.logcosh(x, dim=3)]
 for call in calls:
     try:
@@ -26,7 +26,7 @@ for call in calls:
 
 SEEN = """\
 [0.0, 49.306854248046875] LogcoshBackward0 torch.Size([1])
-(input: 'Tensor', *, out: 'Tensor | None' = None) -> 'Tensor' The logarithm of the hyperbolic cosine of each element.
+(input: Tensor, *, out: Tensor | None = None) -> Tensor The logarithm of the hyperbolic cosine of each element.
 logcosh(): argument 'input' (position 1) must be Tensor, not str
 logcosh() missing 1 required positional argument: 'input'
 logcosh() takes 1 positional argument but 2 were given
@@ -42,7 +42,7 @@ def test_an_op_of_ones_own(tmp_path: Path) -> None:
     table.write_text(f"{table.read_text()}\n\n{declaration.replace('from __future__ import annotations', '')}")
 
     def run(*arguments: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "src"), *sys.path])}
         command = [sys.executable, *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
