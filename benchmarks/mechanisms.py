@@ -203,11 +203,11 @@ def _linear(t: Any) -> tuple[Step, Step]:
 
 @mechanism("whole-sequence LSTM", "50 steps, width 64, batch 16, forward and backward; without: a loop over the steps")
 def _lstm(t: Any) -> tuple[Step, Step]:
-    from penlight.nn.modules import _rnn_loop
+    from penlight.ops.nn import recurrent_loop
 
     step = ALL["lstm"].make(t)
     step()
-    return step, within(step, lambda: replaced(_rnn_loop, "fused", lambda *args: NotImplemented))
+    return step, within(step, lambda: replaced(recurrent_loop, "fused", lambda *args: NotImplemented))
 
 
 @mechanism(

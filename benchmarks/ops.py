@@ -1,9 +1,11 @@
 """Every op beside PyTorch: each that the tests have a record of on its record's small arrays, and the common ones on arrays of middle size and on large arrays.
 
-    python -m benchmarks.ops [--small] [--middle] [--large] [--seconds 0.02] [--worst 30] [--json FILE] [--markdown FILE] [part of a name ...]
+    python -m benchmarks.ops [--small] [--middle] [--large] [--elements N ...] [--seconds 0.02] [--worst 30] [--json FILE] [--markdown FILE] [part of a name ...]
 
 Both libraries run in this process, in one thread, and take turns; the best time counts. A ratio is PyTorch's time over Penlight's:
 above 1 means faster than PyTorch. Each op is timed without a graph (forward), and with its graph and its gradients (both ways).
+
+`--elements 100 20000 1000000` times single functions on vectors of so many elements instead, forward. With PENLIGHT_NATIVE=0 this shows how NumPy alone does.
 """
 
 from __future__ import annotations
@@ -20,11 +22,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .report import in_words, markdown_table
+from .work.elements import calls
 from .work.large import CALLS, call, operands
 from .worker import measure
 
 Step = Callable[[], Any]
-HEAD = ["", "ops", "geometric mean", "slower than PyTorch", "than half its speed", "than a quarter", "slowest"]
+HEAD = [
+    "",
+    "ops",
+    "geometric mean",
+    "slower than PyTorch",
+    "than half its speed",
+    "than a quarter",
+    "than a fifth",
+    "slowest",
+]
 SIZES = ("small", "middle", "large")
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,7 +45,7 @@ class Row(NamedTuple):
     """What was measured of an op; times in seconds."""
 
     name: str
-    size: str  # one of SIZES
+    size: str  # one of SIZES, or how many elements
     way: str  # "forward" or "both ways"
     ours: float
     theirs: float
@@ -100,6 +112,14 @@ def large_steps(size: str, libraries: list[Any], names: list[str]) -> Iterator[t
             yield name, [steps(library, *of) for library, of in zip(libraries, made, strict=True)]
 
 
+def element_steps(count: int, libraries: list[Any], names: list[str]) -> Iterator[tuple[str, list[dict[str, Step]]]]:
+    """Functions of vectors, on so many elements."""
+    ours, theirs = (calls(library, count) for library in libraries)
+    for name in ours:
+        if not names or any(part in name for part in names):
+            yield name, [{"forward": ours[name]}, {"forward": theirs[name]}]
+
+
 def race(ours: Step, theirs: Step, seconds: float) -> tuple[float, float]:
     """The best times of both, in turns."""
     best = [math.inf, math.inf]
@@ -110,7 +130,13 @@ def race(ours: Step, theirs: Step, seconds: float) -> tuple[float, float]:
 
 
 def timed(size: str, libraries: list[Any], names: list[str], seconds: float) -> Iterator[Row]:
-    for name, made in small_steps(libraries, names) if size == "small" else large_steps(size, libraries, names):
+    if size.isdigit():
+        found = element_steps(int(size), libraries, names)
+    elif size == "small":
+        found = small_steps(libraries, names)
+    else:
+        found = large_steps(size, libraries, names)
+    for name, made in found:
         for way in made[0]:
             if way in made[1]:
                 try:
@@ -122,12 +148,12 @@ def timed(size: str, libraries: list[Any], names: list[str], seconds: float) -> 
 def summary(rows: list[Row]) -> list[list[str]]:
     """For each size and way: how many ops, their geometric mean, and how many are how slow."""
     table = []
-    for size in SIZES:
+    for size in dict.fromkeys(row.size for row in rows):
         for way in ("forward", "both ways"):
             ratios = sorted((r.ratio, r.name) for r in rows if r.size == size and r.way == way)
             if ratios:
                 mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
-                counts = [str(sum(ratio < bound for ratio, _ in ratios)) for bound in (1, 1 / 2, 1 / 4)]
+                counts = [str(sum(ratio < bound for ratio, _ in ratios)) for bound in (1, 1 / 2, 1 / 4, 1 / 5)]
                 slowest = f"`{ratios[0][1]}` {ratios[0][0]:.2f}"
                 table.append([f"{size}, {way}", str(len(ratios)), f"{mean:.2f}", *counts, slowest])
     return table
@@ -141,6 +167,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--small", action="store_true", help="small arrays only")
     parser.add_argument("--middle", action="store_true", help="arrays of 20,000 numbers only")
     parser.add_argument("--large", action="store_true", help="arrays of 400,000 numbers only")
+    parser.add_argument(
+        "--elements", nargs="+", type=int, metavar="N", help="functions of vectors of so many elements only"
+    )
     parser.add_argument("--seconds", type=float, default=0.02, help="for each op, way and library")
     parser.add_argument("--worst", type=int, default=30, help="how many of the slowest to show")
     parser.add_argument("--json", metavar="FILE", help="keep what was measured")
@@ -159,7 +188,7 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore")
     for library in (penlight, torch):
         library.set_num_threads(1)
-    sizes = [s for s in SIZES if getattr(options, s)] or SIZES
+    sizes = [*map(str, options.elements or ()), *(s for s in SIZES if getattr(options, s))] or SIZES
     rows: list[Row] = []
     for size in sizes:
         rows += timed(size, [penlight, torch], options.names, options.seconds)

@@ -31,9 +31,9 @@ def train(steps, batch, context):
     torch.manual_seed(1 + dist.get_rank())  # each rank sees other parts of the text
     start = time.perf_counter()
     for _ in range(steps):
-        places = torch.randint(len(data) - context, (mine,))
-        x = torch.stack([data[place : place + context] for place in places.tolist()])
-        y = torch.stack([data[place + 1 : place + context + 1] for place in places.tolist()])
+        offsets = torch.randint(len(data) - context, (mine,)).tolist()
+        x = torch.stack([data[offset : offset + context] for offset in offsets])
+        y = torch.stack([data[offset + 1 : offset + context + 1] for offset in offsets])
         loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -51,7 +51,7 @@ def compare(arguments):
         command = [sys.executable, "-m", "penlight", "launch", "--standalone", "--nproc-per-node", str(ranks)]
         env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         printed = subprocess.run([*command, __file__, *arguments], env=env, check=True, capture_output=True, text=True)
-        times[ranks] = float(printed.stdout.split()[-2])
+        times[ranks] = float(printed.stdout.split()[-4])  # "... 12.3 ms a step"
     for ranks, seconds in times.items():
         speed = times[1] / seconds
         print(f"{ranks} rank{'s' * (ranks > 1)}: {seconds:.1f} ms a step  {'#' * round(20 * speed)} {speed:.2f}")

@@ -197,8 +197,7 @@ def test_dtypes_are_not_compared_by_identity() -> None:
 
 # Files with thresholds that are not yet in a table. Whoever moves them takes the file from here.
 NO_TABLE_YET = {
-    "kernels/activation.py", "kernels/conv/im2col.py", "kernels/conv/positions.py", "kernels/conv/winograd.py", "kernels/distance.py",
-    "kernels/fold.py", "kernels/fourier.py", "kernels/large.py", "kernels/norm/channels.py", "kernels/pad.py", "kernels/parallel.py",
+    "kernels/conv/im2col.py", "kernels/distance.py", "kernels/fourier.py", "kernels/pad.py", "kernels/parallel.py",
     "kernels/rows.py", "kernels/sorting.py",
 }  # fmt: skip
 THRESHOLD = re.compile(r"(^|_)(MOST|LEAST|FEW|SMALL|LARGE|LONG|SHORT|SOME|MANY|FROM|LIMIT)(_|$)")
@@ -253,7 +252,7 @@ def test_no_file_of_a_family_is_named_by_size_or_mechanism(file: str) -> None:
     assert not {"small", "few", "loops", "taps", "places"}.intersection(words) or file in NAMED_BEFORE
 
 
-NAMED_BEFORE = {"kernels/native/small.py", "kernels/compiler/loops.py"}
+NAMED_BEFORE = {"kernels/compiler/loops.py"}
 
 
 # ----- Functions and their code ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 import penlight
 from benchmarks import ops
+from benchmarks.work.elements import calls
 from benchmarks.work.large import CALLS, SIZES, call, operands
 
 OURS: dict[str, dict[str, Any]] = {}
@@ -49,6 +50,25 @@ def test_same_work(size: str) -> None:
         np.testing.assert_allclose(sums, wanted_sums, rtol=2e-2, atol=1.0, err_msg=name)
 
 
+def arrays(library: Any, result: Any) -> list[np.ndarray]:
+    return [t.double().numpy() if t.is_floating_point() else t.numpy() for t in ops.tensors(library, result)]
+
+
+@pytest.mark.parity
+def test_functions_of_elements_are_the_same_work() -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = calls(penlight, 100), calls(torch, 100)
+    assert list(ours) == list(theirs)
+    by_mkl = ("exponential_", "bernoulli_", "dropout", "multinomial", "geometric_")  # PyTorch draws these otherwise
+    for name in ours:
+        if not name.startswith(by_mkl):
+            tolerance = 2e-2 if "float16" in name else 1e-4
+            penlight.manual_seed(0)
+            torch.manual_seed(0)
+            for made, wanted in zip(arrays(penlight, ours[name]()), arrays(torch, theirs[name]()), strict=True):
+                np.testing.assert_allclose(made, wanted, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
 def test_small_ops_are_those_of_the_records() -> None:
     found = dict(ops.small_steps([penlight, penlight], ["lerp", "linalg.solve"]))
     assert {"lerp", "linalg.solve"} <= set(found)
@@ -63,6 +83,13 @@ def test_rows(size: str) -> None:
     assert [(row.name, row.size, row.way) for row in rows] == [("x + 1.5", size, w) for w in ("forward", "both ways")]
 
 
+def test_rows_of_elements() -> None:
+    rows = list(ops.timed("100", [penlight, penlight], ["cumsum float32", "standard_gamma"], 0.001))
+    names = ["cumsum float32"] + [f"standard_gamma{of} float{bits}" for bits in (32, 64) for of in ("", " of few")]
+    assert sorted(row.name for row in rows) == sorted(names)
+    assert {(row.size, row.way) for row in rows} == {("100", "forward")}
+
+
 def test_summary() -> None:
     made = [ops.Row("a", "small", "forward", 1.0, 2.0), ops.Row("b", "small", "forward", 8.0, 1.0)]
-    assert ops.summary(made) == [["small, forward", "2", "0.50", "1", "1", "1", "`b` 0.12"]]
+    assert ops.summary(made) == [["small, forward", "2", "0.50", "1", "1", "1", "1", "`b` 0.12"]]

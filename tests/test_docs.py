@@ -19,7 +19,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # What needs a package that is not installed here says so at import; `as_torch` would take the name of torch.
 OPTIONAL = {"penlight.utils.tensorboard", "penlight.as_torch"}
 # Examples that need an extra.
-EXTRAS = {"penlight.quasirandom": "scipy"}
+EXTRAS = {"penlight.optimize": "scipy", "penlight.quasirandom": "scipy"}
 
 
 def modules() -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import pytest
@@ -251,3 +254,96 @@ def test_copies_of_expanded_and_joined_tensors_lie_in_memory_as_pytorchs():
     n = torch.zeros(2, 3, 4, 5).to(memory_format=torch.channels_last)
     assert torch.cat([n, n], 1).stride() == (120, 1, 30, 6)
     assert torch.cat([n, n.contiguous()], 1).stride() == (120, 20, 5, 1)
+
+
+def test_names_that_libraries_import():
+    program = """
+import torch
+from torch import nn
+from torch._jit_internal import _copy_to_script_wrapper
+from torch.backends import __allow_nonbracketed_mutation
+from torch.nn.utils._per_sample_grad import call_for_per_sample_grads
+from torch.utils._sympy.numbers import int_oo
+@_copy_to_script_wrapper
+def same(): return 1
+x = torch.arange(4.0).view(1, 1, 2, 2)
+print(same(), torch._C._mps_is_available(), int_oo > 2**100, hasattr(torch.jit, "_get_trace_graph"))
+print(torch._C._nn.upsample_nearest2d(x, (4, 4)).shape, torch._C._nn.upsample_bilinear2d(x, None, False, (2.0, 2.0)).shape)
+print(torch._C._nn.reflection_pad2d(x, [1, 1, 0, 0]).tolist(), torch._C._nn.gelu(x).shape)
+print(nn.ModuleList([nn.Identity(), nn.Identity()])._get_abs_string_index(-1))
+p = nn.Parameter(torch.ones(1))
+print(p._cdata == p._cdata != p.detach()._cdata)
+with __allow_nonbracketed_mutation(): pass
+try: call_for_per_sample_grads(nn.Identity())
+except NotImplementedError as error: print(str(error).splitlines()[0][:60])
+"""
+    assert run(program) == (
+        "1 False True True\ntorch.Size([1, 1, 4, 4]) torch.Size([1, 1, 4, 4])\n"
+        "[[[[1.0, 0.0, 1.0, 0.0], [3.0, 2.0, 3.0, 2.0]]]] torch.Size([1, 1, 2, 2])\n1\nTrue\n"
+        "torch.nn.utils._per_sample_grad.call_for_per_sample_grads is\n"
+    )
+
+
+def test_compiled_modules():
+    """As PyTorch's: a module around the module, whose attributes are that one's."""
+    layer = torch.nn.Linear(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = torch.compile(layer)
+        layer.compile()
+    assert type(made).__name__ == "OptimizedModule" and isinstance(made, torch._dynamo.OptimizedModule)
+    assert made._orig_mod is layer and made.weight is layer.weight and made.in_features == 2
+    assert list(made.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+    made.note = "mine"
+    assert layer.note == "mine" and not made.eval().training and not layer.training
+    del made.note
+    assert not hasattr(layer, "note") and copy.deepcopy(made)._orig_mod is not layer
+    assert layer._compiled_call_impl is not None is torch.nn.Linear(1, 1)._compiled_call_impl
+    assert pickle.loads(pickle.dumps(layer))._compiled_call_impl is None
+
+
+def test_weights_of_a_recurrent_layer_can_be_replaced():
+    """`higher` puts the weights that a step gave in the place of the layer's."""
+    layer, x = torch.nn.LSTM(2, 3), torch.ones(4, 1, 2)
+    expected = layer(x)[0]
+    steps = [w * 1.0 for w in layer._flat_weights]
+    layer._flat_weights = [w * 0 for w in steps]
+    assert layer(x)[0].count_nonzero() == 0
+    layer._flat_weights = steps
+    assert torch.equal(layer(x)[0], expected) and layer._flat_weights[0] is steps[0]
+    layer(x)[0].sum().backward()
+    assert layer.weight_ih_l0.grad is not None
+    layer.weight_ih_l0 = torch.nn.Parameter(torch.zeros(12, 2))
+    assert layer._flat_weights[0] is layer.weight_ih_l0 and layer._flat_weights[1] is steps[1]
+
+
+def test_parameters_on_the_meta_device_are_made_where_the_data_is():
+    p = torch.nn.Parameter(torch.empty(2, device="meta"))
+    made = type(p)(torch.ones(2), requires_grad=False)
+    assert p.is_meta and not made.is_meta and type(made) is torch.nn.Parameter and made.tolist() == [1.0, 1.0]
+    assert type(p)(p).is_meta
+
+
+def test_storages_count_their_memory_and_warn_at_the_line_of_the_user():
+    x = torch.ones(100)
+    assert sys.getsizeof(x.untyped_storage()) > 400
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated") as seen:
+        assert sys.getsizeof(x.storage()) > 400
+    assert all(warning.filename == __file__ for warning in seen)
+
+
+def test_processes_start_with_different_random_numbers():
+    program = "import torch; print(torch.initial_seed(), torch.Generator().initial_seed())"
+    (first, one), (second, other) = run(program).split(), run(program).split()
+    assert first != second and one == other == "67280421310721"
+
+
+def test_layers_of_sparse_inputs():
+    """As PyTorch Geometric uses them."""
+    s = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    assert not s._coalesced_(False).is_coalesced() and s._coalesced_(True).is_coalesced()
+    layer = torch.nn.Linear(2, 3)
+    assert torch.allclose(layer(s), layer(s.to_dense()))
+    torch.nn.functional.linear(s, layer.weight).sum().backward()
+    assert layer.weight.grad.tolist() == [[3.0, 2.0]] * 3
+    assert torch._segment_reduce(torch.arange(4.0), "sum", lengths=torch.tensor([1, 3])).tolist() == [0.0, 6.0]

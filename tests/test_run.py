@@ -284,3 +284,20 @@ def test_einops(tmp_path):
     assert run("run", "script.py", cwd=tmp_path)[0] == (
         "24.0 [5.5, 17.5] torch.Size([2, 3, 4, 2])\ntorch.Size([2, 3, 3]) torch.Size([2, 12])\n"
     )
+
+
+def test_without_pytorch_an_import_of_torch_says_what_to_do() -> None:
+    program = (
+        "import importlib.util\n"
+        "import penlight as torch\n"
+        "from importlib.machinery import PathFinder\n"
+        "found = PathFinder.find_spec\n"
+        "PathFinder.find_spec = classmethod(lambda cls, name, *more: None if name == 'torch' else found(name, *more))\n"
+        "assert importlib.util.find_spec('torch') is None\n"
+        "try:\n    import torch\nexcept ImportError as error: print(type(error).__name__)\n"
+        "from torch.utils.data import DataLoader\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "ModuleNotFoundError\n", done.stderr
+    assert "No module named 'torch'. `import penlight as torch` gives" in done.stderr
+    assert "`import penlight.as_torch` first, or run the program with `penlight run`" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import warnings
 
 import pytest
@@ -63,3 +65,37 @@ def test_bytes_are_turned_around_within_elements():
     assert storage.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
     storage.byteswap(torch.uint8)
     assert storage.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("library", ["penlight", pytest.param("torch", marks=pytest.mark.parity)])
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_storages_of_buffers_and_files(library, tmp_path):
+    torch = importlib.import_module(library)
+    buffer = bytes([1, 2, 3, 4])
+    assert torch.ShortStorage.from_buffer(buffer, "big").tolist() == [258, 772]
+    assert torch.ShortStorage.from_buffer(buffer, "little", 1, 2).tolist() == [1027]
+    assert torch.ByteStorage.from_buffer(buffer, count=2, offset=1).tolist() == [2, 3]
+    assert torch.BoolStorage.from_buffer(buffer[:0] + bytes([0, 3]), "native").tolist() == [False, True]
+    assert torch.UntypedStorage.from_buffer(buffer, "native", dtype=torch.float32).nbytes() == 4
+    for make, words in (
+        (lambda: torch.ShortStorage.from_buffer(buffer), "function missing required argument 'byte_order' (pos 2)"),
+        (lambda: torch.ShortStorage.from_buffer(buffer, "odd"), "invalid byte_order 'odd' (expected 'big', 'little', or 'native')"),
+        (lambda: torch.ShortStorage.from_buffer(buffer[:3], "big"), "buffer size (3) must be a multiple of element size (2)"),
+        (lambda: torch.ByteStorage.from_buffer(buffer, offset=9), "offset must be non-negative and no greater than buffer length (9) , but got 4"),
+        (lambda: torch.UntypedStorage.from_buffer(buffer), "argument 'dtype' cannot be None"),
+        (lambda: torch.TypedStorage.from_file("x", False, 1), "from_file can only be called on derived classes"),
+    ):  # fmt: skip
+        with pytest.raises((RuntimeError, ValueError)) as raised:
+            make()
+        assert str(raised.value) == words
+    path = str(tmp_path / "numbers")
+    (tmp_path / "numbers").write_bytes(bytes(8))
+    shared = torch.FloatStorage.from_file(path, True, 2)
+    shared[0] = 1.0
+    assert torch.FloatStorage.from_file(path, False, 2).tolist() == [1.0, 0.0] and shared.filename == path
+    with pytest.raises(RuntimeError, match="size <8> is smaller than the required mapping size <80>"):
+        torch.FloatStorage.from_file(path, False, 20)
+    with pytest.raises(RuntimeError, match="unable to open file"):
+        torch.FloatStorage.from_file(path + "x", False, 2)
+    sizes = [sys.getsizeof(torch.zeros(n).untyped_storage()) for n in (2, 100)]
+    assert sizes[1] - sizes[0] == 4 * 98

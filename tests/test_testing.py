@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from penlight.testing import _comparison
 
 T = torch.tensor
 assert_close = torch.testing.assert_close
@@ -77,3 +78,34 @@ def test_make_tensor(name):
     if name == "float32":
         made = torch.testing.make_tensor(2, 50, dtype=dtype, device="cpu", low=2, high=3, requires_grad=True)
         assert made.requires_grad and (made >= 2).all() and (made < 3).all()
+
+
+class _Rounded(_comparison.TensorLikePair):
+    """A pair as packages write them: its own argument, its own comparison, its own words."""
+
+    def __init__(self, actual, expected, *, digits=0, **others):
+        super().__init__(actual, expected, **others)
+        self.digits = digits
+
+    def _compare_values(self, actual, expected):
+        pair = [t.round(decimals=self.digits) for t in (actual, expected)]
+        self._compare_regular_values_close(*pair, rtol=0, atol=0, equal_nan=False, identifier="Rounded tensors")
+
+
+def test_pairs_of_a_package():
+    kinds = (_comparison.NonePair, _comparison.BooleanPair, _comparison.NumberPair, _Rounded)
+    assert _comparison.not_close_error_metas([torch.ones(1), 2], [torch.ones(1) + 0.2, 2], pair_types=kinds) == []
+    (found,) = _comparison.not_close_error_metas(
+        {"a": torch.zeros(2)}, {"a": torch.ones(2)}, pair_types=kinds, digits=1
+    )
+    assert (
+        found.type is AssertionError and found.id == ("a",) and found.msg.startswith("Rounded tensors are not equal!")
+    )
+    assert str(found.to_error()).endswith("The failure occurred for item ['a']")
+    with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type <class 'str'>"):
+        _comparison.not_close_error_metas("a", "a", pair_types=kinds)
+
+
+def test_tolerances():
+    assert _comparison.get_tolerances(torch.float32, torch.ones(1).half(), rtol=None, atol=None) == (1e-3, 1e-5)
+    assert _comparison.get_tolerances(torch.float32, rtol=1.0, atol=0.0) == (1.0, 0.0)

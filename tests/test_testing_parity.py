@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,25 @@ def test_words(case):
         except Exception as error:
             answers.append(f"{type(error).__name__}: {error}")
     assert answers[0] == answers[1]
+
+
+def test_pairs_of_a_package_fail_as_in_pytorch():
+    def report(lib):
+        pairs = importlib.import_module(f"{lib.__name__}.testing._comparison")
+
+        class Near(pairs.TensorLikePair):
+            def __init__(self, actual, expected, *, within=0.0, **others):
+                super().__init__(actual, expected, **others)
+                self.within = within
+
+            def _compare_values(self, actual, expected):
+                self._compare_regular_values_close(
+                    actual, expected, rtol=0, atol=self.within, equal_nan=False, identifier=lambda name: f"Near {name}"
+                )
+
+        kinds = (pairs.NonePair, pairs.BooleanPair, pairs.NumberPair, Near, pairs.ObjectPair)
+        actual, expected = [lib.ones(2), 1, True, None, "a"], [lib.ones(2) * 2, 2, False, 3, "b"]
+        found = pairs.not_close_error_metas(actual, expected, pair_types=kinds, within=0.5)
+        return [(e.type, e.msg, e.id, str(e.to_error())) for e in found], str(pairs.NumberPair(1, 2.0, id=("x",)))
+
+    assert report(penlight) == report(torch)

@@ -118,6 +118,7 @@ def in_compat(module: str) -> bool:
 def functions() -> list[str]:
     """The ops as functions."""
     import penlight
+    from penlight.ops.machinery.public_functions import function_inside
 
     out = [
         "",
@@ -134,7 +135,7 @@ def functions() -> list[str]:
         if (
             callable(value)
             and not inspect.isclass(value)
-            and getattr(penlight.ops, name, None) in (value, getattr(value, "__wrapped__", None))
+            and getattr(penlight.ops, name, None) is function_inside(value)
             and name[0] != "_"
         ):
             out += [f"def {name}{signature(value, method=False)}:", *summary(value, "    ")]
@@ -145,13 +146,19 @@ def lazy() -> dict[str, list[str]]:
     """The stubs of the packages that import parts of themselves later."""
     import penlight
     from penlight import optim
+    from penlight._common.module_table import file_of
+    from penlight._compat_table import TABLE
     from penlight.nn import modules
 
     own = {name: home for name, home in penlight._LAZY_NAMES.items() if name != "classes"}
     return {
-        "": imports([name for name in penlight._LAZY if name[0] != "_"], own) + functions(),
-        "nn": imports((), {name: f"modules.{home}" for name, home in modules._HOME.items()}),
-        "optim": imports(optim._MODULES, optim._HOMES),
+        "": imports([name for name in penlight._LAZY if name[0] != "_" and name not in TABLE], own) + functions(),
+        "nn": imports(
+            (), {name: f"modules.{file_of('penlight.nn.modules', home)}" for name, home in modules._HOME.items()}
+        ),
+        "optim": imports(
+            optim._MODULES, {name: file_of("penlight.optim", home) for name, home in optim._HOMES.items()}
+        ),
     }
 
 

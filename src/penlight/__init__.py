@@ -24,6 +24,7 @@ if _sys.implementation.name != "cpython":
 
 from . import dtypes as _dtypes
 from ._common import shutdown as _shutdown  # noqa: F401  # its exit function
+from ._common.module_table import TableFinder as _TableFinder
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -128,13 +129,14 @@ float = _dtypes.float_
 int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
+_sys.meta_path.append(_TableFinder)  # type: ignore[arg-type]
 # Modules of PyTorch's that have little or nothing behind them here: `penlight.mps` is found in compat/mps.py.
 __path__.append(_os.path.join(__path__[0], "compat"))  # noqa: F405
 
 # What is imported when it is first used: modules, and names by the module that has them.
 _MODULES = """
     accelerator amp ao backends compiler cpu cuda distributed distributions export fft func functional futures fx
-    hub inspect jit library linalg masked monitor mps mtia multiprocessing nested nn onnx optim overrides package
+    hub inspect jit library linalg masked monitor mps mtia multiprocessing nested nn onnx optim optimize overrides package
     profiler quantization quasirandom return_types serialization signal sparse special testing torch_version types
     utils version xpu _C __config__ __future__ _custom_op _decomp _dynamo _functorch _guards _higher_order_ops
     _inductor _logging _ops _subclasses _utils"""
@@ -167,7 +169,7 @@ _TABLES = {
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "ops.internal_names": """
-        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _log_softmax_backward_data _shape_as_tensor
+        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _log_softmax_backward_data _segment_reduce _shape_as_tensor
         _softmax_backward_data""",
     "ops.linalg.legacy": """
         cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve lu_unpack matrix_exp
@@ -212,7 +214,7 @@ if _typing.TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
 
 globals().update(_public_functions(globals(), "", __name__))
-for _name, _method in _public_functions(vars(Tensor), "", __name__, "Tensor.").items():
+for _name, _method in _public_functions(vars(Tensor), "", __name__, "Tensor.", bound=()).items():
     setattr(Tensor, _name, _method)
 
 
@@ -221,7 +223,7 @@ def __getattr__(name: str) -> _Any:
         return _importlib.import_module("." + name, __package__)
     if name in _LAZY_NAMES:
         globals()[name] = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
-        if _LAZY_NAMES[name].partition(".")[0] not in _LAZY:  # else it is the function of another public module
+        if _LAZY_NAMES[name] not in _LAZY:  # else it is the function of another public module
             globals().update(_public_functions({name: globals()[name]}, "", __name__))
         return globals()[name]
     if name == "torch":

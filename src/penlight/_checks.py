@@ -9,6 +9,7 @@ from typing import Any
 
 from ._common.user_warnings import warn_user
 from .device import device as Device
+from .overrides import handle_torch_function, has_torch_function
 from .tensor import Tensor
 
 _UNSAID = (
@@ -19,6 +20,9 @@ _UNSAID = (
 
 def _assert(condition: Any, message: str) -> None:
     """`assert condition, message`, also of a tensor."""
+    if type(condition) is not Tensor and has_torch_function((condition,)):
+        handle_torch_function(_assert, (condition,), condition, message)
+        return
     assert condition, message
 
 

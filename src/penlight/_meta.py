@@ -177,6 +177,9 @@ class MetaParameter(_NoData, Parameter):  # type: ignore[misc]
 
     __slots__ = ()
 
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        return Parameter(data, requires_grad)  # `type(parameter)(data)` is where the data is
+
 
 # As PyTorch, which has no class of its own for them, prints them.
 for _kind, _own in ((MetaTensor, Tensor), (MetaParameter, Parameter)):

@@ -11,10 +11,11 @@ programs register their implementations, stays. A process without such types nev
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from ._common.function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
@@ -32,8 +33,16 @@ _OPERATORS = dict(
     __add__="add", __radd__="add", __sub__="sub", __mul__="mul", __rmul__="mul", __truediv__="div", __mod__="remainder",
     __pow__="pow", __matmul__="matmul", __lt__="lt", __le__="le", __gt__="gt", __ge__="ge", __ne__="ne", __neg__="neg",
     __pos__="positive", __abs__="abs", __iadd__="add_", __isub__="sub_", __imul__="mul_", __itruediv__="div_",
-    __ifloordiv__="floor_divide_", __imod__="remainder_", __ipow__="pow_",
+    __ifloordiv__="floor_divide_", __imod__="remainder_", __ipow__="pow_", __rand__="bitwise_and", __ror__="bitwise_or",
+    __rxor__="bitwise_xor",
 )  # fmt: skip
+
+# The operators with two operands.
+_BINARY = {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")} | {
+    f"__{form}{name}__" for form in ("", "r", "i") for name in (
+        "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"
+    )
+}  # fmt: skip
 
 # What asks about no tensor, or must stay as it is.
 _LEFT_ALONE = {
@@ -66,9 +75,8 @@ def takes_part(kind: type) -> bool:
         return _kinds[kind]
     except KeyError:
         own = getattr(kind, "__torch_function__", None)
-        real = hasattr(
-            kind, "_cdata"
-        )  # a tensor of the real PyTorch, in a process that has both, is just a foreign object
+        # A tensor of the real PyTorch, in a process that has both, is just a foreign object.
+        real = hasattr(kind, "_cdata") and not issubclass(kind, Tensor)
         found = kind is not Tensor and own is not None and own is not DISABLED and not real
         _kinds[kind] = found
         return found
@@ -171,10 +179,10 @@ def _convert(result: Any, cls: type) -> Any:
 class _Looker:
     """What runs in place of a function that has been moved: looks at the arguments, and runs it or hands it over."""
 
-    __slots__ = ("making", "operator", "original", "public")
+    __slots__ = ("bound", "making", "operator", "original", "public")
 
-    def __init__(self, public: Any, original: Any, operator: bool) -> None:
-        self.public, self.original, self.operator = public, original, operator
+    def __init__(self, public: Any, original: Any, operator: bool, bound: bool) -> None:
+        self.public, self.original, self.operator, self.bound = public, original, operator, bound
         self.making = original.__name__ in _MAKING
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -183,16 +191,22 @@ class _Looker:
         found = [] if self.making or subclasses_off.get() else _relevant(args, kwargs)
         if not found and not modes.get():
             return self.original(*args, **kwargs)
+        public = self.public
+        if public is Tensor.__eq__ and found:  # PyTorch asks the class of the first operand alone, and else `Tensor.eq`
+            found, public = (first, public) if (first := overriding(args[:1])) else (found, Tensor.eq)
+        args = args[self.bound :]
+        if self.original.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])  # PyTorch's is written in Python, and takes operands one by one before it looks
         try:
-            return handle(self.public, found, args, kwargs)
+            return handle(public, found, args, kwargs)
         except TypeError:
-            if self.operator and len(args) == 2 and not isinstance(args[1], (Tensor, int, float, complex)):
+            if self.operator:  # Python asks the other operand, and raises in its own words
                 return NotImplemented
             raise
 
 
-def _move(function: FunctionType, public: Any, operator: bool = False) -> None:
-    """Make a function look at its arguments before it runs."""
+def _move(function: FunctionType, public: Any, operator: bool, bound: bool) -> None:
+    """Make a function look at its arguments before it runs; of a bound method, those after the first."""
     if function in _originals:
         return
     copy = _originals[function] = copy_of(function)
@@ -201,7 +215,7 @@ def _move(function: FunctionType, public: Any, operator: bool = False) -> None:
     pending = pending_of(function)
     if pending is not None:
         pending.function = copy
-    run_instead(function, handing_over(function, _Looker(public, copy, operator), "<penlight overrides>"))
+    run_instead(function, handing_over(function, _Looker(public, copy, operator, bound), "<penlight overrides>"))
 
 
 def wake() -> None:
@@ -213,7 +227,7 @@ def wake() -> None:
         for name, function, public in functions:
             own = name.rpartition(".")[2]
             for layer in layers_of(function):  # the package calls the function written by hand itself
-                _move(layer, public, own in _OPERATORS)
+                _move(layer, public, own in _BINARY, type(function) is MethodType and layer is function.__func__)
             if public not in NAMES or getattr(public, "__name__", None) == own != NAMES[public].rpartition(".")[2]:
                 NAMES[public] = name
             OVERRIDABLE.setdefault(name.rpartition(".")[0], []).append(public)
@@ -227,12 +241,26 @@ def rest() -> None:
             if pending is not None:
                 pending.function = function
             run_instead(function, own_code_of(copy))
+            if function.__wrapped__ is copy:  # type: ignore[attr-defined]
+                del function.__wrapped__  # type: ignore[attr-defined]
         _originals.clear()
         OVERRIDABLE.clear()
 
 
-def _namespaces() -> Iterable[tuple[str, FunctionType, Callable[..., Any]]]:
-    """The public functions: name, the function whose code runs, and what `__torch_function__` is told."""
+@contextmanager
+def awake_for(kind: type) -> Iterator[None]:
+    """A region in which functions look for instances of a class; afterwards they do so only if other classes need it."""
+    rested = not _originals
+    wake()
+    try:
+        yield
+    finally:
+        if rested and not any(found for other, found in _kinds.items() if not issubclass(other, kind)):
+            rest()
+
+
+def _namespaces() -> Iterable[tuple[str, Any, Any]]:
+    """The public functions: name, the public function, and what `__torch_function__` is told."""
     import penlight
 
     lazy = [n for n, where in penlight._LAZY_NAMES.items() if where.startswith("ops.") or where == "typeinfo"]
@@ -256,10 +284,10 @@ def _namespaces() -> Iterable[tuple[str, FunctionType, Callable[..., Any]]]:
                 yield f"torch.Tensor.{name}.__set__", value.fset, value.__set__
 
 
-def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[str, FunctionType, Any]]:
+def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[str, Any, Any]]:
     for name in dict.fromkeys(names):
         if name in _LEFT_ALONE or name.startswith(("_", "get_", "set_", "is_autocast")):
             continue
         value = getattr(module, name, None)
-        if type(value) is FunctionType and value.__module__.partition(".")[0] == "penlight":
+        if type(value) in (FunctionType, MethodType) and (value.__module__ or "").partition(".")[0] == "penlight":
             yield f"{where}.{name}", value, value

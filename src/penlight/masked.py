@@ -311,4 +311,4 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Te
     return penlight.logaddexp(a, b)
 
 
-globals().update(_public_functions(globals(), "F.", __name__))
+globals().update(_public_functions(globals(), "F.", __name__, bound=()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.modes import slow
-from .creation import _check, _leaf, _plain, _size
+from .creation import _check, _leaf, _plain, _size, like
 from .device import CPU, on_meta, require_cpu
 from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
@@ -132,6 +132,7 @@ def _restore(state: Any) -> Generator:
 
 
 default_generator = Generator()
+default_generator.seed()  # that of a process nobody can foresee, as in PyTorch; a new Generator's is always the same
 
 
 def manual_seed(seed: int) -> Generator:
@@ -390,54 +391,60 @@ def _simple(input: Tensor) -> bool:
     return not slow() and input._array.dtype.kind == "f" and input._array.flags.c_contiguous
 
 
-def _as_laid_out(input: Tensor, draw: Callable[[tuple[int, ...]], Tensor], requires_grad: bool) -> Tensor:
-    """What is drawn in a tensor's shape: numbers are dealt out in the order in which its elements lie in memory, as in PyTorch."""
-    shape = input._array.shape
-    if input._level is not None or input._array.flags.c_contiguous or 0 in input.stride():
-        made = draw(shape)
+def _as_laid_out(
+    input: Tensor, draw: Callable[[Any], Tensor], requires_grad: bool, memory_format: Any = None
+) -> Tensor:
+    """What is drawn in a tensor's shape: numbers are dealt out in the order in which elements lie in memory, as in PyTorch."""
+    if input._level is not None:
+        made = draw(input._array.shape)
     else:
-        order = sorted(range(len(shape)), key=lambda d: -input.stride(d))
-        made = draw(tuple(shape[d] for d in order)).permute([order.index(d) for d in range(len(shape))]).detach()
+        array = like(lambda shape, _: draw(tuple(shape))._array, input._array, None, memory_format)
+        made = wrap(array)
     return made._require_grad_() if requires_grad else made
 
 
 def rand_like(
-    input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
-) -> Tensor:
+    input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, memory_format: Any = None,
+    **more: Any,
+) -> Tensor:  # fmt: skip
     """`rand` in another tensor's shape and dtype.
 
     >>> torch.rand_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    if dtype is None is generator and not more and _simple(input):
+    if dtype is None is generator is memory_format and not more and _simple(input):
         return _leaf(wrap(_uniform(default_generator._engine, input._array.shape, input._array.dtype)), requires_grad)
     return _as_laid_out(
-        input, lambda size: rand(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad
-    )
+        input, lambda size: rand(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad, memory_format
+    )  # fmt: skip
 
 
 def randn_like(
-    input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
-) -> Tensor:
+    input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, memory_format: Any = None,
+    **more: Any,
+) -> Tensor:  # fmt: skip
     """`randn` in another tensor's shape and dtype.
 
     >>> torch.randn_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    if dtype is None is generator and not more and _simple(input):
+    if dtype is None is generator is memory_format and not more and _simple(input):
         return _leaf(wrap(_normal(default_generator._engine, input._array.shape, input._array.dtype)), requires_grad)
-    return _as_laid_out(
-        input, lambda size: randn(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad
-    )
+    made = _as_laid_out(
+        input, lambda size: input.new_empty(size, dtype=dtype or input.dtype, **more).detach(), False, memory_format
+    ).normal_(generator=generator)
+    return made._require_grad_() if requires_grad else made
 
 
-def randint_like(input: Tensor, *args: Any, dtype: Any = None, **more: Any) -> Tensor:
+def randint_like(input: Tensor, *args: Any, dtype: Any = None, memory_format: Any = None, **more: Any) -> Tensor:
     """`randint` in another tensor's shape and dtype.
 
     >>> torch.randint_like(torch.zeros(2, 3), 5).shape
     torch.Size([2, 3])
     """
-    return _as_laid_out(input, lambda size: randint(*args, size=size, dtype=dtype or input.dtype, **more), False)
+    return _as_laid_out(
+        input, lambda size: randint(*args, size=size, dtype=dtype or input.dtype, **more), False, memory_format
+    )
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._common import user_warnings
 from ._common.user_warnings import warn_user
 from .kernels.parallel import set_threads, thread_limit
 
@@ -11,7 +12,6 @@ _state: dict[str, Any] = {
     "deterministic": 0,
     "precision": "highest",
     "interop": None,
-    "warn_always": False,
 }
 
 # ----- Determinism --------------------------------------------------------------------------------------------------
@@ -137,13 +137,13 @@ def init_num_threads() -> None:
 
 
 def set_warn_always(b: bool) -> None:
-    """Accepted: Python's `warnings` filters decide how often a warning shows."""
-    _state["warn_always"] = bool(b)
+    """Whether warnings that are given once in a process are given each time; Python's filters still decide which are shown."""
+    user_warnings.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was told."""
-    return _state["warn_always"]
+    return user_warnings.always
 
 
 # What PyTorch was built with: a linear algebra library and Fourier transforms NumPy has too.

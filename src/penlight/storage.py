@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import penlight
+from penlight._common.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,12 +62,13 @@ class UntypedStorage:
     (4, [1, 1, 1, 1])
     """
 
-    __slots__ = ("_bytes", "_without_data")  # the latter: its tensors go to the meta device
+    __slots__ = ("_bytes", "_filename", "_without_data")  # the last: its tensors go to the meta device
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
         if device is not None and penlight.device(device).type != "cpu":
             raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {penlight.device(device).type}")
         self._bytes: np.ndarray
+        self._filename: str | None = None
         if isinstance(size, np.ndarray):  # the array's own memory, not a copy
             memory = bytes_of(size)
             if memory is None:
@@ -78,8 +80,58 @@ class UntypedStorage:
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The bytes of a file, read when they are used; with `shared`, writes go to the file."""
+        try:
+            size = os.path.getsize(filename)
+        except OSError as error:
+            mode = "read-write" if shared else "read-only"
+            raise RuntimeError(
+                f"unable to open file <{filename}> in {mode} mode: {error.strerror} ({error.errno})"
+            ) from None
+        if nbytes > size and not shared:
+            raise RuntimeError(f"file <{filename}> size <{size}> is smaller than the required mapping size <{nbytes}>")
         memory = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None)
-        return cls(memory.view(np.ndarray))
+        made = cls(memory.view(np.ndarray))
+        made._filename = os.fspath(filename)
+        return made
+
+    @property
+    def filename(self) -> str | None:
+        """The file whose bytes these are, if they are a file's."""
+        return self._filename
+
+    @classmethod
+    def from_buffer(
+        cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None
+    ) -> UntypedStorage:
+        """A copy of elements of a dtype that lie in a buffer of Python's, in a byte order.
+
+        >>> torch.UntypedStorage.from_buffer(bytes([1, 0, 2, 0]), "big", dtype=torch.int16).tolist()
+        [0, 1, 0, 2]
+        """
+        if dtype is None:
+            raise RuntimeError("argument 'dtype' cannot be None")
+        if byte_order is None and dtype is not penlight.uint8:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        orders = {None: "=", "native": "=", "little": "<", "big": ">"}
+        if byte_order not in orders:
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        memory = np.frombuffer(memoryview(buffer).cast("B"), np.uint8)
+        size, step = memory.size, dtype.itemsize
+        if not 0 <= offset <= size:
+            raise ValueError(
+                f"offset must be non-negative and no greater than buffer length ({offset}) , but got {size}"
+            )
+        if count < 0 and (size - offset) % step:
+            raise ValueError(f"buffer size ({size - offset}) must be a multiple of element size ({step})")
+        count = (size - offset) // step if count < 0 else count
+        if offset + count * step > size:
+            raise ValueError(
+                f"buffer has only {size - offset} elements after offset {offset}, but specified a size of {count}"
+            )
+        elements = memory[offset : offset + count * step].copy().view(dtype.np)
+        if dtype.np.newbyteorder(orders[byte_order]) != dtype.np:
+            elements = elements.byteswap()
+        return cls(elements.view(np.uint8) != 0 if dtype is penlight.bool else elements)
 
     @property
     def device(self) -> Any:
@@ -180,6 +232,9 @@ class UntypedStorage:
         """Whether the memory is pinned for an accelerator: no."""
         return False
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def __repr__(self) -> str:
         return _listing(self.tolist(), f"torch.storage.UntypedStorage(device=cpu) of size {len(self)}")
 
@@ -189,12 +244,10 @@ def _listing(values: list[Any], closing: str) -> str:
 
 
 def _warn_of_removal() -> None:
-    warnings.warn(
+    warn_user(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
         "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-        "tensor.untyped_storage() instead of tensor.storage()",
-        UserWarning,
-        stacklevel=3,
+        "tensor.untyped_storage() instead of tensor.storage()"
     )
 
 
@@ -225,6 +278,39 @@ class TypedStorage:
         elif not isinstance(wrap_storage, UntypedStorage):
             raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
         self._untyped_storage = wrap_storage
+
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: Any = None, **kwargs: Any) -> TypedStorage:
+        """A copy of elements that lie in a buffer of Python's: see `UntypedStorage.from_buffer`.
+
+        >>> torch.ByteStorage.from_buffer(b"ab").nbytes()
+        2
+        """
+        if cls._legacy_dtype is not None:
+            if dtype is not None:
+                raise RuntimeError(
+                    "from_buffer: 'dtype' can only be specified in UntypedStorage.from_buffer and TypedStorage.from_buffer"
+                )
+            dtype = getattr(penlight, cls._legacy_dtype)
+        dtype = dtype or penlight.get_default_dtype()
+        return cls(wrap_storage=UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs), dtype=dtype, _internal=True)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool, size: int) -> TypedStorage:
+        """So many elements of a file, read when they are used; with `shared`, writes go to the file."""
+        if cls._legacy_dtype is None:
+            raise RuntimeError("from_file can only be called on derived classes")
+        dtype = getattr(penlight, cls._legacy_dtype)
+        memory = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
+        return cls(wrap_storage=memory, dtype=dtype, _internal=True)
+
+    @property
+    def filename(self) -> str | None:
+        """The file whose bytes these are, if they are a file's."""
+        return self._untyped_storage.filename
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self._untyped_storage.nbytes()
 
     @property
     def _elements(self) -> np.ndarray:

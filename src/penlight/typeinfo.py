@@ -217,7 +217,7 @@ def empty_permuted(
                            f"is not equal to len(physical_layout) = {len(order)}")  # fmt: skip
     made = empty(tuple([size[d] for d in order]), dtype=dtype, device=device)
     back = [order.index(d) for d in range(len(order))]
-    if type(made) is Tensor and made._meta is None:
+    if type(made) is Tensor and made._rare_state is None:
         made._array = made._array.transpose(back)  # nobody else has it yet
     else:
         made = made.permute(back).detach()

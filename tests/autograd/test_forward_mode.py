@@ -1,8 +1,11 @@
 """Forward mode against PyTorch, against reverse mode, and over and under it."""
 
+# The lambdas run where they are made.
+# ruff: noqa: B023
 from __future__ import annotations
 
 import importlib
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -161,3 +164,68 @@ def test_forward_mode_can_be_switched_off():
         with penlight.inference_mode():
             assert fwAD.unpack_dual(dual * 2).tangent is None
         assert fwAD.unpack_dual(dual * 2).tangent.tolist() == [2, 2]
+
+
+# ----- Misuse ----------------------------------------------------------------------------------------------------------------
+
+
+def _custom(torch, jvp, forward=lambda ctx, x: x * 2):
+    class Custom(torch.autograd.Function):
+        pass
+
+    Custom.forward, Custom.jvp = staticmethod(forward), staticmethod(jvp)
+    return Custom
+
+
+def test_out_is_refused(same):
+    @same
+    def program(torch, say):
+        forward_ad = torch.autograd.forward_ad
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(torch.ones(2), torch.ones(2))
+            say.attempt(lambda: torch.add(dual, 1, out=torch.empty(2)))
+            say.attempt(lambda: torch.exp(torch.ones(2), out=dual))
+            say.attempt(lambda: torch.exp(torch.ones(2), out=torch.empty(2)))
+
+
+def test_a_custom_jvp_must_alias_as_forward_does(same):
+    def written(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    def view(ctx, x):
+        return x.view_as(x)
+
+    @same
+    def program(torch, say):
+        forward_ad = torch.autograd.forward_ad
+
+        def run(jvp, *forward):
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(torch.ones(2), torch.full((2,), 3.0))
+                return forward_ad.unpack_dual(_custom(torch, jvp, *forward).apply(dual)).tangent
+
+        for jvp in (lambda ctx, t: t * 2, lambda ctx, t: t.view_as(t), lambda ctx, t: t, lambda ctx, t: t.mul_(2)):
+            for forward in (written, view, lambda ctx, x: x, lambda ctx, x: x * 2, lambda ctx, x: (x * 2).view(-1)):
+                say.attempt(lambda: run(jvp, forward))
+        say.attempt(lambda: run(lambda ctx, t: torch.ones(2).view(-1), view))
+        say.attempt(lambda: run(lambda ctx, t: 2.0))
+
+
+def test_what_was_saved_for_forward_is_let_go(same):
+    @same
+    def program(torch, say):
+        forward_ad, held = torch.autograd.forward_ad, []
+
+        def forward(ctx, x):
+            twice = x * 2
+            held.append(weakref.ref(twice))
+            ctx.save_for_forward(twice)
+            return twice + 1
+
+        function = _custom(torch, lambda ctx, t: t * ctx.saved_tensors[0], forward)
+        with forward_ad.dual_level():
+            out = function.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2)))
+            say(forward_ad.unpack_dual(out).tangent, held[0]() is None)
+        kept = function.apply(torch.ones(2, requires_grad=True))
+        say(held[1]() is None, kept.grad_fn is not None)

@@ -1,5 +1,7 @@
 """Inference mode: what is new takes no part in autograd, views of normal tensors stay normal. Values as PyTorch 2.13.0 gives them."""
 
+# The lambdas run where they are made.
+# ruff: noqa: B023
 from __future__ import annotations
 
 import threading
@@ -89,3 +91,39 @@ def test_nothing_is_recorded_in_inference_mode_whatever_the_grad_mode():
         assert torch.is_grad_enabled()
         for out in (w * 2, w.exp(), torch.cat([w, w]), torch.nn.Linear(3, 1)(w)):
             assert not out.requires_grad and out.is_inference()
+
+
+def test_views_and_writes_that_mix(same):
+    @same
+    def program(torch, say):
+        def told(tensor):
+            node = None if tensor.is_leaf else tensor.grad_fn.name()
+            return tensor.is_inference(), tensor.requires_grad, node, tensor._is_view()
+
+        def tensors():
+            with torch.inference_mode():
+                made = torch.ones(2, 3)
+            return made, torch.ones(2, 3, requires_grad=True) * 1
+
+        writes = (
+            lambda a, b: a.mul_(2), lambda a, b: b.mul_(2), lambda a, b: b.add_(a), lambda a, b: a.add_(b), lambda a, b: b.mul_(a),
+            lambda a, b: a.view(-1).mul_(2), lambda a, b: b.view(-1).mul_(2), lambda a, b: a.t_(), lambda a, b: b.copy_(a),
+            lambda a, b: a.copy_(b), lambda a, b: torch.add(b.detach(), 1, out=a), lambda a, b: torch.add(a, 1, out=b.detach()),
+            lambda a, b: b.unbind()[0].mul_(2), lambda a, b: a.requires_grad_(),
+        )  # fmt: skip
+        reads = (
+            lambda a, b: a.view(-1), lambda a, b: b.view(-1), lambda a, b: a[0][1:], lambda a, b: b[0][1:], lambda a, b: a.unbind()[1],
+            lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a.detach(), lambda a, b: a.clone(),
+        )  # fmt: skip
+        for function in (*reads, *writes):
+            say.attempt(lambda: told(function(*tensors())))
+            a, b = tensors()
+            with torch.inference_mode():
+                say.attempt(lambda: told(function(a, b)))
+        _, normal = tensors()
+        with torch.inference_mode():
+            view = normal.view(-1)
+        say.attempt(lambda: view.mul_(2))
+        say.attempt(lambda: told(view * 2))
+        normal.mul_(2)
+        say.attempt(lambda: view.grad_fn)

@@ -138,12 +138,17 @@ def test_doctor_says_why_there_is_no_machine_code(system, machine, maxsize, word
         machine_code, "platform", SimpleNamespace(machine=lambda: machine, system=lambda: names[system])
     )
     monkeypatch.setattr(doctor, "llvm_obstacle", lambda: "it needs llvmlite")
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name)
     reason = machine_code.obstacle()
     assert (
         doctor._backend()
         == f"NumPy for everything, without machine code: {reason}; or let LLVM write it: it needs llvmlite"
     )
     assert words in doctor._backend()
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    assert doctor._backend().endswith(
+        "it needs llvmlite; special functions of few elements are faster with pip install 'penlight[scipy]'"
+    )
     monkeypatch.setattr(doctor, "llvm_obstacle", lambda: None)
     assert (
         doctor._backend()
@@ -153,6 +158,7 @@ def test_doctor_says_why_there_is_no_machine_code(system, machine, maxsize, word
 
 def test_doctor_knows_the_switch_and_the_processor(monkeypatch):
     monkeypatch.setenv("PENLIGHT_NATIVE", "0")
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name)
     assert doctor._backend().endswith("PENLIGHT_NATIVE=0 turns it off; unset it")
     monkeypatch.delenv("PENLIGHT_NATIVE")
     if machine_code.obstacle() is None:

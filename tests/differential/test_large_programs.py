@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import penlight
-from penlight.kernels import native
+from penlight.kernels import executable, native
 
 from . import large
 
@@ -33,7 +33,8 @@ class PlainSide(large.LargeSide):
 
     def run(self, statement: str) -> str:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(native, "available", lambda: False)
+            for module in (executable, native):
+                patch.setattr(module, "available", lambda: False)
             return super().run(statement)
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import penlight
+from penlight.distributed.run import reserved_port
 
-from .ranks import free_port, needs_mpi
+from .ranks import HANG, needs_mpi, nothing_left_behind
 
 PROGRAM = """
 import os, sys, time
@@ -62,9 +63,9 @@ def environment(**more):
 
 
 def finish(command, code, **more):
-    done = subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=120)
+    with nothing_left_behind():
+        done = subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=HANG)
     assert (done.returncode == 0) == (code == 0), done.stdout + done.stderr
-    assert not [name for name in os.listdir("/dev/shm") if name.startswith("mpich_shm")]
     return done.stdout, done.stderr
 
 
@@ -80,21 +81,23 @@ def test_launch(program):
 
 @needs_mpi
 def test_spawn(program):
-    printed, _ = finish([*RUN, program, "spawn"], 0, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
+    with reserved_port() as port:
+        printed, _ = finish([*RUN, program, "spawn"], 0, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     check(printed)
 
 
 @needs_mpi
 @pytest.mark.parametrize("method", ["tcp", "file"])
 def test_bare_processes(program, method, tmp_path):
-    url = f"tcp://127.0.0.1:{free_port()}" if method == "tcp" else f"file://{tmp_path}/store"
-    ranks = [
-        subprocess.Popen(
-            [*RUN, program, "well", f"{url}?rank={rank}&world_size=2"], env=environment(), stdout=subprocess.PIPE
-        )
-        for rank in range(2)
-    ]
-    check(b"".join(rank.communicate(timeout=120)[0] for rank in ranks).decode())
+    with reserved_port() as port:
+        url = f"tcp://127.0.0.1:{port}" if method == "tcp" else f"file://{tmp_path}/store"
+        ranks = [
+            subprocess.Popen(
+                [*RUN, program, "well", f"{url}?rank={rank}&world_size=2"], env=environment(), stdout=subprocess.PIPE
+            )
+            for rank in range(2)
+        ]
+        check(b"".join(rank.communicate()[0] for rank in ranks).decode())
     assert [rank.returncode for rank in ranks] == [0, 0]
     assert not (tmp_path / "store").exists()
 
@@ -132,9 +135,18 @@ def test_signals_to_the_launcher_end_all_ranks(program, number):
     for _ in range(2):
         assert b"of 2: 2.0" in launcher.stdout.readline()
     launcher.send_signal(number)
-    launcher.wait(30)
+    launcher.wait()
     assert launcher.stdout.read() == b""  # until the last rank has closed it
     assert launcher.returncode != 0
+
+
+@needs_mpi
+def test_the_example_draws_the_speed_up():
+    example = Path(__file__).resolve().parents[2] / "examples" / "distributed.py"
+    printed, _ = finish([sys.executable, str(example), "--compare", "--steps=2", "--batch=4", "--context=8"], 0)
+    one, two = printed.splitlines()
+    assert one.startswith("1 rank: ") and one.endswith("ms a step  #################### 1.00")
+    assert two.startswith("2 ranks: ") and "ms a step  " in two
 
 
 def test_restarts(tmp_path):
@@ -167,17 +179,37 @@ def test_environment(tmp_path):
     assert sorted(printed.splitlines()) == [f"{2 + n} {n} 4 2 host 123 1 --flag" for n in range(2)]
 
 
+@needs_mpi
+def test_mpi_that_was_started_elsewhere():
+    """Not as part of the job: an error, where a group would reduce nothing."""
+    code = (
+        "from mpi4py import MPI; import penlight.distributed as dist\n"
+        "try: dist.init_process_group('gloo')\n"
+        "except RuntimeError as error: print(error)"
+    )
+    with reserved_port() as port:
+        told = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        ranks = [
+            subprocess.Popen(
+                [sys.executable, "-c", code], env=environment(RANK=str(rank), **told), stdout=subprocess.PIPE, text=True
+            )
+            for rank in range(2)
+        ]
+        for rank in ranks:
+            assert "MPI runs in this process already, but not as one of 2 ranks" in rank.communicate(timeout=HANG)[0]
+
+
 def test_without_mpi4py():
     """Several ranks need the extra, and are told so; one does not."""
     code = (
         "import sys; sys.modules['mpi4py'] = None\n"
         "import penlight.distributed as dist, threading\n"
-        "dist.init_process_group('gloo', init_method='tcp://127.0.0.1:%d', rank=0, world_size=1)\n"
+        "dist.init_process_group('gloo', init_method='tcp://127.0.0.1:0', rank=0, world_size=1)\n"
         "dist.barrier(); dist.destroy_process_group()\n"
         "store = dist.HashStore()\n"
         "from penlight.distributed import _mpi\n"
         "try: _mpi.load()\n"
-        "except ImportError as error: print(error)" % free_port()
+        "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert "pip install 'penlight[mpi]'" in done.stdout, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from datetime import timedelta
@@ -10,8 +11,8 @@ import pytest
 
 import penlight as torch
 from penlight import distributed as dist
-
-from .ranks import free_port
+from penlight.distributed import _mpi
+from penlight.distributed.run import reserved_port
 
 
 @pytest.fixture
@@ -69,8 +70,11 @@ def test_tcp_store_addresses():
     server = dist.TCPStore("127.0.0.1", 0, is_master=True)
     with pytest.raises(dist.DistNetworkError, match="address already in use"):
         dist.TCPStore("127.0.0.1", server.port, is_master=True)
-    with pytest.raises(dist.DistNetworkError, match="timed out after 300ms while trying to connect"):
-        dist.TCPStore("127.0.0.1", free_port(), timeout=timedelta(milliseconds=300))
+    with (
+        reserved_port() as port,
+        pytest.raises(dist.DistNetworkError, match="timed out after 300ms while trying to connect"),
+    ):
+        dist.TCPStore("127.0.0.1", port, timeout=timedelta(milliseconds=300))
     with pytest.raises(dist.DistStoreError, match="1/2 clients joined"):
         dist.TCPStore("127.0.0.1", 0, 2, True, timedelta(milliseconds=300))
     client = dist.TCPStore("127.0.0.1", server.port)
@@ -89,6 +93,17 @@ def test_the_server_tells_who_has_ended():
         watches[0].look()
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_mpich_hears_of_a_rank_that_does_not_come(capsys):
+    store = dist.HashStore()
+    store.set_timeout(timedelta(milliseconds=50))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"cmd=get_universe_size\ncmd=barrier_in\n")
+        _mpi._answer_or_end(ours, store, "name", ["host", "host"])
+        assert theirs.recv(100) == b"cmd=universe_size size=2\n" and theirs.recv(100) == b""
+    assert "MPI can't start: Wait timeout" in capsys.readouterr().err
 
 
 def test_a_group_of_one(alone):

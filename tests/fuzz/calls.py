@@ -9,14 +9,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from . import comparing
 from .cases import Case, case_of, records, script
+from .progress import follow
 from .running import Child, Outcome
 
+AHEAD = 8  # cases that are sent before the first answer is waited for
 COARSE = {"float16": 6e-3, "bfloat16": 4e-2, "float32": 3e-5, "complex64": 3e-5}
 
 
@@ -35,18 +38,30 @@ class Fuzzer:
         self.sides, self.guarded = sides, guarded
         self.children = {side: Child(side, guarded) for side in sides}
 
-    def failures(self, seeds: Iterator[int] | range) -> Iterator[Failure]:
+    def failures(self, seeds: Iterable[int]) -> Iterator[Failure]:
+        return (found for found in self.findings(seeds) if found is not None)
+
+    def findings(self, seeds: Iterable[int]) -> Iterator[Failure | None]:
+        """What is wrong with the case of each seed. A few cases are sent ahead, so that no side waits for another."""
+        sent: deque[tuple[int, Case, list[str]]] = deque()
         for seed in seeds:
             case = case_of(seed, self.guarded)
             text = script(case)
             for child in self.children.values():
                 child.send(text)
-            outcomes = {side: child.receive() for side, child in self.children.items()}
-            for pair in self.pairs():
-                what = disagreement(case, pair, outcomes)
-                if what is not None:
-                    yield Failure(seed, case, pair, what, self.children[pair[0]].history[:-1])
-                    break
+            sent.append((seed, case, self.children["native"].history[:-1]))
+            if len(sent) == AHEAD:
+                yield self._finding(*sent.popleft())
+        while sent:
+            yield self._finding(*sent.popleft())
+
+    def _finding(self, seed: int, case: Case, before: list[str]) -> Failure | None:
+        outcomes = {side: child.receive() for side, child in self.children.items()}
+        for pair in self.pairs():
+            what = disagreement(case, pair, outcomes)
+            if what is not None:
+                return Failure(seed, case, pair, what, before)
+        return None
 
     def pairs(self) -> list[tuple[str, str]]:
         """Which sides are compared, the suspect first."""
@@ -78,17 +93,13 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
     return what
 
 
-def fresh(case: Case, pair: tuple[str, str], guarded: bool, before: list[str]) -> str | None:
-    """What the sides disagree on in processes that run nothing else than this case, and scripts before it."""
-    sides = {side: Child(side, guarded, 10**9) for side in set(pair)}
+def fresh(case: Case, pair: tuple[str, str], sides: dict[str, Child], before: list[str]) -> str | None:
+    """What the sides disagree on in workers that run nothing else than this case, and scripts before it."""
     for child in sides.values():
+        child.renew()
         for text in before:
-            if child.ask(text).error == "died":
-                break
-    found = outcome(case, pair, sides)
-    for child in sides.values():
-        child.close()
-    return found
+            child.ask(text)
+    return outcome(case, pair, sides)
 
 
 def outcome(case: Case, pair: tuple[str, str], sides: dict[str, Child]) -> str | None:
@@ -99,19 +110,17 @@ def outcome(case: Case, pair: tuple[str, str], sides: dict[str, Child]) -> str |
 def shrunk(failure: Failure, guarded: bool = False, seconds: float = 60) -> tuple[Case, str, list[str]]:
     """A simpler case that fails as well, what is wrong with it, and the scripts that it needs before it."""
     case, pair, end = failure.case, failure.pair, time.monotonic() + seconds
-    before: list[str] = []
-    what = fresh(case, pair, guarded, before)
-    if what is None:
-        before = narrowed(failure, guarded, end)
-        what = fresh(case, pair, guarded, before)
-        if what is None:
-            return case, f"{failure.what} (only after {len(failure.before)} other calls)", []
     sides = {side: Child(side, guarded, 10**9) for side in set(pair)}
-    simpler = True
-    while simpler and time.monotonic() < end:
+    before: list[str] = []
+    what = fresh(case, pair, sides, before)
+    if what is None:
+        before = narrowed(failure, sides, end)
+        what = fresh(case, pair, sides, before)
+    simpler = what is not None
+    while what is not None and simpler and time.monotonic() < end:
         simpler = False
         for candidate in simplifications(case):
-            said = fresh(candidate, pair, guarded, before) if before else outcome(candidate, pair, sides)
+            said = fresh(candidate, pair, sides, before) if before else outcome(candidate, pair, sides)
             if said is not None and said.split()[0] == what.split()[0]:
                 case, what, simpler = candidate, said, True
                 break
@@ -119,16 +128,18 @@ def shrunk(failure: Failure, guarded: bool = False, seconds: float = 60) -> tupl
                 break
     for child in sides.values():
         child.close()
+    if what is None:
+        return case, f"{failure.what} (only after {len(failure.before)} other calls)", []
     return case, what, before
 
 
-def narrowed(failure: Failure, guarded: bool, end: float) -> list[str]:
+def narrowed(failure: Failure, sides: dict[str, Child], end: float) -> list[str]:
     """The scripts before a failing one that it needs, halved as long as it goes on failing."""
     before = failure.before
     while len(before) > 1 and time.monotonic() < end:
         half = len(before) // 2
         for part in (before[half:], before[:half]):
-            if fresh(failure.case, failure.pair, guarded, part) is not None:
+            if fresh(failure.case, failure.pair, sides, part) is not None:
                 before = part
                 break
         else:
@@ -192,20 +203,20 @@ def main() -> None:
     parser.add_argument("--brief", action="store_true", help="one line a failure, not shrunk")
     given = parser.parse_args()
     sides = ("native",) if given.guard else ("native", "plain") if given.without_torch else ("native", "plain", "torch")
-    fuzzer, began, count = Fuzzer(sides, given.guard), time.monotonic(), 0
-    for failure in fuzzer.failures(range(given.seed, given.seed + given.cases)):
-        count += 1
+    fuzzer = Fuzzer(sides, given.guard)
+
+    def told(failure: Failure) -> str:
         if given.brief:
-            print(
-                f"{failure.seed} {failure.case.name} [{failure.case.mode}] {' '.join(o.dtype for o in failure.case.operands())} {failure.pair[1]}: {failure.what}",
-                flush=True,
+            dtypes = " ".join(o.dtype for o in failure.case.operands())
+            return (
+                f"{failure.seed} {failure.case.name} [{failure.case.mode}] {dtypes} {failure.pair[1]}: {failure.what}"
             )
-            continue
         case, what, before = shrunk(failure, given.guard)
-        print(f"----- seed {failure.seed}\n{report(case, failure.pair, what, before)}\n", flush=True)
+        return f"----- seed {failure.seed}\n{report(case, failure.pair, what, before)}\n"
+
+    findings = fuzzer.findings(range(given.seed, given.seed + given.cases))
+    count = follow("calls", (found and told(found) for found in findings))
     fuzzer.close()
-    spent = time.monotonic() - began
-    print(f"{given.cases} cases, {count} failures, {spent:.0f} s, {1000 * spent / given.cases:.1f} ms a case")
     sys.exit(count > 0)
 
 

@@ -66,7 +66,7 @@ COSTLY = {
     "pool": 120, "zeta": 5000, "polygamma": 5000, "trunc_normal": 5000, "embedding": 300, "multinomial": 300, "pad": 200, "lobpcg": 24, "lowrank": 24, "addbmm": 70,
     "hash": 500, "mvlgamma": 5000, "multigammaln": 5000, "igamma": 5000, "gammainc": 5000, "tril_indices": 300, "triu_indices": 300,
 }  # fmt: skip
-# Functions that are not smooth where elements are equal. Neither is writing into memory that overlaps itself defined.
+# Functions that are not smooth where elements are equal. Neither is writing into memory that overlaps itself defined, nor drawing for it.
 ALL_DIFFERENT = (
     "linalg.",
     "svd",
@@ -89,6 +89,10 @@ ALL_DIFFERENT = (
     "lu",
     "quantile",
     "nanquantile",
+    "slogdet",
+    "geqrf",
+    "nn.functional.batch_norm",
+    "nn.functional.instance_norm",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",
@@ -305,7 +309,7 @@ def case_of(seed: int, guarded: bool = False) -> Case:
     args = tuple([_written(a, operand) for a in sample.args])
     kwargs = tuple([(k, _written(v, operand)) for k, v in sample.kwargs.items()])
     case = Case(name, args, kwargs, mode)
-    if "in place" in mode or name.startswith(ALL_DIFFERENT) or name.endswith(("_scatter", "_")):
+    if "in place" in mode or name.startswith(ALL_DIFFERENT) or name.endswith(("_scatter", "_", "_like")):
         case = case.changed(
             lambda o: replace(o, layout="plain") if o.layout.startswith(("overlapping", "expanded")) else o
         )

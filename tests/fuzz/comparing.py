@@ -84,7 +84,8 @@ def values_differ(a: Fact, b: Fact, coarse: float) -> str | None:
         return f"{np.sum(x != y)} of {x.size} differ: {x[at]} instead of {y[at]} at {[int(i) for i in at]}"
     tolerance = max(TOLERANCE.get(a.dtype, 3e-5), coarse)
     with np.errstate(all="ignore"):
-        scale = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=0.3)
+        # Sums of 16-bit floats are as wrong as their largest term, which may be larger than the sums.
+        scale = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=1.0 if tolerance > 1e-3 else 0.3)
         agree = np.isclose(x, y, rtol=10 * tolerance, atol=tolerance * float(min(scale, 1e30)), equal_nan=True)
         if x.dtype.kind == "c":  # which part of a complex number without a limit is infinite or NaN is nobody's promise
             agree |= ~np.isfinite(x) & ~np.isfinite(y)
@@ -103,14 +104,15 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("", r"(instead of \w*Error|in other words).*not implemented for '\w+'", _ORDER),
     ("", r"Error: .* (instead of \w*Error|in other words than).*(Could not run|must match|does not support automatic|no attribute '\w+_')", _ORDER),
     ("masked", r"Error: .* (instead of \w*Error|in other words than)", _ORDER),
-    ("(histogramdd|linalg.cond|norm_except_dim|frobenius_norm|native_norm|nuclear_norm|ormqr|conv_tbc|put|addbmm|linalg.ldl_solve|linalg.lstsq"
+    ("", r"RuntimeError: .* in other words than Autograd not support dtype", "the gradient of an integer result"),
+    ("(fft\\.|histogramdd|linalg.cond|norm_except_dim|frobenius_norm|native_norm|nuclear_norm|ormqr|conv_tbc|put|addbmm|linalg.ldl_solve|linalg.lstsq"
      "|linalg.matrix_rank|linalg.pinv|nn.functional.embedding_bag|nn.functional.cosine_embedding_loss|view_as_complex|Tensor.exponential_|repeat_interleave|ldexp)",
      r"Error: .*(instead of \w+Error|in other words than)", _ORDER),
     ("addbmm", r"doesn't match the broadcast shape .* instead of no error", "PyTorch gives a tensor another shape in place"),
     ("mvlgamma", r"in other words than mvlgamma: result type", "PyTorch says it the wrong way round"),
     ("(normal|rand|randn|randint|bernoulli)$", r"result 0: .*differ", "drawn in the order of elements; PyTorch fills `out` in that of memory"),
     ("floor_divide", r"derivative for aten::floor_divide is not .* in other words than", "a rule does not know that its op was in place"),
-    ("(linalg\\.|nanmedian|median|svd)", r"not implemented for '\w+' instead of no error", "PyTorch does not look at the dtype of empty matrices"),
+    ("(linalg\\.|nanmedian|median|svd|det|slogdet|logdet|inverse)", r"not implemented for '\w+' instead of no error", "PyTorch does not look at the dtype of empty matrices"),
     ("nn.functional.(adaptive_)?max_pool", r"no error instead of RuntimeError: Expected input_depth", _MORE),
     ("where", r"no error instead of TypeError: where\(\): argument .* must be Tensor", _MORE),
     ("nn.functional.nll_loss", r"no error instead of RuntimeError: grad_input must be contiguous", _MORE),
@@ -128,17 +130,19 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("(heaviside|scaled_dot_product|nn.functional.scaled_dot)", r"in other words than", "other words"),
     ("(cholesky|linalg.lu_factor|linalg.cholesky|lu|histogram|view_copy|linalg.ldl|nn.functional.grid_sample)", r"instead of no error", "refused here: tests/ops/known.py"),
     ("geqrf|complex$|polar", r"Error: .* instead of \w*Error", _ORDER),
+    ("index_reduce", r"not implemented for '(Bool|Complex\w+)' instead of no error", "refused here: tests/ops/known.py"),
     ("special.(modified_)?bessel_[jy]", r"differ", "PyTorch has seven digits, this is right to sixteen"),
     ("(narrow_copy|masked.median|.*_scatter)", r"differ", _BUG),
     ("(topk|kthvalue|sort|argsort|msort|mode|median|nanmedian|Tensor.topk|Tensor.argsort|masked.median)", r"result 1: .*differ", _TIES),
     ("(argsort|Tensor.argsort|argmin|argmax)", r"result 0: .*differ", _TIES),
-    ("", r"(nan|inf)j? (instead of|at)|instead of \(?(nan|-?inf)", _NOT_FINITE),
+    ("", r"(nan|inf)j?\)? (instead of|at)|instead of \(?(nan|-?inf)", _NOT_FINITE),
     ("linalg.householder_product|orgqr|ormqr", r"results instead of|gradient .* differ", "the derivatives of reflectors that are no unit vectors"),
     ("nn.functional.(layer|instance|batch|group|rms)_norm|std|var|norm|renorm", r"gradient .*differ", "the gradients of nearly equal numbers are of rounding"),
 ]  # fmt: skip
 # Differences between machine code and NumPy.
 ACCEPTED_OWN: list[tuple[str, str, str]] = [
     ("nn.functional.(batch|instance)_norm", r"(nan|inf) (instead of|at)|instead of (nan|-?inf)", "an infinite weight times nothing, or minus itself"),
+    ("nn.functional.scaled_dot", r"instead of nan", "machine code never reads keys that are masked"),
     ("nn.functional.grid_sample", r"nan instead of 0.0", "without machine code, a grid of NaN or infinity takes nothing"),
 ]  # fmt: skip
 _PATTERNS = [(re.compile(name), re.compile(text), why) for name, text, why in ACCEPTED]

@@ -1,25 +1,30 @@
 """Runs cases in child processes, one for each side: Penlight in machine code, Penlight in NumPy, PyTorch.
 
-A child gets scripts, one at a time, and answers what came out of each. When it dies, its parent knows of which script.
+A child gets scripts and answers what came out of each, in order. It imports its library once and forks a worker, which runs the scripts.
+When the worker dies, the answer to its script is that it died, and the child forks another one.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
+import queue
+import signal
 import struct
 import subprocess
 import sys
+import tempfile
+import threading
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 SIDES = ("native", "plain", "torch")
-LONGEST = 120  # seconds that a script may take: a child that takes longer says where it is, and dies
+LONGEST = 120  # seconds that a script may take: a worker that takes longer says where it is, and dies
+RENEWED = 3  # the exit code of a worker that makes way for the next one
 
 
 class Fact(NamedTuple):
@@ -104,43 +109,79 @@ def serve(side: str, guarded: bool) -> None:
     """Answer scripts until there are no more."""
     import faulthandler
 
-    faulthandler.enable()
-    channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    channel = os.dup(1)
     if side == "torch":
         import torch as t
     else:
         import penlight as t
     t.set_num_threads(1 if side == "torch" else 2)
     names = helpers()
+    with tempfile.TemporaryFile() as errors:
+        os.dup2(errors.fileno(), 1)
+        os.dup2(errors.fileno(), 2)
+        faulthandler.enable(errors)
+        faulthandler.register(signal.SIGALRM, errors, chain=True)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes stdin
+        while True:
+            errors.seek(0)
+            errors.truncate()
+            worker = os.fork()
+            if not worker:
+                _work(t, names, channel, guarded)
+            code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+            if code == 0:
+                os._exit(0)
+            if code != RENEWED:
+                errors.seek(0)
+                _answer(channel, Outcome("died", f"{code}: {errors.read().decode(errors='replace')[-1500:]}", []))
+
+
+def _work(t: Any, names: dict[str, Any], channel: int, guarded: bool) -> None:
+    """Answer scripts until one is empty or there are no more."""
     if guarded:
         from . import guard
 
         guard.fence_all()
         guard.refuse_overlaps()
-    while head := sys.stdin.buffer.read(4):
-        text = sys.stdin.buffer.read(struct.unpack("<I", head)[0]).decode()
-        faulthandler.dump_traceback_later(LONGEST, exit=True)
-        answer = pickle.dumps(run(t, text, names), protocol=5)
-        faulthandler.cancel_dump_traceback_later()
-        channel.write(struct.pack("<I", len(answer)) + answer)
-        channel.flush()
+    while head := _read(4):
+        text = _read(struct.unpack("<I", head)[0]).decode()
+        if not text:
+            os._exit(RENEWED)
+        signal.alarm(LONGEST)
+        outcome = run(t, text, names)
+        signal.alarm(0)
+        _answer(channel, outcome)
     os._exit(0)
+
+
+def _read(count: int) -> bytes:
+    """So many bytes of stdin, of which nothing is read ahead: the rest is for the next worker. Nothing at its end."""
+    found = b""
+    while len(found) < count and (part := os.read(0, count - len(found))):
+        found += part
+    return found
+
+
+def _answer(channel: int, outcome: Outcome) -> None:
+    data = pickle.dumps(outcome, protocol=5)
+    data = struct.pack("<I", len(data)) + data
+    while data:
+        data = data[os.write(channel, data) :]
 
 
 # ----- In the parent ------------------------------------------------------------------------------------------------
 
 
 class Child:
-    """A side in a process of its own, made anew after it died and after every `lifetime` scripts."""
+    """A side in a process of its own, whose worker is a new one after every `lifetime` scripts."""
 
     def __init__(self, side: str, guarded: bool = False, lifetime: int = 2000) -> None:
         self.side, self.guarded, self.lifetime = side, guarded, lifetime
-        self.history: list[str] = []
+        self.history: list[str] = []  # of the present worker
         self.process: subprocess.Popen[bytes] | None = None
+        self.answers: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def start(self) -> None:
-        self.close()
         # MALLOC_PERTURB_ fills new and freed memory, so that whoever reads it gets nonsense rather than zeros.
         environment = {
             **os.environ,
@@ -153,30 +194,40 @@ class Child:
             environment["PENLIGHT_NATIVE"] = "0"
         self.process = subprocess.Popen(
             [sys.executable, "-c", f"from tests.fuzz.running import serve; serve({self.side!r}, {self.guarded})"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE if self.side != "torch" else subprocess.DEVNULL, env=environment, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=ROOT,
         )  # fmt: skip
+        threading.Thread(target=self._collect, args=(self.process.stdout,), daemon=True).start()
+
+    def _collect(self, stdout: BinaryIO) -> None:
+        """Read the answers as they come: a side whose answers nobody reads would read no more scripts, and both would wait for ever."""
+        with stdout:
+            while head := stdout.read(4):
+                self.answers.put(pickle.loads(stdout.read(struct.unpack("<I", head)[0])))
+
+    def renew(self) -> None:
+        """Let the next script run in a worker that has run nothing."""
+        self._write("")
         self.history = []
 
     def send(self, text: str) -> None:
-        if self.process is None or len(self.history) >= self.lifetime:
+        if len(self.history) >= self.lifetime:
+            self.renew()
+        self.history.append(text)
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        if self.process is None:
             self.start()
         assert self.process is not None and self.process.stdin is not None
-        self.history.append(text)
         data = text.encode()
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(struct.pack("<I", len(data)) + data)
-            self.process.stdin.flush()
+        self.process.stdin.write(struct.pack("<I", len(data)) + data)
+        self.process.stdin.flush()
 
     def receive(self) -> Outcome:
-        assert self.process is not None and self.process.stdout is not None
-        head = self.process.stdout.read(4)
-        if len(head) < 4:
-            said = self.process.stderr.read().decode(errors="replace") if self.process.stderr else ""
-            self.process.wait()
-            outcome = Outcome("died", f"{self.process.returncode}: {said[-1500:]}", [])
-            self.process = None
-            return outcome
-        return pickle.loads(self.process.stdout.read(struct.unpack("<I", head)[0]))
+        """The answer to the first script that has none yet."""
+        outcome = self.answers.get(timeout=10 * LONGEST)
+        self.history = [] if outcome.error == "died" else self.history
+        return outcome
 
     def ask(self, text: str) -> Outcome:
         self.send(text)
@@ -185,10 +236,6 @@ class Child:
     def close(self) -> None:
         if self.process is not None:
             assert self.process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()
+            self.process.stdin.close()
             self.process.wait()
-            for pipe in (self.process.stdout, self.process.stderr):
-                if pipe is not None:
-                    pipe.close()
             self.process = None

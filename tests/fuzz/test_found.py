@@ -108,6 +108,44 @@ def test_probabilities_are_drawn_in_the_order_of_memory() -> None:
     assert torch.zeros(3, 4).t().bernoulli_(p.t()).t().tolist() == wanted.tolist()
 
 
+def test_normal_samples_of_transposed_tensors() -> None:
+    """They are drawn one by one, not sixteen at a time: as PyTorch draws them into memory with gaps or in another order."""
+    for dtype in (torch.float32, torch.complex64):
+        x = torch.zeros(5, 4, dtype=dtype)
+        torch.manual_seed(0)
+        wanted = torch.stack([x[0, 0].clone().normal_() for _ in range(20)]).view(5, 4)
+        for draw in (torch.randn_like, lambda t: t.clone().normal_()):
+            torch.manual_seed(0)
+            assert draw(x.t()).t().tolist() == wanted.tolist()
+
+
+def test_samples_like_an_expanded_tensor_keep_the_order_of_its_memory() -> None:
+    x = torch.zeros(4, 3).t()[:, None].expand(3, 2, 4)
+    for like in (torch.rand_like, torch.randn_like, lambda t: torch.randint_like(t, 5)):
+        assert like(x).stride() == torch.empty_like(x).stride() == (1, 3, 6)
+
+
+def test_bytes_of_bools_in_bfloat16() -> None:
+    x = torch.tensor([0, 1, 2, 255], dtype=torch.uint8).view(torch.bool)
+    assert x.bfloat16().tolist() == x.half().tolist() == [0, 1, 1, 1]
+
+
+def test_many_combinations_take_memory_for_themselves_only() -> None:
+    assert torch.combinations(torch.arange(40), 38).shape == (780, 38)
+
+
+def test_a_convolution_of_time_with_nothing_in_it() -> None:
+    x, w = torch.ones(4, 2, 3, requires_grad=True), torch.ones(7, 3, 5)
+    y = torch.conv_tbc(x, w, torch.ones(5), 1)
+    y.sum().backward()
+    assert y.shape == (0, 2, 5) and x.grad.eq(0).all()
+    refused("negative dimension -2", lambda: torch.conv_tbc(x[:2], w, torch.ones(5), 1))
+
+
+def test_no_powers_of_integers() -> None:
+    assert torch.vander(torch.ones(3, dtype=torch.int32), 0).dtype == torch.int64
+
+
 def test_versions() -> None:
     x = torch.tensor([1, 2])
     x.conj_physical_()
@@ -137,6 +175,18 @@ def test_a_variance_without_freedom_has_no_second_derivative() -> None:
     x = torch.tensor([1.0], requires_grad=True)
     (slope,) = torch.autograd.grad(x.var(), x, create_graph=True)
     assert slope.isnan().all() and not slope.requires_grad
+    (slope,) = torch.autograd.grad(x.mul(2).var().exp(), x, create_graph=True)
+    assert slope.grad_fn.next_functions[0][0].name() == "MulBackward0"
+
+
+@pytest.mark.parametrize(
+    "name, node", [("mean", "DivBackward1"), ("max", "MaskedFillBackward1"), ("median", "MaskedFillBackward1")]
+)
+def test_nodes_of_gradients(name: str, node: str) -> None:
+    x = torch.tensor([1.0, 2.0, 2.0], requires_grad=True)
+    (slope,) = torch.autograd.grad(getattr(x, name)().sin(), x, create_graph=True)
+    assert slope.grad_fn.name() == node
+    assert torch.autograd.grad(slope.sum(), x)[0].isfinite().all()
 
 
 def test_hooks_of_a_leaf_that_is_the_only_root() -> None:
@@ -181,10 +231,22 @@ def test_requires_grad_of_a_view_without_history() -> None:
         view = x.squeeze()
     x.detach().add_(1)
     assert view.requires_grad_() is view
+    view.requires_grad = True
     refused("A view was created in no_grad mode", lambda: view.grad_fn)
     part = (torch.ones(4, requires_grad=True) * 1).chunk(2)[0]
     part._base.add_(1)
     refused("only change requires_grad flags of leaf", lambda: part.requires_grad_(False))
+
+
+def test_a_view_of_a_leaf_requires_grad_as_long_as_its_base_does() -> None:
+    x = torch.ones(4, requires_grad=True)
+    with torch.no_grad():
+        view = x[1:]
+    view.requires_grad_()
+    view.requires_grad_(False)
+    assert view.requires_grad and view.is_leaf
+    x.requires_grad_(False)
+    assert not view.requires_grad
 
 
 def test_products_by_einsum_are_views() -> None:
@@ -198,6 +260,13 @@ def test_complex_embeddings_have_no_gradient() -> None:
     refused(
         "embedding does not support automatic diff", lambda: F.embedding(torch.tensor([1]), weight.requires_grad_())
     )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("size", [1, 5, 5000])
+def test_signs_of_zeros(dtype: str, size: int) -> None:
+    x = torch.full((size,), -0.0, dtype=getattr(torch, dtype))
+    assert not x.cumsum(0).signbit().any() and x.relu().signbit().all()
 
 
 def test_layouts_of_pooled_sequences() -> None:

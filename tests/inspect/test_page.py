@@ -10,7 +10,7 @@ import pytest
 
 import penlight as torch
 from penlight import nn
-from penlight.inspect import Drawing, draw
+from penlight.inspect import Drawing, draw, replay
 
 from .browser import PROGRAM, Browser
 
@@ -210,3 +210,32 @@ def test_the_page_lays_out_as_the_picture_does(browser: Browser, tmp_path: Path,
 
 def numbers(path: str) -> list[float]:
     return [float(word) for word in re.findall(r"[-.\d]+", path)]
+
+
+def test_the_film_of_a_backward_pass(browser: Browser, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    film = replay(model(torch.ones(2, 3)).sum(), params=model)
+    show(browser, film, tmp_path)
+    steps = len(film.frames)
+    assert browser.ask('document.getElementById("film").hidden') is False
+    assert browser.ask('document.getElementById("frame").textContent') == f"the backward pass: {steps} steps"
+    browser.click("#on")
+    browser.click("#on")
+    assert browser.ask('document.getElementById("frame").textContent') == f"2 of {steps}: AddmmBackward0"
+    assert browser.ask('document.querySelector(".running .title").textContent') == "AddmmBackward0"
+    assert browser.ask('document.querySelectorAll(".ran").length') == 1
+    assert "leaves to ReluBackward0" in browser.ask('document.getElementById("panel").textContent')
+    assert browser.ask('document.querySelectorAll(".bars i").length') > 0
+    browser.click("#back")
+    assert browser.ask('document.querySelector(".running .title").textContent') == "SumBackward0"
+    browser.ask(
+        'document.getElementById("depth").value = 1; document.getElementById("depth").onchange(); setStep(3); 1'
+    )
+    assert browser.ask('document.querySelectorAll(".running.module").length') == 1
+    assert browser.errors == []
+
+
+def test_a_picture_without_film_has_no_bar(browser: Browser, tmp_path: Path) -> None:
+    show(browser, network(), tmp_path)
+    assert browser.ask('document.getElementById("film").hidden') is True

@@ -21,12 +21,13 @@ def test_the_write_that_spoilt_a_gradient() -> None:
     x = torch.ones(3, requires_grad=True)
 
     def program() -> None:
-        y = x.exp()
+        y = x.exp()  # saves its result
         y.add_(1)  # the culprit
         y.sum().backward()
 
     text = notes(program)
     assert "modified by an inplace operation" in text
+    assert "It was saved here, for ExpBackward0:" in text and "y = x.exp()  # saves its result" in text
     assert "It was written to here" in text and "y.add_(1)  # the culprit" in text
 
 
@@ -83,20 +84,77 @@ def test_where_a_nan_was_born() -> None:
         bad = z / z  # here
         (bad + 1).sum()
 
-    assert "div() made NaN from inputs without NaN" in notes(program, FloatingPointError)
+    assert "div() made NaN from values without NaN" in notes(program, FloatingPointError)
     assert "bad = z / z  # here" in notes(program, FloatingPointError)
+    assert "  input: (2,) float32, 0, 2 zero" in notes(program, FloatingPointError)
     with torch.inspect.watch() as seen:
         program()
-    assert [event.what for event in seen.nans] == ["div() made NaN from inputs without NaN"]
+        program()
+    assert [(event.what, event.count) for event in seen.nans] == [("div() made NaN from values without NaN", 2)]
+    assert str(seen).startswith("NaN:\ndiv() made NaN from values without NaN (2 times):\n")
     with torch.inspect.watch(nan="ignore") as seen:
         program()
     assert seen.nans == []
 
 
+def test_an_infinity_born_in_the_backward_pass_names_the_line_of_the_forward_pass() -> None:
+    x = torch.tensor([4.0, 0.0], requires_grad=True)
+
+    def program() -> float:
+        y = x.sqrt()  # has no derivative at 0
+        y.sum().backward()
+        return 0.0
+
+    with pytest.raises(FloatingPointError) as caught, torch.inspect.watch(inf="raise"):
+        program()
+    text = str(caught.value)
+    assert text.startswith(
+        "SqrtBackward0 (the gradient of its input 0) made Inf from a gradient and saved values without Inf:"
+    )
+    assert "y = x.sqrt()  # has no derivative at 0" in text and "result: (2,) float32, from 0 to 2, 1 zero" in text
+    with torch.inspect.watch(inf="note") as seen:
+        (x.sqrt() * 2).sum().backward()
+    assert [event.what.split()[0] for event in seen.infs] == ["SqrtBackward0"]
+
+
+def test_nan_that_is_handed_on_is_not_told_again() -> None:
+    bad = torch.tensor([float("nan"), 1.0], requires_grad=True)
+    with torch.inspect.watch(nan="raise", inf="raise"):
+        y = (bad * 2).exp()
+        y.add_(1)
+        y.detach().mul_(3)
+        (bad * bad).sum().backward()
+
+
+def test_a_custom_function_is_told_by_its_line() -> None:
+    class Root(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):  # type: ignore[no-untyped-def]
+            ctx.save_for_backward(x)
+            return x.sqrt()
+
+        @staticmethod
+        def backward(ctx, grad):  # type: ignore[no-untyped-def]
+            return grad / (2 * ctx.saved_tensors[0].sqrt())
+
+    x = torch.zeros(1, requires_grad=True)
+    with (
+        pytest.raises(FloatingPointError, match=r"RootBackward .* made Inf(.|\n)*Root\.apply"),
+        torch.inspect.watch(inf="raise"),
+    ):
+        Root.apply(x).sum().backward()
+
+
 def test_without_it_errors_point_to_it() -> None:
     with pytest.raises(RuntimeError) as caught:
         torch.ones(2).sum().backward()
-    assert caught.value.__notes__ == ["penlight.inspect.watch() tells which line cut it off."]
+    how = "`with penlight.inspect.watch():` or `penlight run --watch` tells which line "
+    assert caught.value.__notes__ == [how + "cut it off."]
+    y = torch.ones(2, requires_grad=True).exp()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+        y.sum().backward()
+    assert caught.value.__notes__ == [how + "saved it, and which wrote to it."]
 
 
 def test_it_leaves_nothing_behind() -> None:

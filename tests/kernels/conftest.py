@@ -2,15 +2,16 @@
 
 import pytest
 
-from penlight.kernels import conv, fold, native, strategy
-from penlight.kernels.conv import implicit, winograd
+from penlight.kernels import conv, executable, native, strategy
+from penlight.kernels.conv import fold, implicit, winograd
 
 
 @pytest.fixture(params=["native", "numpy"])
 def either_way(request, monkeypatch):
     """Runs a test twice: with native kernels, where this machine has them, and with those in NumPy only."""
     if request.param == "numpy":
-        monkeypatch.setattr(native, "available", lambda: False)
+        for module in (executable, native):
+            monkeypatch.setattr(module, "available", lambda: False)
     return request.param
 
 
@@ -24,8 +25,8 @@ def any_way(request):
 def _small_as_large(request, monkeypatch):
     """Tests use small arrays for what large ones go through, unless they ask for `any_way`."""
     if "any_way" not in request.fixturenames or request.getfixturevalue("any_way") == "general":
-        for module in (conv, fold):
-            monkeypatch.setattr(module, "SMALL", -1)
+        monkeypatch.setattr(conv, "MOST_SMALL", -1)
+        monkeypatch.setattr(fold, "MOST_FOLDED", -1)
 
 
 def forget_plans():

@@ -22,8 +22,6 @@ def arguments(row: by_scipy.Function, size: int, dtype: type) -> list[np.ndarray
         made.append(
             np.clip(x.astype(dtype), np.nextafter(dtype(low), dtype(high)), np.nextafter(dtype(high), dtype(low)))
         )
-    if row.of_degree:
-        made[1] = np.floor(made[1])
     return made
 
 
@@ -36,11 +34,11 @@ def test_they_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> 
     theirs = getattr(special, name)
     row = by_scipy.FUNCTIONS[name]
     given = arguments(row, int(min(row.most, 2000)), dtype)
-    assert by_scipy._fits(row, tuple(given)) == (dtype is np.float64 or not row.of_degree)
+    assert by_scipy._fits(row, tuple(given))
     wanted, made = ours(*given), theirs(*given)
     assert made.dtype == dtype and made.shape == wanted.shape
     scale = np.abs(wanted)
-    if "bessel_j" in name or "bessel_y" in name or row.of_degree or name == "gammaln":
+    if "bessel_j" in name or "bessel_y" in name or name in ("gammaln", "airy_ai"):
         scale = np.maximum(scale, 1e-1)  # both lose digits beside their zeros
     tolerance = 1e-11 if dtype is np.float64 else 3e-6
     wrong = np.abs(made.astype(np.float64) - wanted) > tolerance * scale + np.finfo(dtype).tiny
@@ -54,6 +52,3 @@ def test_ours_does_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
         array = np.array(x)
         assert not by_scipy._fits(by_scipy.FUNCTIONS["digamma"], (array,))
         digamma(array)
-    degrees = np.array([1.5, 2.0])
-    found = special.legendre_polynomial_p(np.array([0.5, 0.5]), degrees)
-    assert found.tolist() == [0.5, -0.125]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import native
+from penlight.kernels import executable
 from penlight.kernels.copies.convert import cast, truncate
 from penlight.kernels.reduce.large import fold
 from penlight.kernels.reduce.strategies import LEAST_FOLDED
@@ -44,7 +44,7 @@ def test_every_half_and_back(half, either_way):
 def test_folds_of_all_elements(dtype, size, either_way):
     x = np.random.default_rng(1).standard_normal(size).astype(dtype)
     exact = x.astype(np.float64)
-    if not native.available():
+    if not executable.available():
         assert fold(x, "sum") is None
         return
     np.testing.assert_allclose(fold(x, "sum"), exact.sum(), rtol=0, atol=1e-7 * np.abs(exact).sum())
@@ -84,7 +84,7 @@ def test_folds_along_rows(shape, dims):
 WIDE = ["f4", "f8", "i8", "i4", "i2", "i1", "u1", "?"]
 
 
-@pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+@pytest.mark.skipif(not executable.available(), reason="native kernels do not run on this machine")
 @pytest.mark.parametrize("dtype", WIDE)
 @pytest.mark.parametrize(
     "shape, dims",
@@ -114,7 +114,7 @@ def test_folds_over_any_dimensions_and_layouts(shape, dims, dtype):
             np.testing.assert_allclose(fold(y, "sum", dims, of="squares"), (wide * wide).sum(dims), rtol=1e-5)
 
 
-@pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+@pytest.mark.skipif(not executable.available(), reason="native kernels do not run on this machine")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_nan_in_folds_down_columns(dtype):
     x = np.random.default_rng(4).standard_normal((500, 83)).astype(dtype)
@@ -130,7 +130,7 @@ def test_nan_in_folds_down_columns(dtype):
     assert (fold(extremes, "largest", (0,)) == -np.inf).all() and (fold(-extremes, "smallest", (0,)) == np.inf).all()
 
 
-@pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+@pytest.mark.skipif(not executable.available(), reason="native kernels do not run on this machine")
 def test_long_sums_are_accurate_along_every_dimension():
     x = np.full((100_000, 24), 0.1, np.float32)
     exact = 100_000 * np.float64(np.float32(0.1))
@@ -180,7 +180,7 @@ def test_floats_to_whole_numbers():
         [bits_of_everything(1 << 14), np.array([3e9, -3e9, 2.5, -2.5, 70000, -0.0, 2147483520], np.float32)]
     )
     machine = truncate(x)
-    assert (machine is not None) == native.available()
+    assert (machine is not None) == executable.compiles()
     if machine is not None:
         with np.errstate(invalid="ignore"):
             np.testing.assert_array_equal(machine, x.astype(np.int32))

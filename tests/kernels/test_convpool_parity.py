@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from penlight.kernels import conv, fold, grid_sample, pad, pool, resample
+from penlight.kernels import conv, grid_sample, pad, pool, resample
+from penlight.kernels.conv import fold
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.parity

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penlight
-from penlight.kernels.fold import block_counts, fold, unfold
+from penlight.kernels.conv.fold import block_counts, fold, unfold
 from penlight.kernels.pad import pad, pad_backward
 from penlight.nn import functional as F
 

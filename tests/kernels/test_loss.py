@@ -22,7 +22,6 @@ def signed(shape):
 WEIGHT, POS = np.array([1.0, 3.0, 0.5, 2.0]), np.array([2.0, 0.5, 1.0, 4.0])
 # name: (inputs, targets, forward(x, t, reduction), backward(grad, x, t, reduction))
 LOSSES = {
-    "mse": (signed, signed, K.mse_loss, K.mse_loss_backward),
     "huber": (signed, signed, lambda *a: K.huber_loss(*a, 0.7), lambda *a: K.huber_loss_backward(*a, 0.7)),
     "smooth_l1": (signed, signed, lambda *a: K.smooth_l1_loss(*a, 0.7), lambda *a: K.smooth_l1_loss_backward(*a, 0.7)),
     "smooth_l1_1": (signed, signed, K.smooth_l1_loss, K.smooth_l1_loss_backward),

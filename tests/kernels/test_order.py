@@ -5,9 +5,14 @@ import pytest
 
 import penlight as torch
 from penlight.kernels.copies.order import in_memory_order, order_of
-from penlight.kernels.native import operands
+from penlight.kernels.elementwise import attempt
 
 rng = np.random.default_rng(0)
+
+
+def compiled(ufunc):
+    """A ufunc as a function, which `attempt` compiles for arrays of any size."""
+    return lambda *operands: ufunc(*operands)
 
 
 def test_orders():
@@ -30,12 +35,12 @@ def test_kernels_see_the_order_of_memory():
 def test_operands_that_are_transposed_alike(dtype):
     x, y = (rng.standard_normal((90, 70)).astype(dtype).T for _ in range(2))
     for ufunc in (np.add, np.multiply, np.greater):
-        result, plain = operands.run(ufunc, (x, y)), ufunc(x, y)
+        result, plain = attempt(compiled(ufunc), (x, y)), ufunc(x, y)
         if result is not None:
             assert result.dtype == plain.dtype and result.strides == plain.strides
             np.testing.assert_array_equal(result, plain)
     row = y[:1]
-    broadcast = operands.run(np.add, (x, row))
+    broadcast = attempt(compiled(np.add), (x, row))
     if broadcast is not None:
         np.testing.assert_array_equal(broadcast, x + row)
 
@@ -104,3 +109,11 @@ def test_divisors_wrap_around_as_in_c():
         x // 2**40
     assert (2 ** torch.tensor([-2, -1, 3])).tolist() == [0, 0, 8]
     assert torch.pow(-1, torch.tensor([-2, -1, 3])).tolist() == [1, -1, -1]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("size", [3, 70])
+def test_transposed_halves_are_converted_also_where_no_kernel_serves_them(dtype, size):
+    assert in_memory_order(lambda array: None, np.zeros((2, 3)).T) is None
+    x = torch.arange(2.0 * size).reshape(2, size).t().to(getattr(torch, dtype))
+    assert x.stride() == (1, size) and x.float().stride() == (1, size) and torch.equal(x.float().to(x.dtype), x)

@@ -1,4 +1,7 @@
-"""How many threads BLAS has, whatever happens meanwhile."""
+"""How many threads BLAS has, whatever happens meanwhile; helpers that are late; limits of containers."""
+
+import threading
+import time
 
 import pytest
 
@@ -50,3 +53,61 @@ def test_what_others_set_is_kept(blas):
     with parallel.blas_alone():
         assert blas.threads == 1
     assert blas.threads == 2
+
+
+def test_helpers_that_are_late_are_left_alone_for_a_while(monkeypatch):
+    monkeypatch.setattr(parallel, "_limit", 2)
+    monkeypatch.setattr(parallel, "_alone_until", 0.0)
+    caller, started, seen = threading.get_ident(), threading.Event(), []
+
+    def body(low, high):
+        seen.append((low, high, threading.get_ident() == caller))
+        if threading.get_ident() == caller:
+            started.wait(20)  # until the helper is in the middle of a range
+        else:
+            started.set()
+            time.sleep(0.2)
+
+    parallel.parallel_for(body, 2, blas=False)
+    assert sorted(s[:2] for s in seen) == [(0, 1), (1, 2)] and not all(s[2] for s in seen)
+    seen.clear()
+    parallel.parallel_for(body, 2, blas=False)
+    assert seen == [(0, 1, True), (1, 2, True)]  # the same ranges, so that sums have the same bits
+    monkeypatch.setattr(parallel, "_alone_until", 0.0)
+    seen.clear()
+    started.clear()
+    parallel.parallel_for(body, 2, blas=False)
+    assert sorted(s[:2] for s in seen) == [(0, 1), (1, 2)] and not all(s[2] for s in seen)
+
+
+GROUPS = {
+    "no files": ({}, None),
+    "no limit": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
+    "two": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "200000 100000\n"}, 2),
+    "half": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),
+    "one and a half": ({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "150000 100000\n"}, 2),
+    "of the group above": (
+        {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "max 100000", "sys/fs/cgroup/a/cpu.max": "300000 100000"}, 3,
+    ),
+    "version 1": (
+        {
+            "proc/self/cgroup": "3:memory:/a\n2:cpu,cpuacct:/a\n", "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "400000\n",
+            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
+        }, 4,
+    ),
+    "version 1 without a limit": (
+        {
+            "proc/self/cgroup": "2:cpu,cpuacct:/\n", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+        }, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_limits_of_containers(name, tmp_path):
+    files, expected = GROUPS[name]
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert parallel.cpu_quota(str(tmp_path)) == expected

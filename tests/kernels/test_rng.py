@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import threading
 import zlib
 from fractions import Fraction
 
@@ -390,3 +393,33 @@ def test_multinomial_errors() -> None:
             samplers.multinomial(engine, np.array(weights, F32), count, replacement)
         assert str(raised.value) == message
     assert np.array_equal(engine.get_state(), before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("drawn", [0, 3, 5000])
+def test_a_forked_child_draws_on_though_a_thread_of_its_parent_was_drawing(drawn: int) -> None:
+    """NumPy's generator has a lock, which nobody in the child would ever release."""
+    engine, taken, done = Engine(7), threading.Event(), threading.Event()
+    engine.random32(drawn)
+    lock = engine._twister().lock
+
+    def hold() -> None:
+        with lock:
+            taken.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait()
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(30)  # ends a child that waits for the lock
+        os.write(write, engine.random32(1500).tobytes())
+        os._exit(0)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert os.read(read, 6000) == engine.random32(1500).tobytes()
+    os.close(read)
+    os.close(write)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import native, scan
+from penlight.kernels import executable, scan
 from penlight.kernels.scan import running
 
 SHAPES = [
@@ -62,7 +62,7 @@ def test_ops(either_way):
     assert torch.full((1000,), 0.1).cumsum(0)[-1].item() == 100.0  # not 99.99905, as sums in float32 are
 
 
-def records_one_by_one(x, dim, largest):
+def extrema_one_by_one(x, dim, largest):
     """Running extrema as a loop: equal ones and NaN take the place of what was before, nothing but NaN that of NaN."""
     values, indices = x.copy(), np.zeros(x.shape, np.int64)
     rows, places = np.moveaxis(values, dim, -1), np.moveaxis(indices, dim, -1)
@@ -75,14 +75,14 @@ def records_one_by_one(x, dim, largest):
     return values, indices
 
 
-RECORDS = [((5, 7), 1), ((1, 9), 1), ((8, 33), 0), ((7, 16), 0), ((3, 17, 8), 1), ((4, 5, 9), 0), ((6, 2), 0), ((101,), 0), ((3, 100, 3), 1), ((33, 19), 1)]  # fmt: skip
+EXTREMA = [((5, 7), 1), ((1, 9), 1), ((8, 33), 0), ((7, 16), 0), ((3, 17, 8), 1), ((4, 5, 9), 0), ((6, 2), 0), ((101,), 0), ((3, 100, 3), 1), ((33, 19), 1)]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "i4", "u1", "?"])
-@pytest.mark.parametrize("shape, dim", RECORDS)
+@pytest.mark.parametrize("shape, dim", EXTREMA)
 def test_running_extrema_with_ties_and_nan(shape, dim, dtype, monkeypatch):
-    monkeypatch.setattr(scan, "_NATIVE_FROM", 1)
-    monkeypatch.setattr(scan, "_RECORDS_FROM", 1)
+    monkeypatch.setattr(scan, "_LEAST_COMPILED", 1)
+    monkeypatch.setattr(scan, "_LEAST_EXTREMA", 1)
     random = np.random.default_rng(0)
     x = np.round(random.standard_normal(shape) * 2).astype(dtype)
     layouts = [x, np.ascontiguousarray(x.T).T]
@@ -94,11 +94,11 @@ def test_running_extrema_with_ties_and_nan(shape, dim, dtype, monkeypatch):
     for y in layouts:
         for kernel, largest in ((scan.cummax, True), (scan.cummin, False)):
             values, indices = kernel(y, dim)
-            wanted_values, wanted_indices = records_one_by_one(y, dim, largest)
+            wanted_values, wanted_indices = extrema_one_by_one(y, dim, largest)
             assert values.dtype == y.dtype and indices.dtype == np.int64
             assert values.flags.c_contiguous and indices.flags.c_contiguous
             np.testing.assert_array_equal(indices, wanted_indices)
             np.testing.assert_array_equal(values, wanted_values)
-            if native.available() and y.dtype.kind == "f":
+            if executable.available() and y.dtype.kind == "f":
                 known = ~np.isnan(values)
                 np.testing.assert_array_equal(np.signbit(values)[known], np.signbit(wanted_values)[known])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.nn.modules import _rnn_loop
+from penlight.ops.nn import recurrent_loop
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 CASES = [(mode, False) for mode in GATES] + [("LSTM", True)]
@@ -47,8 +47,8 @@ def results(run, args, reverse):
 def test_like_the_loop(mode, projected, sizes, bias, reverse, dtype):
     args, leaves = arguments(mode, projected, sizes, bias, dtype)
     value, slope = ((1e-12, 1e-13), (1e-10, 1e-12)) if dtype is torch.float64 else ((1e-5, 1e-6), (1e-4, 1e-5))
-    fused = results(_rnn_loop.run_direction, args, reverse)
-    loop = results(_rnn_loop.loop_direction, args, reverse)
+    fused = results(recurrent_loop.run_direction, args, reverse)
+    loop = results(recurrent_loop.loop_direction, args, reverse)
     assert len(fused[0].grad_fn.next_functions) >= 6
     weights = [torch.randn(t.shape, dtype=t.dtype) for t in fused]
     for a, b in zip(fused, loop, strict=True):
@@ -89,7 +89,7 @@ def test_sizes_with_arranged_weights(mode, width, batch):
 def test_second_derivatives(mode, projected, sizes, reverse):
     args, leaves = arguments(mode, projected, sizes)
     found = []
-    for run in (_rnn_loop.run_direction, _rnn_loop.loop_direction):
+    for run in (recurrent_loop.run_direction, recurrent_loop.loop_direction):
         outs = results(run, args, reverse)
         loss = sum((t * t).sum() for t in outs)
         first = torch.autograd.grad(loss, leaves, create_graph=True)
@@ -104,7 +104,7 @@ def test_gradcheck():
 
     def run(x, h, c, *weights):
         named = dict(zip(("w_ih", "w_hh", "b_ih", "b_hh", "w_hr"), weights, strict=True))
-        output, last = _rnn_loop.run_direction(mode, x, (h, c), named, sizes, True)
+        output, last = recurrent_loop.run_direction(mode, x, (h, c), named, sizes, True)
         return (output, *last)
 
     assert torch.autograd.gradcheck(run, leaves)
@@ -116,12 +116,14 @@ def test_float32(mode, projected):
     args, leaves = arguments(mode, projected, None, dtype=torch.float32)
     wide, wide_leaves = arguments(mode, projected, None)
     for a, b in zip(
-        results(_rnn_loop.run_direction, args, False), results(_rnn_loop.run_direction, wide, False), strict=True
+        results(recurrent_loop.run_direction, args, False),
+        results(recurrent_loop.run_direction, wide, False),
+        strict=True,
     ):
         assert a.dtype is torch.float32
         torch.testing.assert_close(a, b.float(), rtol=1e-5, atol=1e-6)
-    torch.autograd.backward([t.sum() for t in results(_rnn_loop.run_direction, args, False)])
-    torch.autograd.backward([t.sum() for t in results(_rnn_loop.run_direction, wide, False)])
+    torch.autograd.backward([t.sum() for t in results(recurrent_loop.run_direction, args, False)])
+    torch.autograd.backward([t.sum() for t in results(recurrent_loop.run_direction, wide, False)])
     for a, b in zip(leaves, wide_leaves, strict=True):
         torch.testing.assert_close(a.grad, b.grad.float(), rtol=1e-4, atol=1e-5)
 
@@ -142,7 +144,7 @@ def test_only_what_needs_a_gradient_gets_one():
     for leaf in leaves:
         leaf.requires_grad_(False)
     args[3]["b_hh"].requires_grad_()
-    output, _ = _rnn_loop.run_direction(*args, False)
+    output, _ = recurrent_loop.run_direction(*args, False)
     output.sum().backward()
     assert [leaf.grad is not None for leaf in leaves] == [leaf is args[3]["b_hh"] for leaf in leaves]
 

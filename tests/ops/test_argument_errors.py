@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import linecache
 import pickle
@@ -132,11 +133,11 @@ def test_public_functions_take_exactly_the_same_arguments():
             call()
 
 
-def test_public_functions_look_like_those_written_by_hand():
+def test_public_functions_look_like_those_written_by_hand(at_rest):
     """`help`, `inspect`, pickle and debuggers: the generated function has the signature, the text and the source of the other."""
     public = torch.cumsum
     public(X, 0)  # compiles it
-    assert public.__wrapped__ is written_by_hand and public.__doc__ == written_by_hand.__doc__
+    assert inspect.unwrap(public) is written_by_hand and public.__doc__ == written_by_hand.__doc__
     assert inspect.signature(public) == inspect.signature(written_by_hand)
     assert inspect.getsource(public) == inspect.getsource(written_by_hand)
     assert pickle.loads(pickle.dumps(public)) is public and pickle.loads(pickle.dumps(F.linear)) is F.linear
@@ -199,3 +200,80 @@ def test_functions_of_python_explain_mistakes_where_classes_take_over(name):
             getattr(torch.nn.functional, name)(object())
     finally:
         _takeover.rest()
+
+
+class _Net:
+    act, total, norm, gelu, log, at = (
+        torch.tanh,
+        torch.sum,
+        torch.linalg.norm,
+        F.gelu,
+        torch.special.log1p,
+        torch.fft.fft,
+    )
+
+
+def test_functions_are_not_methods():
+    """PyTorch's are builtins: as attributes of a class they are called without the instance."""
+    net, x = _Net(), torch.ones(3)
+    assert torch.equal(net.act(x), x.tanh()) and torch.equal(net.total(x, 0), x.sum(0))
+    assert torch.equal(net.norm(x), torch.linalg.norm(x)) and torch.equal(
+        net.gelu(x, approximate="tanh"), F.gelu(x, approximate="tanh")
+    )
+    assert torch.equal(net.log(x), x.log1p()) and torch.equal(net.at(x), torch.fft.fft(x))
+    assert net.act is _Net.act is torch.tanh and {torch.tanh: 1}[net.act] == 1 and torch.tanh != torch.Tensor.tanh
+    assert copy.deepcopy(torch.tanh) == torch.tanh and repr(torch.tanh) == "<bound method tanh of torch>"
+
+
+def test_functions_count_the_arguments_that_were_given():
+    for call, words in [
+        (lambda: torch.tanh(X, X), "tanh() takes 1 positional argument but 2 were given"),
+        (lambda: torch.special.erf(X, 1), "special_erf() takes 1 positional argument but 2 were given"),
+        (lambda: torch.linalg.det(X, 1, 2), "linalg_det() takes 1 positional argument but 3 were given"),
+        (lambda: F.gelu(X, "none", 1), "gelu() takes 1 positional argument but 3 were given"),
+    ]:
+        with pytest.raises(TypeError) as found:
+            call()
+        assert str(found.value) == words
+
+
+NUMBERS = """
+torch.add(x, x, alpha=T(2.0))
+torch.sub(x, x, alpha=T(2))
+x.clone().add_(x, alpha=T(2))
+torch.add(x.bfloat16(), x.bfloat16(), alpha=T(2.0)).float()
+torch.addcmul(x, x, x, value=T(2.0))
+torch.addcdiv(x, x, x, value=T(3))
+torch.addmm(m, m, m, beta=T(2), alpha=T(3.0))
+torch.addmv(x, m, x, alpha=T(2.0))
+torch.addr(m, x, x, beta=T(2.0), alpha=T(3.0))
+torch.baddbmm(m.view(1, 2, 2), m.view(1, 2, 2), m.view(1, 2, 2), alpha=T(2.0))
+F.softplus(x, T(2.0))
+torch.index_add(x, 0, T([0]), T([1.0]), alpha=T(2))
+torch.add(T([1]), T([1]), alpha=T(2.5))
+torch.add(x, x, alpha=T(2.0, requires_grad=True))
+"""
+
+
+def tensors_for_numbers(lib):
+    """What each call gives, or the kind and the words of its error."""
+    x, m = lib.tensor([1.0, 2.0]), lib.tensor([[1.0, 2.0], [3.0, 4.0]])
+    space = {"torch": lib, "T": lib.tensor, "x": x, "m": m, "F": lib.nn.functional}
+    found = []
+    for line in NUMBERS.strip().splitlines():
+        try:
+            found.append(eval(line, space).tolist())
+        except (TypeError, RuntimeError) as error:
+            found.append((type(error).__name__, str(error).splitlines()[0]))
+    return found
+
+
+def test_tensors_without_dimensions_stand_for_numbers():
+    found = tensors_for_numbers(torch)
+    assert found[:6] == [[3.0, 6.0], [-1.0, -2.0], [3.0, 6.0], [3.0, 6.0], [3.0, 10.0], [4.0, 5.0]]
+    assert found[-2:] == [
+        ("RuntimeError", "For integral input tensors, argument alpha must not be a floating point number."),
+        ("TypeError", "add(): argument 'alpha' must be Number, not Tensor"),
+    ]
+    with pytest.raises(TypeError, match=r"add\(\): argument 'alpha' must be Number, not Tensor"):
+        torch.add(X, X, alpha=torch.tensor([2.0, 1.0]))

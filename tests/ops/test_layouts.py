@@ -72,3 +72,37 @@ def test_volumes():
     x = torch.randn(1, 2, 4, 4, 4).to(memory_format=torch.channels_last_3d)
     for found in (F.conv3d(x, torch.ones(3, 2, 2, 2, 2)), F.max_pool3d(x, 2), F.interpolate(x, scale_factor=2)):
         assert found.is_contiguous(memory_format=torch.channels_last_3d)
+
+
+def test_the_first_operand_decides():
+    a, b = torch.ones(3, 2).t(), torch.ones(2, 3)
+    assert (a + b).stride() == (a * 2 + b).stride() == (a.clone() + b).stride() == (1, 2)
+    assert (b + a).stride() == (3, 1) and torch.where(a > 0, b, b).stride() == (1, 2)
+    assert (a.double() + b).stride() == (a.long() + b.long()).stride() == (1, 2)
+    last = torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert (last + torch.ones(2, 3, 4, 5)).stride() == (last + torch.ones(5)).stride() == last.stride()
+    assert (torch.ones(3, 1) + torch.ones(4, 3).t()).stride() == (1, 3)  # where that is expanded, the next
+
+
+def test_copies_keep_a_dense_layout_and_close_gaps():
+    x = torch.zeros(4, 3, 2).permute(2, 0, 1)
+    assert x.clone().stride() == torch.empty_like(x).stride() == x.exp().stride() == x.stride() == (1, 6, 2)
+    assert torch.zeros_like(x[:, ::2]).stride() == x[:, ::2].neg().stride() == (1, 6, 2)
+    assert torch.zeros(3).expand(2, 3).clone().stride() == (3, 1)
+    assert x.masked_fill(x > 0, 1.0).stride() == (12, 3, 1)  # contiguous in PyTorch too
+
+
+def test_memory_formats_of_new_memory():
+    assert torch.empty(2, 3, 4, 5, memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+    assert torch.zeros(120).resize_((2, 3, 4, 5), memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        torch.empty(2, 3, memory_format=torch.channels_last)
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        torch.zeros(2).resize_(2**31, 2**31)
+    assert torch.zeros(3, 4)[3:].stride() == (4, 1)
+
+
+def test_large_operands_are_laid_out_too():
+    a, b = torch.randn(300, 200).t(), torch.randn(200, 300)
+    for found, expected in ((a + b, a.contiguous() + b), (a.exp(), a.contiguous().exp())):
+        assert found.stride() == (1, 200) and torch.equal(found, expected)

@@ -23,7 +23,7 @@ OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.autocast",
     "mpi4py": "torch.distributed with several processes",
     "llvmlite": "machine code where Penlight has none of its own (macOS, Windows, ARM)",
-    "scipy": "some special functions and decompositions",
+    "scipy": "some special functions and decompositions; without machine code, faster special functions",
     "threadpoolctl": "torch.set_num_threads for a BLAS other than OpenBLAS",
     "tensorboard": "torch.utils.tensorboard",
     "matplotlib": "SummaryWriter.add_figure",
@@ -53,9 +53,13 @@ def _backend() -> str:
     other = llvm_obstacle()
     if other is None:
         return f"machine code of LLVM's for loops, NumPy for the rest; Penlight's own does more, but {reason}"
-    if other == reason:
-        return f"NumPy for everything, without machine code: {reason}"
-    return f"NumPy for everything, without machine code: {reason}; or let LLVM write it: {other}"
+    llvm = "" if other == reason else f"; or let LLVM write it: {other}"
+    scipy = (
+        ""
+        if find_spec("scipy")
+        else "; special functions of few elements are faster with pip install 'penlight[scipy]'"
+    )
+    return f"NumPy for everything, without machine code: {reason}{llvm}{scipy}"
 
 
 def _version(name: str) -> str | None:

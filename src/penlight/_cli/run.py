@@ -1,4 +1,4 @@
-"""`penlight run`: a program written for PyTorch, without PyTorch."""
+"""`penlight run`: a program written for PyTorch, without PyTorch; with options that look inside."""
 
 from __future__ import annotations
 
@@ -6,32 +6,58 @@ import sys
 from collections.abc import Sequence
 
 from penlight import _run
+from penlight.kernels.lazy import lazy_import
+
+_looking_inside = lazy_import(globals(), "_looking_inside", ".looking_inside")
 
 USAGE = """\
-usage: penlight run script.py [args]
-       penlight run -m module [args]
-       penlight run -c command [args]
+usage: penlight run [options] script.py [args]
+       penlight run [options] -m module [args]
+       penlight run [options] -c command [args]
 
 Runs a program written for PyTorch, unchanged: in its process `import torch`, and every module below it, gives Penlight.
+
+  --watch                errors of autograd name the lines of the program that are to blame, and where NaN was made is said at the end;
+                         `torch.inspect.explain(x)` in the program says why a gradient is None
+  --draw graph.html      draw the graph of the first backward pass (.html, .svg, .png or .dot)
+  --profile trace.json   write which op ran when, for chrome://tracing or Perfetto
+  --memory memory.html   write what is in memory when, and which lines hold the peak (.html or .svg)
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run what the arguments name; its exit code."""
-    if not arguments or arguments[0] in ("-h", "--help"):
+    given = list(arguments)
+    if not given or given[0] in ("-h", "--help"):
         print(USAGE, end="")
-        return 0 if arguments else 2
-    what, *rest = arguments
+        return 0 if given else 2
+    options: dict[str, str] = {}
+    while given and given[0] in ("--watch", "--draw", "--profile", "--memory"):
+        name = given.pop(0)
+        if name != "--watch" and (not given or given[0].startswith("-")):
+            return _refuse(f"{name} needs the name of a file")
+        options[name] = "" if name == "--watch" else given.pop(0)
+    if not given:
+        return _refuse("no program is given")
+    what, *rest = given
     if what in ("-m", "-c"):
         if not rest:
-            print(f"penlight run: argument expected for the {what} option", file=sys.stderr)
-            return 2
+            return _refuse(f"argument expected for the {what} option")
         name, *rest = rest
-        return _run.run(lambda: _run.module(name) if what == "-m" else _run.command(name), rest)
-    if what == "-":
+        run = lambda: _run.module(name) if what == "-m" else _run.command(name)
+    elif what == "-":
         text = sys.stdin.read()
-        return _run.run(lambda: _run.command(text), rest)
-    if what.startswith("-"):
-        print(f"penlight run: unknown option {what}\n\n{USAGE}", end="", file=sys.stderr)
-        return 2
-    return _run.run(lambda: _run.script(what), rest)
+        run = lambda: _run.command(text)
+    elif what.startswith("-"):
+        return _refuse(f"unknown option {what}", USAGE)
+    else:
+        run = lambda: _run.script(what)
+    if not options:
+        return _run.run(run, rest)
+    with _looking_inside.looking_inside(options):
+        return _run.run(run, rest)
+
+
+def _refuse(words: str, usage: str = "") -> int:
+    print(f"penlight run: {words}\n" + (f"\n{usage}" if usage else ""), end="", file=sys.stderr)
+    return 2

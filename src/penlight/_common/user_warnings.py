@@ -33,8 +33,11 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 _warned: set[str] = set()
 
 
-def warn_once(what: str, words: str) -> None:
-    """Warn the first time that a program asks for something that is accepted without effect."""
-    if what not in _warned:
-        _warned.add(what)
-        warn_user(f"{what}: {words}")
+always = False  # torch.set_warn_always
+
+
+def warn_once(message: str) -> None:
+    """Warn the first time only, unless `torch.set_warn_always` says otherwise."""
+    if always or message not in _warned:
+        _warned.add(message)
+        warn_user(message)

@@ -66,7 +66,7 @@ _HINTS = {
     "intrinsic": "It has no quantised arithmetic",
     "torch.distributed": "It has collectives and DistributedDataParallel",
     "torch.nn.parallel": "It has DistributedDataParallel",
-    "torch.fx": "It does not trace programs: they run as they are written",
+    "torch.fx": "It has torch.fx.symbolic_trace and the graphs that it gives, without passes over them",
     "torch.jit": "It does not trace programs: they run as they are written",
     "torch.export": "It does not trace programs: they run as they are written",
     "torch.onnx": "Use PyTorch itself to export a model",

@@ -37,7 +37,19 @@ _ELSEWHERE = {
 }
 
 # Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.
-_OURS = {"kernels", "_run", "_cli", "as_torch", "dtypes", "creation", "_common", "compat", "inspect", "safetensors"}
+_OURS = {
+    "kernels",
+    "_run",
+    "_cli",
+    "as_torch",
+    "dtypes",
+    "creation",
+    "_common",
+    "compat",
+    "inspect",
+    "optimize",
+    "safetensors",
+}
 
 # Packages that PyTorch installs beside itself.
 _BESIDE = {"functorch": "penlight._functorch_package"}

@@ -14,6 +14,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+from .._common.module_table import TableFinder
+
 # Classes that PyTorch has elsewhere than in the module of the same name, and that can be found there.
 _ELSEWHERE = {
     "penlight.tensor": ("torch", {"Tensor"}),
@@ -43,11 +45,7 @@ def _rename(module: ModuleType) -> None:
         sys.modules.setdefault(home, module)  # where annotations of the classes are looked up
         for own, value in list(vars(module).items()):
             if isinstance(value, type) and value.__qualname__ == own:
-                where = value.__module__
-                beside = where.startswith("penlight.distributions._") and name != "penlight.distributions"
-                if beside:
-                    module.__file__ = sys.modules[where].__file__  # where `inspect` looks for the source
-                if where == name or where.startswith(name + "._") or beside:
+                if value.__module__ == name or value.__module__.startswith(name + "._"):
                     _move(value, home)
 
 
@@ -62,7 +60,7 @@ class _Watcher(MetaPathFinder):
     def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         if not name.startswith("penlight."):
             return None
-        spec = PathFinder.find_spec(name, path, target)
+        spec = PathFinder.find_spec(name, path, target) or TableFinder.find_spec(name)
         if spec is None or spec.loader is None:
             return None
         run = spec.loader.exec_module

@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from functools import lru_cache
 from importlib import import_module
 from pickle import UnpicklingError
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import penlight
@@ -127,7 +127,7 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     fixed = _fixed_names().get(obj) if isinstance(obj, type) else None
     if fixed is not None:
         return fixed
-    if isinstance(obj, FunctionType):
+    if isinstance(obj, (FunctionType, MethodType)):
         for home in ("nn.functional", "nn.init", ""):
             if _public(home, name) is obj:
                 return f"torch.{home}".rstrip("."), name

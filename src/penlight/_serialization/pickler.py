@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 import penlight
 from penlight._serialization.names import torch_name
 from penlight._serialization.tensors import array_of, memory_of
+from penlight.ops.machinery.public_functions import Functions
 from penlight.storage import TypedStorage, UntypedStorage, legacy_name, owner_of
 
 
@@ -207,6 +208,13 @@ class _TorchNames:
         else:
             self.save(self.global_named(*found))
 
+    def save_method(self, obj: Any) -> None:
+        """Write a bound method: a public function of ours by PyTorch's name."""
+        if isinstance(obj.__self__, Functions):
+            self.save(self.global_named(*torch_name(obj)))  # type: ignore[misc]
+        else:
+            self.save_reduce(*obj.__reduce__(), obj=obj)
+
     def save_name(self, obj: Global) -> None:
         """Write a name as a global."""
         if self.proto >= 4:
@@ -243,6 +251,7 @@ def pickler_class(pickle_module: Any = pickle) -> Any:
         )
     ours = {
         FunctionType: _TorchNames.save_function,
+        MethodType: _TorchNames.save_method,
         Global: _TorchNames.save_name,
         penlight.dtype: _TorchNames.save_dtype,
         penlight.memory_format: _TorchNames.save_dtype,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from importlib import import_module
-from types import FunctionType
 from typing import Any
 from weakref import ref
 
@@ -20,6 +19,7 @@ from penlight import dtypes
 from penlight._common.function_code import Compiled, copy_of, handing_over, run_instead
 from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
+from penlight.ops.machinery.public_functions import bound_forms, layers_of
 from penlight.tensor import Tensor
 
 from . import _state
@@ -90,23 +90,27 @@ class Borrowed:
 
 _lock = threading.RLock()
 _users = 0
-borrowed: dict[str, Borrowed] = {}
+borrowed: list[Borrowed] = []
 
 
-def targets() -> dict[str, tuple[Any, str]]:
-    """The functions that autocast casts, with their policy, by the place they are found at."""
-    found: dict[str, tuple[Any, str]] = {}
-    seen = set()
+def targets() -> dict[Any, tuple[str, str]]:
+    """The functions that autocast casts, with the place they are found at and their policy."""
+    found: dict[Any, tuple[str, str]] = {}
     for policy, table in (("short", SHORT), ("float32", FLOAT32), ("widest", WIDEST), ("padding", PADDING)):
         for where, names in table.items():
             module = import_module(f"penlight.{where}".removesuffix("."))
             for name in names.split():
-                function = getattr(module, name, None)
-                function = getattr(Tensor, name, None) if function is None else function
-                if isinstance(function, FunctionType) and id(function) not in seen:
-                    seen.add(id(function))
-                    found[f"{where}.{name}"] = (function, policy)
+                public = [getattr(module, name, None), None if where else getattr(Tensor, name, None)]
+                for each in public:
+                    found |= {form: (f"{where}.{name}", policy) for form in _forms(each) if form not in found}
     return found
+
+
+def _forms(function: Any) -> list[Any]:
+    """The functions of Python that run when this one is called: of an op, also those behind its public functions."""
+    if function is None:
+        return []
+    return [layers_of(function)[0], *(bound_forms(function) if hasattr(function, "op") else ())]
 
 
 def open_mode() -> None:
@@ -119,8 +123,8 @@ def open_mode() -> None:
         modes.casting = True
         try:
             if not borrowed:  # a training loop opens a region in each step: the stubs are made once
-                borrowed.update({key: Borrowed(function, policy) for key, (function, policy) in targets().items()})
-            for entry in borrowed.values():
+                borrowed.extend(Borrowed(function, policy) for function, (_, policy) in targets().items())
+            for entry in borrowed:
                 entry.take()
         except BaseException:  # Ctrl-C
             close_mode()
@@ -133,7 +137,7 @@ def close_mode() -> None:
         _users -= 1
         if _users == 0:
             modes.casting = False
-            for entry in borrowed.values():
+            for entry in borrowed:
                 entry.give_back()
 
 

@@ -119,7 +119,9 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
             error = RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
             seen = log.get()
             error.add_note(
-                seen.why_no_grad(out) if seen is not None else "penlight.inspect.watch() tells which line cut it off."
+                seen.why_no_grad(out)
+                if seen is not None
+                else "`with penlight.inspect.watch():` or `penlight run --watch` tells which line cut it off."
             )
             raise error
         edges.append(edge)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.user_warnings import warn_user
+from .._common.user_warnings import warn_once, warn_user
 from ..creation import zeros_like
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor, wrap
@@ -20,6 +20,13 @@ _batched = lazy_import(globals(), "_batched", "..func.batched")
 _mapping = lazy_import(globals(), "_mapping", "..func.mapping")
 
 
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
+    "memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure "
+    "to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+
+
 def backward(
     tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, grad_variables: Any, inputs: Any
 ) -> None:
@@ -27,6 +34,8 @@ def backward(
     if modes.transforms.get():
         raise RuntimeError(_batched.BACKWARD)
     keep = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warn_once(_CYCLE)
     if inputs is None and grad_variables is None and isinstance(tensors, Tensor):
         start = usual_grad(tensors, grad_tensors)
         if start is not None:

@@ -37,12 +37,11 @@ def tie_outputs(
     given = {id(t) for t in inputs}
     dirty = _marked(ctx.dirty_tensors, "mark_dirty can only accept variables, but argument {} is of type {}")
     silent = _marked(ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {1}")
-    differentiable = []
+    differentiable, returned = [], set()
     for nr, out in enumerate(outputs):
         if not isinstance(out, Tensor):
             continue
         is_input, modified = id(out) in given, id(out) in dirty
-        dirty.pop(id(out), None)
         if is_input and not modified and separate and any(out is t for t in ctx.to_save or ()):
             raise RuntimeError(
                 "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
@@ -50,8 +49,10 @@ def tie_outputs(
                 "setup ctx inside the forward function itself."
             )
         if modified:
-            _check_modified(out, is_input, len(outputs), inputs)
-            views.bump(out)
+            if id(out) not in returned:
+                _check_modified(out, is_input, len(outputs), inputs)
+                views.bump(out)
+            returned.add(id(out))
         if recorded and id(out) not in silent and out._array.dtype.kind in "fcV":
             outputs[nr] = out = _attach(ctx, nr, out, is_input, modified)
             differentiable.append(out)
@@ -59,7 +60,7 @@ def tie_outputs(
             outputs[nr] = out = _keep_out(out, is_input, modified)
         if out._view is not None and not (is_input and modified):
             out._view.creation = views.IN_CUSTOM_FUNCTION
-    if dirty:
+    if not dirty.keys() <= returned:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
             "inplace must all be outputs of the Function."

@@ -22,8 +22,9 @@ while `NAMESPACE["PICKY"]`, the number of passes anywhere in the process that le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextvars import ContextVar
+import threading
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar, copy_context
 from operator import attrgetter
 from typing import Any
 
@@ -33,7 +34,7 @@ from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
-from .modes import NAMESPACE, count_picky, grad_mode
+from .modes import NAMESPACE, count_picky, grad_mode, log
 from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
 
 _dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
@@ -43,6 +44,7 @@ add = np.add
 _by_age = attrgetter("seq")
 NONE = 1 << 62  # the age of the last consumer of a leaf that has none
 DONE = -1  # and of a leaf that has run
+_DEEPEST = 24  # passes within each other in one thread: each takes a dozen of the thousand frames that Python allows
 
 # The pass that is running in this thread: what hooks on several tensors ask about.
 task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
@@ -75,7 +77,7 @@ class Captures:
 class Task:
     """One pass of the engine: what it plans to run."""
 
-    __slots__ = ("__weakref__", "_nodes", "callbacks", "captures", "last", "needed", "order", "outer")
+    __slots__ = ("__weakref__", "_nodes", "callbacks", "captures", "depth", "last", "needed", "order")
 
     def __init__(
         self, order: list[Node], last: dict[Node, int], needed: set[Node] | None, captures: Captures | None
@@ -83,7 +85,10 @@ class Task:
         self.order, self.last, self.needed, self.captures = order, last, needed, captures
         self._nodes: set[Node] | None = None
         self.callbacks: list[Any] | None = None  # called when the pass has ended
-        self.outer: Task | None = task.get()  # the pass that this one runs within
+        outer = task.get()
+        self.depth: int = (
+            1 if outer is None else outer.depth + 1
+        )  # how many passes run within each other in this thread
 
     def runs(self, node: Node) -> bool:
         """Whether the hooks on this node's tensors are called in this pass."""
@@ -105,6 +110,12 @@ def execute(
 
     `grads` are tensors; they are taken as arrays unless the tensor namespace is needed. See Note [Two namespaces].
     """
+    outer = task.get()
+    if outer is not None and outer.depth >= _DEEPEST:
+        _in_a_new_thread(outer, lambda: execute(roots, grads, keep, create_graph, captures))
+        return
+    if NAMESPACE["SLOW"] and (seen := log.get()) is not None:
+        seen.on_backward(roots)
     order, last, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
     chosen, picky = order, needed
@@ -113,7 +124,7 @@ def execute(
         chosen, picky = [node for node in order if node in needed], None
     some = needed is not None and not _all_wanted(order, last, needed, captures)
     this = Task(order, last, needed, captures)
-    counted, outer, before = False, task.get(), grad_mode.get()
+    counted, before = False, grad_mode.get()
     try:  # see Note [Ctrl-C and modes]
         task.set(this)
         grad_mode.set(create_graph)
@@ -125,7 +136,7 @@ def execute(
         try:
             start = list(grads) if graph else [g._array for g in grads]
             _start(roots, start, last, buffers, graph, captures)
-            if graph or picky is not None:
+            if graph or picky is not None or ((seen := log.get()) is not None and seen.checks):
                 _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)
             else:
                 _run(chosen, last, buffers, keep, captures)
@@ -139,6 +150,34 @@ def execute(
         task.set(outer)
         if counted:
             count_picky(-1)
+
+
+def _in_a_new_thread(outer: Task, run: Any) -> None:
+    """Run a pass in a thread of its own, in this thread's modes: it begins with an empty stack, where Python allows as many frames again.
+
+    Where no thread can be started (Pyodide, limits), it runs in this one, as deep as Python lets it.
+    """
+    failures: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            run()
+        except BaseException as failure:
+            failures.append(failure)
+
+    depth, outer.depth = outer.depth, 0
+    try:
+        thread = threading.Thread(target=copy_context().run, args=(target,), name="penlight-backward", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            run()
+        else:
+            thread.join()
+    finally:
+        outer.depth = depth
+    if failures:
+        raise failures[0]
 
 
 def _plain(grads: Sequence[Any]) -> bool:
@@ -286,19 +325,19 @@ def _loop(
 ) -> None:  # fmt: skip
     """A pass of any kind: on tensors or arrays, through all or to what was asked for, with somebody watching."""
     watching = (*everywhere, *watchers.get()) if graph else ()
+    seen = log.get()
+
+    def run(node: Node, grad: Any) -> Any:
+        if graph:
+            return _watched(watching, node, grad, keep)
+        if node._hooks is not None:
+            return hooks.around(node, grad, keep)
+        return node.run_raw(grad, keep) if grad is not None or node.runs_on_none else ()
+
     for node in order:
         grad = buffers.pop(node)
         if picky is None or _go_on(node, grad, graph, captures, picky, only_root):
-            if watching:
-                results: Any = _watched(watching, node, grad, keep)
-            elif graph:
-                results = evaluate(node, grad, keep)
-            elif node._hooks is not None:
-                results = hooks.around(node, grad, keep)
-            elif grad is not None or node.runs_on_none:
-                results = node.run_raw(grad, keep)
-            else:
-                results = ()
+            results = run(node, grad) if seen is None else seen.on_node(node, grad, run)
             for (child, nr), arrived in zip(node.next_functions, results):
                 if arrived is not None and child is not None:
                     _add(buffers, child, nr, arrived)
@@ -378,13 +417,55 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
         hooks.after_leaf(leaf, grad, graph)
 
 
+def stepwise(
+    roots: Sequence[Edge], grads: Sequence[Any], keep: bool, into_grad: bool
+) -> Iterator[tuple[Node, Any, list[Any]]]:
+    """A pass on tensors that stops after each node, and before each leaf takes its gradient: `(node, what arrived, what leaves it)`.
+
+    What leaves is a list that may be changed until the pass goes on. Without `into_grad` leaves keep the `.grad` that they have.
+    """
+    order, last, buffers = _plan(roots)
+    this = Task(order, last, None, None)
+
+    def during(function: Any, *arguments: Any) -> Any:
+        outer, before = task.get(), grad_mode.get()
+        try:  # see Note [Ctrl-C and modes]
+            task.set(this)
+            grad_mode.set(False)
+            return function(*arguments)
+        finally:
+            grad_mode.set(before)
+            task.set(outer)
+
+    def arrive(leaf: Any) -> Iterator[tuple[Node, Any, list[Any]]]:
+        grad = buffers.pop(leaf)
+        leaving = [grad]
+        yield leaf, grad, leaving
+        if into_grad:
+            during(_run_leaf, leaf, leaving[0], True, None)
+
+    for (root, nr), grad in zip(roots, grads):
+        _add(buffers, root, nr, grad)
+    for root in [leaf for leaf, age in last.items() if age == NONE]:
+        yield from arrive(root)
+    for node in order:
+        grad = buffers.pop(node)
+        leaving = list(during(evaluate, node, grad, keep))
+        yield node, grad, leaving
+        for (child, nr), arrived in zip(node.next_functions, leaving):
+            if arrived is not None and child is not None:
+                _add(buffers, child, nr, arrived)
+        for leaf in _completed(node, last):
+            yield from arrive(leaf)
+    while this.callbacks:
+        this.callbacks.pop(0)()
+
+
 def queue_callback(callback: Any) -> None:
-    """Call this when the backward pass that is running has ended; the outermost, if it runs within another."""
+    """Call this when the backward pass that is running has ended; the innermost, if it runs within another."""
     running = task.get()
     if running is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    while running.outer is not None:
-        running = running.outer
     if running.callbacks is None:
         running.callbacks = []
     running.callbacks.append(callback)
@@ -396,7 +477,10 @@ def queue_callback(callback: Any) -> None:
 def run_node(node: Node, grads: Sequence[Any]) -> Any:
     """Run a single node on tensors, as `grad_fn(grad)` does: with its hooks, in the current grad mode, freeing nothing."""
     if len(grads) != node.outputs:
-        raise TypeError(f"{node.name()} expected {node.outputs} arguments, got {len(grads)}")
+        raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
+    for place, given in enumerate(grads):
+        if given is not None and not hasattr(given, "_array"):
+            raise TypeError(f"argument {place} is not a Variable")
     grad: Any = list(grads) if node.outputs != 1 else grads[0]
     results = evaluate(node, grad, True)
     return results[0] if len(results) == 1 else results

@@ -28,6 +28,7 @@ from . import modes
 from ._jvp import _zeros, jvp
 from .modes import grad_mode
 from .node import NO_EDGE
+from .saved import version_of
 
 if TYPE_CHECKING:
     from ..ops.machinery.op import Op
@@ -63,8 +64,12 @@ class DualLevel:
     # ----- Tangents -------------------------------------------------------------------------------------------------
 
     def tangent(self, tensor: Any) -> Any:
-        meta = getattr(tensor, "_meta", None)
+        meta = getattr(tensor, "_rare_state", None)
         return None if meta is None or meta.tangents is None else meta.tangents.get(self)
+
+    def holds(self, out: Any) -> bool:
+        """Whether one of these tensors has a tangent here."""
+        return any(self.tangent(t) is not None for t in (out if isinstance(out, (tuple, list)) else (out,)))
 
     def attach(self, tensor: Tensor, tangent: Tensor) -> None:
         meta = meta_of(tensor)
@@ -84,8 +89,8 @@ class DualLevel:
             if hasattr(holder, "next_functions"):
                 for known in holder.extra().get("tangents", {}).values():
                     known.pop(self, None)
-            elif holder._meta is not None and holder._meta.tangents is not None:
-                holder._meta.tangents.pop(self, None)
+            elif holder._rare_state is not None and holder._rare_state.tangents is not None:
+                holder._rare_state.tangents.pop(self, None)
         self.holders.clear()
 
     # ----- Ops ------------------------------------------------------------------------------------------------------
@@ -95,6 +100,10 @@ class DualLevel:
         token = _below(self)
         try:
             tangents = self._tangents(op, arguments)
+            if out is not None and (tangents or self.holds(out)):
+                raise NotImplementedError(
+                    f"Trying to use forward AD with {op.public}_out that does not support it because it is an out= function"
+                )
             if not tangents or out is not None:
                 return dispatch.enter(op, arguments, out)
             hidden = _Hidden(self, arguments)
@@ -148,13 +157,16 @@ class DualLevel:
                 dispatch.interpreters.reset(token)
         token = _below(self)
         hidden = _Hidden(self, args)
-        contexts = [] if contexts is None else contexts
+        outermost, contexts = contexts is None, [] if contexts is None else contexts
         try:
             result = _further_out(cls, args, kwargs, contexts)
             if contexts[0].materialize_grads:
                 pairs = zip(args, tangents)
                 tangents = [_zeros(a) if t is None and isinstance(a, Tensor) else t for a, t in pairs]
+            versions = [version_of(t) if isinstance(t, Tensor) else 0 for t in tangents]
             moved = cls.jvp(_ForwardContext(contexts[0]), *tangents)
+            if outermost:
+                contexts[0].saved_for_forward = ()
         finally:
             hidden.restore()
             dispatch.interpreters.reset(token)
@@ -164,9 +176,14 @@ class DualLevel:
             raise RuntimeError(
                 f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(given)})"
             )
-        for o, tangent in zip(outputs, given):
+        for nr, (o, tangent) in enumerate(zip(outputs, given)):
             if tangent is not None:
+                if not isinstance(tangent, Tensor):
+                    raise RuntimeError(
+                        f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}."
+                    )
                 _check_size(o, tangent)
+                _check_alias(contexts[0], o, tangent, zip(args, tangents, versions))
                 self.attach(o, tangent)
         return result
 
@@ -220,6 +237,29 @@ class DualLevel:
         return found
 
 
+def _check_alias(ctx: Any, out: Tensor, tangent: Tensor, inputs: Any) -> None:
+    """Refuse a tangent from a custom function's `jvp` that is not written, or not a view, where the output is. `inputs` are the arguments, with
+    their tangents and the versions that those had."""
+    for a, given, version in inputs:
+        if given is None:
+            continue
+        if out is a and any(t is a for t in ctx.dirty_tensors or ()):
+            if tangent is not given or version_of(given) == version:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+                    "input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+        elif out._base is not None and out._base is (a if a._base is None else a._base):
+            if tangent._base is None or tangent is given:
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+                )
+            if tangent._base is not (given if given._base is None else given._base):
+                raise RuntimeError(
+                    "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+                )
+
+
 def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
     """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
     level = next((level for level in reversed(dispatch.interpreters.get()) if not level.batching), None)
@@ -255,7 +295,7 @@ class _Hidden:
         for value in arguments:
             for v in value if isinstance(value, (list, tuple)) else (value,):
                 if level.tangent(v) is not None:
-                    self.taken.append((v._meta.tangents, v._meta.tangents.pop(level)))
+                    self.taken.append((v._rare_state.tangents, v._rare_state.tangents.pop(level)))
 
     def restore(self) -> None:
         for tangents, tangent in self.taken:
@@ -485,7 +525,7 @@ def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
 
 def current_tangent(tensor: Tensor) -> Any:
     """The tangent that printing shows: that of the innermost level."""
-    meta = tensor._meta
+    meta = tensor._rare_state
     if meta is None or not meta.tangents:
         return None
     return list(meta.tangents.values())[-1]
@@ -500,8 +540,7 @@ def detach(tensor: Tensor) -> Tensor:
     out._vc = views_of(tensor)
     if tensor.is_inference():
         dispatch.mark_inference(out)
-    if (log := modes.log.get()) is not None and tensor.requires_grad:
-        log.on_cut(out, "detach()")
+    modes.tell_cut(tensor, out, "detach()")
     return out
 
 

@@ -369,6 +369,8 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context
         outputs = tie_outputs(ctx, inputs, output, recorded, separate)
     finally:
         grad_mode.set(before)
+    if contexts is None:
+        ctx.saved_for_forward = None  # there is no forward mode that would ask for it
     return outputs if isinstance(output, tuple) else outputs[0]
 
 

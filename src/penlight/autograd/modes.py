@@ -70,6 +70,13 @@ ANOMALY = {"enabled": False, "check_nan": True}
 # What this thread's `penlight.inspect.watch()` has seen, or None. See Note [The log] in inspect/watch.py.
 log: ContextVar[Any] = ContextVar("penlight_log", default=None)
 
+
+def tell_cut(source: Any, out: Any, what: str) -> None:
+    """Tell an open log that `out`, a tensor or None for a Python value, was made from a tensor without recording it."""
+    if (seen := log.get()) is not None and source.requires_grad:
+        seen.on_cut((source,), out, what)
+
+
 # Creation numbers of the nodes: a node's inputs exist before it, so youngest first is a topological order.
 sequence = count()
 

@@ -81,7 +81,7 @@ def at_edge(data: Tensor, edge: Edge) -> Tensor:
     if edge is NO_EDGE and not data.requires_grad:
         return data
     out = wrap(data._array)
-    out._edge, out._meta = edge, data._meta
+    out._edge, out._rare_state = edge, data._rare_state
     return out
 
 

@@ -49,7 +49,7 @@ def version_of(tensor: Any) -> int:
     return 0 if vc is None else vc[0]
 
 
-def modified(array: Any, origin: str, now: int, expected: int) -> NoReturn:
+def modified(array: Any, origin: str, now: int, expected: int, node: Node | None) -> NoReturn:
     """Refuse a saved tensor that was written to since."""
     legacy = dtypes.LEGACY[dtypes.from_np(array.dtype)]
     error = RuntimeError(
@@ -59,9 +59,9 @@ def modified(array: Any, origin: str, now: int, expected: int) -> NoReturn:
     )
     seen = log.get()
     error.add_note(
-        seen.who_wrote(array, expected)
+        seen.who_wrote(array, expected, node)
         if seen is not None
-        else "penlight.inspect.watch() tells which line wrote to it."
+        else "`with penlight.inspect.watch():` or `penlight run --watch` tells which line saved it, and which wrote to it."
     )
     raise error
 
@@ -90,7 +90,7 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
     label = source.label() if made else ""  # type: ignore[union-attr]
     if saved._view is None and getattr(getattr(source, "op", None), "view", False):
         label = "AsStrided"  # what a view's grad_fn is after a write; `linear` keeps its transposed weight to itself
-    modified(saved._array, f", which is output {nr} of {label}," if made else "", version_of(saved), expected)
+    modified(saved._array, f", which is output {nr} of {label}," if made else "", version_of(saved), expected, node)
 
 
 def refuse_detached(made: Node | None) -> None:
@@ -105,7 +105,7 @@ def refuse_detached(made: Node | None) -> None:
 
 def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:
     """Refuse a saved output whose version moved."""
-    modified(array, f", which is output {nr} of {node.extra().get('label') or node.label()},", now, expected)
+    modified(array, f", which is output {nr} of {node.extra().get('label') or node.label()},", now, expected, node)
 
 
 def explain(node: Node, error: AttributeError) -> NoReturn:

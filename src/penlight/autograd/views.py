@@ -64,6 +64,9 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
     if vc is None:
         vc = source._vc = [0, None]
     view._vc = vc
+    if type(vc) is not list:
+        view._view = None  # autograd does not know a view of an inference tensor as one
+        return
     if not is_grad_enabled():
         creation = INFERENCE if inference.get() else NO_GRAD
     else:
@@ -115,7 +118,9 @@ def link_parts(parts: list[Tensor], source: Tensor) -> None:
 
 def unrecorded_edge(view: Tensor) -> Edge:
     """The edge of a view made under no_grad: PyTorch says that it requires grad if its base does, though it leads nowhere."""
-    base: Tensor = view._view.base  # type: ignore[union-attr]
+    if view._view is None:
+        return NO_EDGE
+    base = view._view.base
     try:
         return NO_EDGE if base._edge is NO_EDGE else DEAD_END
     except AttributeError:
@@ -169,7 +174,7 @@ def writes_alone(tensor: Tensor) -> bool:
     versions = tensor._vc
     return (
         not NAMESPACE["SLOW"]
-        and tensor._meta is None
+        and tensor._rare_state is None
         and (versions is None or type(versions) is list)
         and (not is_grad_enabled() or getattr(tensor, "_edge", None) is NO_EDGE)
     )
@@ -278,7 +283,7 @@ def refuse_rewrite(tensor: Tensor, info: View, what: str) -> None:
             f"Output {origin[1]} of {origin[0]} is a view of a view which was created in"
         )  # fmt: skip
         mode = "inference mode" if info.creation == INFERENCE else "no_grad mode"
-        tail = "" if info.creation == INFERENCE else " with grad mode enabled."
+        tail = " in normal mode." if info.creation == INFERENCE else " with grad mode enabled."
         message = f"{head} {mode} and {what} modified inplace{tail}"
     else:
         message = f"Output {origin[1]} of {origin[0]} is a view and {what} modified inplace."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
 from penlight import _takeover
@@ -20,6 +19,8 @@ from penlight.overrides import (
 from penlight.random import Generator as Generator
 from penlight.size import Size as Size
 from penlight.tensor import DISABLED, Tensor as TensorBase
+
+from . import _c_nn
 
 _c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
 _conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
@@ -60,6 +61,14 @@ def _jit_can_fuse_on_cpu() -> bool:
 
 
 _jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
+
+
+def _mps_is_available() -> bool:
+    """False, as of the other devices."""
+    return False
+
+
+_mps_is_on_macos_13_or_newer = _mps_is_available
 
 
 def _get_cudnn_enabled() -> bool:
@@ -113,9 +122,8 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return _conversion._parse_to(*args, **kwargs)
 
 
-# The functions of `torch._C._nn` that are not operators.
-_nn = sys.modules[f"{__name__}._nn"] = ModuleType(f"{__name__}._nn")
-_nn._parse_to = _parse_to  # type: ignore[attr-defined]
+sys.modules[f"{__name__}._nn"] = _c_nn
+_c_nn._parse_to = _parse_to
 __path__: list[str] = []
 
 
@@ -135,6 +143,8 @@ def __getattr__(name: str) -> Any:
         return _linalg.LinAlgError
     if name == "_functorch":
         return _c_functorch
+    if name == "_nn":
+        return _c_nn
     if name in ("DispatchKey", "DispatchKeySet"):
         return getattr(_dispatch_keys, name)
     if name.startswith("__"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from penlight._refused import refuse, refused_function
 
+from ._optimized_module import OptimizedModule as OptimizedModule
 from ._settable import Settings
 from .compiler import (
     allow_in_graph as allow_in_graph,
@@ -61,10 +62,6 @@ export = refused_function("_dynamo.export", "Penlight does not export programs."
 
 
 __getattr__ = refuse(__name__, "Penlight does not compile.", "Run the function as it is written.")
-
-
-class OptimizedModule:
-    """The class of compiled modules: `torch.compile` gives back the module itself, so there is none."""
 
 
 sys.modules[f"{__name__}.eval_frame"].OptimizedModule = OptimizedModule  # type: ignore[attr-defined]

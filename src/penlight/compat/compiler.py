@@ -16,9 +16,13 @@ import numpy as np
 
 from penlight._common.user_warnings import warn_once
 from penlight.creation import from_numpy
+from penlight.kernels.lazy import lazy_import
+from penlight.nn import Module
 from penlight.tensor import Tensor
 
 from ._settable import Settings
+
+_optimized_module = lazy_import(globals(), "_optimized_module", "._optimized_module")
 
 
 def compile(
@@ -32,7 +36,8 @@ def compile(
     disable: bool = False,
     **more: Any,
 ) -> Any:
-    """The function or module itself: Penlight does not compile. As a decorator, with and without arguments.
+    """The function itself, or a module around the module, as in PyTorch: Penlight does not compile. As a decorator, with and without
+    arguments.
 
     >>> @torch.compile(disable=True)
     ... def double(x):
@@ -43,16 +48,16 @@ def compile(
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if not disable:
-        warn_once("torch.compile", "Penlight does not compile, and runs the function as it is written")
+        warn_once("torch.compile: Penlight does not compile, and runs the function as it is written")
     if model is None:
-        return lambda function: _callable(function)
-    return _callable(model)
+        return lambda function: _compiled(function, disable)
+    return _compiled(model, disable)
 
 
-def _callable(model: Any) -> Any:
+def _compiled(model: Any, disable: bool) -> Any:
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    return model
+    return _optimized_module.OptimizedModule(model) if isinstance(model, Module) and not disable else model
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:

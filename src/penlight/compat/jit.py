@@ -22,19 +22,19 @@ _AS_IT_IS = "Penlight has no TorchScript, and runs the {} as it is written"
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """The function, module or class itself, with one warning. Also as a decorator."""
-    warn_once("torch.jit.script", _AS_IT_IS.format("function"))
+    warn_once("torch.jit.script: " + _AS_IT_IS.format("function"))
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, example_kwarg_inputs: Any = None, **options: Any) -> Any:
     """The function or module itself, with one warning."""
-    warn_once("torch.jit.trace", _AS_IT_IS.format("function"))
+    warn_once("torch.jit.trace: " + _AS_IT_IS.format("function"))
     return func
 
 
 def trace_module(mod: Any, inputs: Any, *args: Any, **options: Any) -> Any:
     """The module itself, with one warning."""
-    warn_once("torch.jit.trace", _AS_IT_IS.format("module"))
+    warn_once("torch.jit.trace: " + _AS_IT_IS.format("module"))
     return mod
 
 
@@ -91,9 +91,8 @@ def _same(fn: Any) -> Any:
     return fn
 
 
-export = unused = interface = script_method = script_if_tracing = _script_if_tracing = _overload = _overload_method = (
-    _same
-)
+export = unused = interface = script_method = script_if_tracing = _script_if_tracing = _same
+_overload = _overload_method = _copy_to_script_wrapper = _same
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -178,6 +177,9 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
+_get_trace_graph = refused_function(
+    "jit._get_trace_graph", "Penlight has no TorchScript. torch.fx.symbolic_trace gives a graph."
+)
 ScriptFunction = refused_class("jit.ScriptFunction", "Penlight has no TorchScript. Use the function itself.")
 CompilationUnit = refused_class(
     "jit.CompilationUnit", "Penlight has no TorchScript. Write the code as Python functions."

@@ -14,8 +14,9 @@ from .._common.docstrings import documented
 from .._common.user_warnings import warn_user
 from ..autograd import modes
 from ..device import CPU, on_meta, require_cpu
-from ..kernels.copies.order import empty_like_expanded
+from ..kernels.copies.order import empty_like as memory_like, in_format
 from ..kernels.lazy import lazy_import
+from ..layout import preserve_format
 from ..ops.machinery.declare import install_method
 from ..ops.machinery.dispatch import mark_inference
 from ..tensor import Tensor, resize_to, wrap
@@ -53,6 +54,8 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
         )
     out = wrap(array_of(data, dtype, copy=True))
+    if modes.slow() and isinstance(data, Tensor):
+        modes.tell_cut(data, out, "torch.tensor()")
     return _leaf(out, requires_grad)
 
 
@@ -202,6 +205,8 @@ def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
         if name == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
         raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {list(size)}")
+    if size and max(size) >= 1 << 30 and math.prod(size) >= 1 << 60:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     return size
 
 
@@ -214,7 +219,10 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **more: Any,
     ) -> Tensor:
+        memory_format = None
         if more:
+            if name == "empty":
+                memory_format = more.pop("memory_format", None)
             if "size" in more:
                 size = (more.pop("size"),)
             _accept(name, more)
@@ -225,7 +233,10 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
         if elsewhere and out is None:
             return _meta.made(_size(size, name), dtype or dtypes.get_default_dtype(), requires_grad)
-        array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
+        shape, np_dtype = _size(size, name), (dtype or dtypes.get_default_dtype()).np
+        if memory_format is preserve_format:
+            raise RuntimeError("unsupported memory format Preserve")
+        array = fill(shape, np_dtype) if memory_format is None else in_format(fill, shape, np_dtype, memory_format)
         if out is not None:
             return _leaf(_into(out, wrap(array), dtype), requires_grad)
         return _leaf(wrap(array), requires_grad)
@@ -357,7 +368,7 @@ def _accept(name: str, more: dict[str, Any]) -> None:
     """Take the keyword arguments that say nothing about a dense tensor on the CPU, and refuse what is left."""
     if not more:
         return
-    for ignored in ("layout", "pin_memory", "memory_format", "names"):
+    for ignored in ("layout", "pin_memory", "names"):
         more.pop(ignored, None)
     if more:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
@@ -399,13 +410,8 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
             return _like_batched(
                 input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
             )
-        array = input._array
-        order = "K"
-        if memory_format is not None and repr(memory_format) == "torch.contiguous_format":
-            order = "C"
-        elif 0 in array.strides:
-            array = empty_like_expanded(array)
-        return _leaf(wrap(fill(array, (dtype or input.dtype).np, order)), requires_grad)
+        array, np_dtype = input._array, (dtype or input.dtype).np
+        return _leaf(wrap(like(fill, array, np_dtype, memory_format)), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     return make
@@ -416,21 +422,22 @@ def _like_batched(input: Any, make: Any) -> Tensor:
     return _batched.wrap(input._level, make(input._value))
 
 
-zeros_like = _like(
-    "zeros_like",
-    lambda a, d, order: np.zeros(a.shape, d) if a.flags.c_contiguous else np.zeros_like(a, d, order, subok=False),
-)
+def like(fill: Any, array: Any, np_dtype: Any, memory_format: Any) -> Any:
+    """What `fill(shape, np_dtype)` makes, in the layout of an array or in a memory format."""
+    if memory_format is None or memory_format is preserve_format:
+        return memory_like(array, np_dtype, fill)
+    return in_format(fill, array.shape, np_dtype, memory_format)
+
+
+zeros_like = _like("zeros_like", np.zeros)
 zeros_like.__doc__ = documented(
     "Zeros with another tensor's shape and dtype.", ">>> torch.zeros_like(torch.tensor([3.0, 4.0]))", "tensor([0., 0.])"
 )
-ones_like = _like(
-    "ones_like",
-    lambda a, d, order: _ones(a.shape, d) if a.flags.c_contiguous else np.ones_like(a, d, order, subok=False),
-)
+ones_like = _like("ones_like", _ones)
 ones_like.__doc__ = documented(
     "Ones with another tensor's shape and dtype.", ">>> torch.ones_like(torch.tensor([3, 4]))", "tensor([1, 1])"
 )
-empty_like = _like("empty_like", lambda a, d, order: np.empty_like(a, d, order, subok=False))
+empty_like = _like("empty_like", np.empty)
 empty_like.__doc__ = documented(
     "An uninitialised tensor with another's shape and dtype.",
     ">>> torch.empty_like(torch.ones(2, 3)).shape",
@@ -439,7 +446,14 @@ empty_like.__doc__ = documented(
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **more: Any,
 ) -> Tensor:
     """One value in another tensor's shape and dtype.
 
@@ -455,7 +469,8 @@ def full_like(
         return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))
     found = dtype or input.dtype
     number = dtypes.number_for(_plain(fill_value), found, input.numel() == 1)
-    return _leaf(wrap(_full(input._array.shape, number, found.np)), requires_grad)
+    array = like(lambda shape, np_dtype: _full(shape, number, np_dtype), input._array, found.np, memory_format)
+    return _leaf(wrap(array), requires_grad)
 
 
 def _new(name: str, make: Any) -> Any:

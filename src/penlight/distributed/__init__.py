@@ -12,8 +12,8 @@ from typing import Any
 
 from penlight._refused import refuse
 
+from ._arguments import ReduceOp as ReduceOp
 from ._collectives import (
-    P2POp as P2POp,
     all_gather as all_gather,
     all_gather_coalesced as all_gather_coalesced,
     all_gather_into_tensor as all_gather_into_tensor,
@@ -23,31 +23,21 @@ from ._collectives import (
     all_to_all as all_to_all,
     all_to_all_single as all_to_all_single,
     barrier as barrier,
-    batch_isend_irecv as batch_isend_irecv,
     broadcast as broadcast,
     gather as gather,
-    irecv as irecv,
-    isend as isend,
     monitored_barrier as monitored_barrier,
-    recv as recv,
     reduce as reduce,
     reduce_scatter as reduce_scatter,
     reduce_scatter_single as reduce_scatter_single,
     reduce_scatter_tensor as reduce_scatter_tensor,
     scatter as scatter,
-    send as send,
 )
 from ._group import (
-    Backend as Backend,
     GroupMember as GroupMember,
     ProcessGroup as ProcessGroup,
-    ReduceOp as ReduceOp,
     Work as Work,
-    default_pg_timeout as default_pg_timeout,
-    destroy_process_group as destroy_process_group,
     get_backend as get_backend,
     get_backend_config as get_backend_config,
-    get_default_backend_for_device as get_default_backend_for_device,
     get_global_rank as get_global_rank,
     get_group_rank as get_group_rank,
     get_node_local_rank as get_node_local_rank,
@@ -56,20 +46,15 @@ from ._group import (
     get_rank as get_rank,
     get_world_size as get_world_size,
     group as group,
-    init_process_group as init_process_group,
-    is_available as is_available,
-    is_backend_available as is_backend_available,
-    is_gloo_available as is_gloo_available,
     is_initialized as is_initialized,
-    is_mpi_available as is_mpi_available,
-    is_nccl_available as is_nccl_available,
-    is_torchelastic_launched as is_torchelastic_launched,
-    is_ucc_available as is_ucc_available,
-    is_xccl_available as is_xccl_available,
-    new_group as new_group,
-    new_subgroups as new_subgroups,
-    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
-    rendezvous as rendezvous,
+)
+from ._messages import (
+    P2POp as P2POp,
+    batch_isend_irecv as batch_isend_irecv,
+    irecv as irecv,
+    isend as isend,
+    recv as recv,
+    send as send,
 )
 from ._objects import (
     all_gather_object as all_gather_object,
@@ -80,6 +65,25 @@ from ._objects import (
     send_object_list as send_object_list,
 )
 from ._reducer import GradBucket as GradBucket, Reducer as Reducer
+from ._start import (
+    Backend as Backend,
+    default_pg_timeout as default_pg_timeout,
+    destroy_process_group as destroy_process_group,
+    get_default_backend_for_device as get_default_backend_for_device,
+    init_process_group as init_process_group,
+    is_available as is_available,
+    is_backend_available as is_backend_available,
+    is_gloo_available as is_gloo_available,
+    is_mpi_available as is_mpi_available,
+    is_nccl_available as is_nccl_available,
+    is_torchelastic_launched as is_torchelastic_launched,
+    is_ucc_available as is_ucc_available,
+    is_xccl_available as is_xccl_available,
+    new_group as new_group,
+    new_subgroups as new_subgroups,
+    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    rendezvous as rendezvous,
+)
 from ._store import (
     DistBackendError as DistBackendError,
     DistError as DistError,
@@ -108,12 +112,15 @@ _PROVIDED = {
     "checkpoint.filesystem": ["penlight.distributed._checkpoint"],
     "checkpoint.state_dict_loader": ["penlight.distributed._checkpoint"],
     "checkpoint.state_dict_saver": ["penlight.distributed._checkpoint"],
-    "constants": ["penlight.distributed._group"],
-    "distributed_c10d": ["penlight.distributed", "penlight.distributed._group", "penlight.distributed._collectives"],
+    "constants": ["penlight.distributed._start"],
+    "distributed_c10d": [
+        __name__,
+        *(f"{__name__}.{file}" for file in ("_group", "_start", "_collectives", "_messages")),
+    ],
     "optim": ["penlight.distributed._zero", *_HOOKS],
     "optim.post_localSGD_optimizer": _HOOKS,
     "optim.zero_redundancy_optimizer": ["penlight.distributed._zero"],
-    "rendezvous": ["penlight.distributed._group"],
+    "rendezvous": ["penlight.distributed._start"],
 }
 
 __getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))

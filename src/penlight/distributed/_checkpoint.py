@@ -19,7 +19,7 @@ from penlight.serialization import load as load_file, save as save_file
 from penlight.tensor import Tensor
 
 from ._collectives import barrier
-from ._group import ProcessGroup, groups, is_initialized
+from ._group import Group, groups, is_initialized
 from ._objects import all_gather_object
 
 METADATA = ".metadata"
@@ -43,7 +43,7 @@ def _states(state_dict: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ranks(process_group: ProcessGroup | None, no_dist: bool) -> tuple[ProcessGroup | None, int, int]:
+def _ranks(process_group: Group, no_dist: bool) -> tuple[Group, int, int]:
     if no_dist or not is_initialized():
         return None, 0, 1
     found = groups.find(process_group)
@@ -76,7 +76,7 @@ def save(
     checkpoint_id: Any = None,
     storage_writer: FileSystemWriter | None = None,
     planner: Any = None,
-    process_group: ProcessGroup | None = None,
+    process_group: Group = None,
     no_dist: bool = False,
     use_collectives: bool = True,
 ) -> None:
@@ -103,7 +103,7 @@ def save(
     by_size = sorted(
         (key for key in items if isinstance(items[key], Tensor)), key=lambda key: (-items[key].numel(), key)
     )
-    owner = {key: place % size for place, key in enumerate(by_size)}
+    owner = {key: position % size for position, key in enumerate(by_size)}
     mine = {
         key: value.detach() if isinstance(value, Tensor) else value
         for key, value in items.items()
@@ -130,7 +130,7 @@ def load(
     checkpoint_id: Any = None,
     storage_reader: FileSystemReader | None = None,
     planner: Any = None,
-    process_group: ProcessGroup | None = None,
+    process_group: Group = None,
     no_dist: bool = False,
 ) -> None:
     """Fill a state dict from a folder that `save` wrote, with any number of ranks.
@@ -168,7 +168,7 @@ def _filled(value: Any, found: dict[str, Any], path: tuple[str, ...] = ()) -> An
     if isinstance(value, dict) and value:
         return {key: _filled(item, found, (*path, str(key))) for key, item in value.items()}
     if isinstance(value, list) and value:
-        return [_filled(item, found, (*path, str(place))) for place, item in enumerate(value)]
+        return [_filled(item, found, (*path, str(position))) for position, item in enumerate(value)]
     new = found[".".join(path)]
     if isinstance(value, Tensor):
         with penlight.no_grad():

@@ -13,13 +13,13 @@ from penlight.futures import Future
 from penlight.tensor import Tensor
 
 from ._collectives import all_reduce
-from ._group import ProcessGroup, groups
+from ._group import Group, groups
 from ._reducer import GradBucket
 
 Hook = Callable[[Any, GradBucket], Future[Tensor]]
 
 
-def _averaged(group: ProcessGroup | None, tensor: Tensor) -> Future[Tensor]:
+def _averaged(group: Group, tensor: Tensor) -> Future[Tensor]:
     """A future for the average of a tensor over the ranks, in its memory."""
     ranks = groups.find(group)
     tensor.div_(ranks.size())
@@ -28,7 +28,7 @@ def _averaged(group: ProcessGroup | None, tensor: Tensor) -> Future[Tensor]:
     return work.get_future().then(lambda future: future.value()[0])
 
 
-def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+def allreduce_hook(process_group: Group, bucket: GradBucket) -> Future[Tensor]:
     """Average the gradients, as without a hook."""
     return _averaged(process_group, bucket.buffer())
 
@@ -44,12 +44,12 @@ def _compressing(dtype: Any, hook: Hook) -> Hook:
     return compressed
 
 
-def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+def fp16_compress_hook(process_group: Group, bucket: GradBucket) -> Future[Tensor]:
     """Average the gradients in float16: half as many bytes."""
     return _compressing(penlight.float16, allreduce_hook)(process_group, bucket)
 
 
-def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
+def bf16_compress_hook(process_group: Group, bucket: GradBucket) -> Future[Tensor]:
     """Average the gradients in bfloat16: half as many bytes."""
     return _compressing(penlight.bfloat16, allreduce_hook)(process_group, bucket)
 
@@ -79,17 +79,14 @@ class PostLocalSGDState:
 
     def __init__(
         self,
-        process_group: ProcessGroup | None,
-        subgroup: ProcessGroup | None,
+        process_group: Group,
+        subgroup: Group,
         start_localSGD_iter: int,
         post_local_gradient_allreduce: bool = True,
     ) -> None:
         self.process_group, self.subgroup = process_group, subgroup
-        self.start_localSGD_iter, self.post_local_gradient_allreduce = (
-            start_localSGD_iter,
-            post_local_gradient_allreduce,
-        )
-        self.iter = 0
+        self.start_localSGD_iter, self.iter = start_localSGD_iter, 0
+        self.post_local_gradient_allreduce = post_local_gradient_allreduce
 
     def maybe_increase_iter(self, bucket: GradBucket) -> None:
         """Count an iteration at its last bucket."""
@@ -116,7 +113,7 @@ def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[T
 class ModelAverager:
     """Averages parameters over ranks now and then; the base of `PeriodicModelAverager`."""
 
-    def __init__(self, process_group: ProcessGroup | None = None) -> None:
+    def __init__(self, process_group: Group = None) -> None:
         self.process_group = groups.find(process_group)
         self.step = 0
 
@@ -134,7 +131,7 @@ class PeriodicModelAverager(ModelAverager):
         process_group: the ranks; all, if it is not given.
     """
 
-    def __init__(self, period: int, warmup_steps: int = 0, process_group: ProcessGroup | None = None) -> None:
+    def __init__(self, period: int, warmup_steps: int = 0, process_group: Group = None) -> None:
         super().__init__(process_group)
         if warmup_steps < 0:
             raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
@@ -149,7 +146,7 @@ class PeriodicModelAverager(ModelAverager):
         self.step += 1
 
 
-def average_parameters(params: Iterable[Any], process_group: ProcessGroup | None) -> None:
+def average_parameters(params: Iterable[Any], process_group: Group) -> None:
     """Average parameters, or those of parameter groups, over the ranks; those without a gradient are left out."""
     given = [one for item in params for one in (item["params"] if isinstance(item, dict) else [item])]
     futures = [_averaged(process_group, parameter.data) for parameter in given if parameter.grad is not None]

@@ -1,4 +1,4 @@
-"""Groups of ranks: how they begin and end, what can be asked of them, and the operations that run in them.
+"""Groups of ranks: what can be asked of them, and the operations that run in them.
 
 # Note [Agreement before data]
 Ranks that call a collective with different sizes, dtypes or reductions would hang, or reduce memory that is not
@@ -19,7 +19,7 @@ import time
 import warnings
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -28,62 +28,11 @@ import numpy as np
 from penlight.futures import Future
 
 from . import _mpi
-from ._mpi import DONE, Alone, Communicator, Request
-from ._store import FileStore, PrefixStore, Store, TCPStore
+from ._mpi import DONE, Alone, Array, Chunks, Engine, Request
+from ._store import PrefixStore, Store
 
-default_pg_timeout = timedelta(minutes=30)
 NOT_MEMBER = -100
 GRACE = 1.0  # seconds after which a rank that has left is taken for one that does not take part any more
-
-
-class RedOpType(enum.Enum):
-    """The reductions, as members of `ReduceOp`."""
-
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
-
-
-class _ReduceOpMeta(type):
-    def __instancecheck__(cls, other: Any) -> bool:
-        return isinstance(other, RedOpType) or type.__instancecheck__(cls, other)
-
-
-class ReduceOp(metaclass=_ReduceOpMeta):
-    """The reductions: `SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, `BAND`, `BOR`, `BXOR`.
-
-    >>> from penlight.distributed import ReduceOp
-    >>> ReduceOp.SUM, str(ReduceOp.MAX)
-    (<RedOpType.SUM: 0>, 'RedOpType.MAX')
-    """
-
-    RedOpType = RedOpType
-    SUM, AVG, PRODUCT, MIN, MAX = RedOpType.SUM, RedOpType.AVG, RedOpType.PRODUCT, RedOpType.MIN, RedOpType.MAX
-    BAND, BOR, BXOR, PREMUL_SUM = RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR, RedOpType.PREMUL_SUM
-
-    def __init__(self, op: Any) -> None:
-        self.op: Any = getattr(op, "op", op)
-
-    def __eq__(self, other: object) -> bool:
-        return self.op is (other if isinstance(other, RedOpType) else getattr(other, "op", None))
-
-    def __hash__(self) -> int:
-        return hash(self.op)
-
-
-class Backend(str):
-    """The names of engines. Here "gloo" and "mpi" both mean MPI; there is no other.
-
-    >>> from penlight.distributed import Backend
-    >>> Backend("GLOO"), Backend.MPI
-    ('gloo', 'mpi')
-    """
-
-    UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
-    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
-
-    def __new__(cls, name: str) -> Any:
-        if not isinstance(name, str):
-            raise ValueError("Backend constructor parameter must be string-ish")
-        return getattr(cls, name.upper(), name.lower())
 
 
 # ----- Operations -----------------------------------------------------------------------------------------------------
@@ -94,7 +43,7 @@ class Work:
 
     def __init__(
         self, group: ProcessGroup, name: str, start: Callable[[], Request], finish: Callable[[], None] | None,
-        result: Any, size: int, peers: frozenset[int], said: str,
+        result: Any, size: int, peers: frozenset[int], said: str
     ) -> None:  # fmt: skip
         self._group, self._name, self._start, self._finish = group, name, start, finish
         self._result, self._size, self._peers, self._said = result, size, peers, said
@@ -273,16 +222,9 @@ class ProcessGroup:
         UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, CUSTOM = range(7)
 
     def __init__(
-        self,
-        data: Communicator | Alone,
-        agreements: Communicator | Alone,
-        ranks: Sequence[int],
-        backend: str,
-        number: str,
-        timeout: timedelta,
-        store: Store,
-        desc: str,
-    ) -> None:
+        self, data: Engine, agreements: Engine, ranks: Sequence[int], backend: str, number: str, timeout: timedelta,
+        store: PrefixStore, desc: str,
+    ) -> None:  # fmt: skip
         self._data, self._agreements, self._ranks = data, agreements, list(ranks)
         self._everyone = frozenset(ranks)
         self._global_rank = self._ranks[data.rank]
@@ -291,6 +233,7 @@ class ProcessGroup:
         self._broken: str | None = None
         self._waiting: deque[Work] = deque()
         self._running: dict[Work, None] = {}
+        self._latest: Request = DONE
         self._lock = threading.RLock()
 
     def rank(self) -> int:
@@ -349,19 +292,28 @@ class ProcessGroup:
             self._progress()
         return work
 
+    def _token(self, name: str, way: Callable[[Array, int, int], Request], peer: int, tag: int) -> Work:
+        """Begin to send or to receive an empty message."""
+        peers = frozenset([self._ranks[peer]])
+        return self._begin(name, lambda: way(np.zeros(0, np.uint8), peer, tag), same=None, peers=peers)
+
     def _progress(self) -> None:
         """Move everything on: start, in their order, operations that all ranks agree on, and test those that run."""
         with self._lock:
-            while self._waiting and self._waiting[0]._agreement.Test():
+            while self._waiting and not self._in_chunks() and self._waiting[0]._agreement.Test():
                 work = self._waiting.popleft()
                 agreed = work._signature is None or work._signature[0] == -work._signature[1]
                 before = work._agreement.work if isinstance(work._agreement, _After) else None
                 if before is not None and before._error is not None:
                     work._end(before._error)
                 else:
-                    work._request = work._start() if agreed else self._explain(work)
+                    work._request = self._latest = work._start() if agreed else self._explain(work)
             for work in list(self._running):
                 work._test()
+
+    def _in_chunks(self) -> bool:
+        """Whether the latest operation has not begun wholly. See Note [Chunks]."""
+        return isinstance(self._latest, Chunks) and bool(self._latest.rest)
 
     def _explain(self, work: Work) -> Request:
         """Instead of a collective on which ranks do not agree: exchange what each of them asks for, and raise that."""
@@ -374,7 +326,7 @@ class ProcessGroup:
         def finish() -> None:
             calls = [bytes(row).rstrip(b"\0").decode(errors="replace") for row in table]
             running = ", but ".join(
-                f"Rank {self._ranks[place]} is running collective: {call}" for place, call in _distinct(calls)
+                f"Rank {self._ranks[position]} is running collective: {call}" for position, call in _distinct(calls)
             )
             raise RuntimeError(f"Detected mismatch between collectives on ranks. {running}.")
 
@@ -419,8 +371,12 @@ class ProcessGroup:
 
 
 def _distinct(calls: Sequence[str]) -> list[tuple[int, str]]:
-    """The first place of each different call."""
-    return [(place, call) for place, call in enumerate(calls) if call not in calls[:place]]
+    """The first position of each different call."""
+    return [(position, call) for position, call in enumerate(calls) if call not in calls[:position]]
+
+
+Group = ProcessGroup | None  # None: the default group
+Rank = int | None
 
 
 class _Groups:
@@ -460,6 +416,13 @@ class _Groups:
 groups = _Groups()
 
 
+def check_timeout(timeout: Any) -> timedelta:
+    """Refuse what is not a length of time."""
+    if not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    return timeout
+
+
 class _WorldMeta(type):
     """`group.WORLD` is the default group."""
 
@@ -468,7 +431,7 @@ class _WorldMeta(type):
         return groups.all[0] if groups.all else None
 
     @WORLD.setter
-    def WORLD(cls, made: ProcessGroup | None) -> None:
+    def WORLD(cls, made: Group) -> None:
         groups.all[:1] = [] if made is None else [made]
 
 
@@ -482,12 +445,7 @@ class GroupMember(metaclass=_WorldMeta):
     NON_GROUP_MEMBER = NOT_MEMBER
 
 
-# ----- Beginning and end ----------------------------------------------------------------------------------------------
-
-
-def is_available() -> bool:
-    """True. Groups of several ranks need the extra `penlight[mpi]`."""
-    return True
+# ----- Questions ------------------------------------------------------------------------------------------------------
 
 
 def is_initialized() -> bool:
@@ -495,325 +453,7 @@ def is_initialized() -> bool:
     return bool(groups.all)
 
 
-def is_mpi_available() -> bool:
-    """Whether mpi4py is installed."""
-    return _mpi.available()
-
-
-def is_gloo_available() -> bool:
-    """True: "gloo" is another name of the engine here."""
-    return True
-
-
-def is_nccl_available() -> bool:
-    """False: it is for GPUs."""
-    return False
-
-
-is_ucc_available = is_xccl_available = is_nccl_available
-
-
-def is_backend_available(backend: str) -> bool:
-    """Whether there is an engine of this name."""
-    return backend.lower() == "gloo" or (backend.lower() == "mpi" and is_mpi_available())
-
-
-def is_torchelastic_launched() -> bool:
-    """Whether `penlight launch` or `torchrun` started this process."""
-    return os.getenv("TORCHELASTIC_RUN_ID") is not None
-
-
-def _rendezvous_error(scheme: str, words: str) -> ValueError:
-    return ValueError(f"Error initializing torch.distributed using {scheme}:// rendezvous: {words}")
-
-
-def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """The store, rank and number of ranks that an `init_method` stands for, as the only item of an iterator."""
-    from urllib.parse import parse_qsl, urlparse
-
-    parsed = urlparse(url)
-    scheme, query = parsed.scheme, dict(parse_qsl(parsed.query))
-    timeout: timedelta = kwargs.get("timeout", default_pg_timeout)
-    if scheme not in ("env", "tcp", "file"):
-        raise RuntimeError(f"No rendezvous handler for {scheme}://")
-    environment = scheme == "env"
-
-    def number(given: int, key: str, variable: str) -> int:
-        if given >= 0:
-            return given
-        if key in query:
-            return int(query[key])
-        if not environment:
-            raise _rendezvous_error(scheme, f"{key.replace('_', ' ')} parameter missing")
-        return int(_variable(variable))
-
-    rank = number(rank, "rank", "RANK")
-    world_size = number(world_size, "world_size", "WORLD_SIZE")
-    if scheme == "file":
-        yield FileStore(parsed.path, world_size), rank, world_size
-        return
-    if environment:
-        host, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
-        if os.getenv("TORCHELASTIC_USE_AGENT_STORE") == "True":  # PyTorch's own torchrun has a store there
-            port += 1
-    else:
-        if parsed.port is None:
-            raise _rendezvous_error(scheme, "port number missing")
-        host, port = parsed.hostname or "", parsed.port
-    yield TCPStore(host, port, world_size, rank == 0, timeout), rank, world_size
-
-
-def _variable(name: str) -> str:
-    value = os.environ.get(name)
-    if value is None:
-        raise _rendezvous_error("env", f"environment variable {name} expected, but not set")
-    return value
-
-
-def _over_tcp(store: Store, rank: int, size: int, timeout: timedelta) -> TCPStore:
-    """A TCPStore for ranks that have another kind of store in common."""
-    import socket
-
-    if isinstance(store, TCPStore):
-        return store
-    hosts = _mpi._exchange(store, "host", rank, size, socket.gethostname())
-    address = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
-    if rank == 0:
-        made = TCPStore(address, 0, size, True, timeout, wait_for_workers=False)
-        store.set("mpi/port", str(made.port))
-        return made
-    return TCPStore(address, int(store.get("mpi/port")), size, False, timeout)
-
-
-def _engine_name(backend: Any) -> str:
-    """The name of an engine that was asked for, or an error that says why it is not here."""
-    if backend is None:
-        return "undefined"
-    name = Backend(backend)
-    if ":" in name:  # "cpu:gloo,cuda:nccl"
-        devices = dict(part.split(":", 1) for part in name.split(","))
-        name = devices.get("cpu", next(iter(devices.values())))
-    if name in ("nccl", "ucc", "xccl"):
-        raise RuntimeError(
-            f"Distributed package doesn't have {name.upper()} built in. It is for GPUs, and Penlight runs on the CPU: "
-            'use "gloo".'
-        )
-    if name not in ("gloo", "mpi", "undefined"):
-        raise AssertionError(f"Unknown backend type {name}")
-    return name
-
-
-def _check_timeout(timeout: Any) -> None:
-    if not isinstance(timeout, timedelta):
-        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
-
-
-def init_process_group(
-    backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1,
-    rank: int = -1, store: Store | None = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
-    _ranks: Any = None,
-) -> None:  # fmt: skip
-    """Join the other processes of a job; every process calls it, and it returns when all have.
-
-    Args:
-        backend: "gloo" or "mpi", which are the same here: MPI. "nccl" is refused.
-        init_method: where the processes find each other: "env://" by the variables MASTER_ADDR, MASTER_PORT, RANK and
-            WORLD_SIZE, "tcp://address:port" or "file:///path". Under `mpiexec` nothing is needed.
-        timeout: after which an operation fails that has not ended; 30 minutes if it is not given.
-        world_size: how many processes there are, if `init_method` does not say it.
-        rank: the number of this one.
-        store: a store that the processes have in common, instead of `init_method`.
-
-    Several processes need the extra `penlight[mpi]`; one does not.
-
-    >>> import penlight.distributed as dist
-    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    >>> dist.get_rank(), dist.get_world_size()
-    (0, 1)
-    >>> dist.destroy_process_group()
-    """
-    if groups.all:
-        raise ValueError("trying to initialize the default process group twice!")
-    if store is not None and init_method is not None:
-        raise AssertionError("Cannot specify both init_method and store.")
-    if timeout is not None:
-        _check_timeout(timeout)
-    name = _engine_name(backend)
-    limit = default_pg_timeout if timeout is None else timeout
-    if store is not None:
-        if world_size <= 0:
-            raise AssertionError("world_size must be positive if using store")
-        if rank < 0:
-            raise AssertionError("rank must be non-negative if using store")
-    known = _mpi.job if _mpi.job is not None and _mpi.job.process == os.getpid() else None
-    if known is not None and rank < 0:  # again: MPI goes on as it is
-        rank, world_size = known.rank, known.size
-    elif known is None and store is None and init_method in (None, "env://") and _mpi.started_by_mpiexec():
-        known = _mpi.start_under_mpiexec()
-        rank, world_size = known.rank, known.size
-    elif known is None and store is None:
-        store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size, timeout=limit)))
-    if world_size == 1:
-        _register(Alone(), Alone(), [0], name, limit, store or TCPStore("127.0.0.1", 0, is_master=True), "default_pg")
-        return
-    if known is None:
-        assert store is not None
-        known = _mpi.start(_over_tcp(store, rank, world_size, limit), rank, world_size)
-    else:
-        known = _mpi.start(None, rank, world_size)
-    shared = known.store
-    assert shared is not None
-    shared.set_timeout(limit)
-    engines = [Communicator(known.MPI, known.world.Dup()) for _ in range(2)]
-    _register(engines[0], engines[1], range(world_size), name, limit, shared, "default_pg")
-
-
-def _register(
-    data: Communicator | Alone,
-    agreements: Communicator | Alone,
-    ranks: Sequence[int],
-    backend: str,
-    timeout: timedelta,
-    store: Store,
-    desc: str,
-) -> ProcessGroup:
-    number = str(groups.made)
-    prefixed = PrefixStore(f"group/{number}", store)
-    made = ProcessGroup(data, agreements, ranks, backend, number, timeout, prefixed, desc)
-    groups.all.append(made)
-    groups.made += 1
-    return made
-
-
-def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Leave a group; the default one, and all others with it, if none is given."""
-    if group == NOT_MEMBER:  # type: ignore[comparison-overlap]
-        return
-    if not groups.all:
-        raise AssertionError("Process group cannot be None")
-    if group is None or group is groups.all[0]:
-        while groups.all:
-            groups.all.pop()._free()
-        groups.made = 0
-        return
-    if group not in groups.all:
-        raise ValueError("Invalid process group specified")
-    groups.all.remove(group)
-    group._free()
-
-
-def new_group(
-    ranks: Sequence[int] | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    use_local_synchronization: bool = False,
-    group_desc: str | None = None,
-    device_id: Any = None,
-    sort_ranks: bool = True,
-) -> Any:
-    """A group of some of the ranks. All ranks call it, also those that are not in it.
-
-    Args:
-        ranks: the ranks in the group; all, if they are not given.
-        timeout: the group's own timeout; that of the default group, if it is not given.
-        backend: as for `init_process_group`.
-        use_local_synchronization: only the ranks in the group call this.
-        group_desc: a text that describes the group.
-        sort_ranks: whether ranks are numbered in the group by their order, or as they are listed.
-
-    Returns the group, or `GroupMember.NON_GROUP_MEMBER` on a rank that is not in it.
-    """
-    world = groups.default()
-    limit = world._timeout if timeout is None else timeout
-    _check_timeout(limit)
-    name = world._backend if backend is None else _engine_name(backend)
-    chosen = list(range(world.size())) if ranks is None else list(ranks)
-    for rank in chosen:
-        if not 0 <= rank < world.size():
-            raise ValueError(
-                f"Rank {rank} is out of range. Valid ranks are 0 to {world.size() - 1} (world_size={world.size()})"
-            )
-    if len(set(chosen)) != len(chosen):
-        raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
-    if not chosen:
-        raise TypeError("a group needs at least one rank, but got an empty list")
-    if sort_ranks:
-        chosen.sort()
-    inside = world.rank() in chosen
-    if use_local_synchronization:
-        if not inside:
-            return None
-        _meet(world, chosen)
-    else:
-        world._begin("new_group", world._data.barrier, same=[chosen]).wait()
-    if not inside:
-        groups.made += 1
-        return NOT_MEMBER
-    number = zlib.crc32(str(chosen).encode()) % 30000
-    parts = [world._data.part(chosen, number) for _ in range(2)]
-    store = world._store._store if isinstance(world._store, PrefixStore) else world._store
-    return _register(parts[0], parts[1], chosen, name, limit, store, group_desc or "undefined")
-
-
-def _meet(world: ProcessGroup, ranks: Sequence[int]) -> None:
-    """Wait until these ranks have come here."""
-    nothing, tag = np.zeros(0, np.uint8), 30001
-
-    def token(way: Callable[..., Request], rank: int) -> Work:
-        return world._begin("new_group", lambda: way(nothing, rank, tag), same=None, peers=frozenset([rank]))
-
-    others = [rank for rank in ranks if rank != world.rank()]
-    for work in [token(way, rank) for rank in others for way in (world._data.send, world._data.receive)]:
-        work.wait()
-
-
-def new_subgroups(
-    group_size: int | None = None,
-    group: ProcessGroup | None = None,
-    timeout: timedelta | None = None,
-    backend: Any = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` ranks each, in their order; the one of this rank, and all of them."""
-    size = groups.default().size()
-    if group_size is None:
-        raise ValueError(
-            "Default group size only takes effect when CUDA is available.If your subgroup using a backend that does "
-            "not depend on CUDA,please pass in 'group_size' correctly."
-        )
-    if group_size <= 0:
-        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
-    if size < group_size:
-        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
-    if size % group_size:
-        raise ValueError(f"The world size ({size}) must be divisible by 'group_size={group_size}'")
-    lists = [list(range(start, start + group_size)) for start in range(0, size, group_size)]
-    return new_subgroups_by_enumeration(lists, timeout, backend, pg_options, group_desc)
-
-
-def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]], timeout: timedelta | None = None, backend: Any = None,
-    pg_options: Any = None, group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:  # fmt: skip
-    """Groups of the ranks in these lists; the one of this rank, and all of them."""
-    if not ranks_per_subgroup_list:
-        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    owner: dict[int, Sequence[int]] = {}
-    for ranks in ranks_per_subgroup_list:
-        for rank in ranks:
-            if rank in owner:
-                raise ValueError(f"Rank {rank} has appeared in both subgroup {owner[rank]} and {ranks}")
-            owner[rank] = ranks
-    made = [new_group(ranks, timeout, backend, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
-    return next((one for one in made if isinstance(one, ProcessGroup)), None), made
-
-
-# ----- Questions ------------------------------------------------------------------------------------------------------
-
-
-def get_rank(group: ProcessGroup | None = None) -> int:
+def get_rank(group: Group = None) -> int:
     """The rank of this process in a group; -1 if it is not in it."""
     if group == NOT_MEMBER:  # type: ignore[comparison-overlap]
         return -1
@@ -822,7 +462,7 @@ def get_rank(group: ProcessGroup | None = None) -> int:
     return found.rank()
 
 
-def get_world_size(group: ProcessGroup | None = None) -> int:
+def get_world_size(group: Group = None) -> int:
     """How many ranks a group has; -1 if this process is not in it."""
     if group == NOT_MEMBER:  # type: ignore[comparison-overlap]
         return -1
@@ -834,23 +474,18 @@ def _registered(group: ProcessGroup) -> None:
         raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
 
 
-def get_backend(group: ProcessGroup | None = None) -> str:
+def get_backend(group: Group = None) -> str:
     """The name of a group's engine, as it was asked for."""
     return groups.find(group)._backend
 
 
-def get_backend_config(group: ProcessGroup | None = None) -> str:
+def get_backend_config(group: Group = None) -> str:
     """The engine for each kind of device."""
     name = get_backend(group)
     return "cpu:gloo" if name == "undefined" else f"cpu:{name},cuda:{name}"
 
 
-def get_default_backend_for_device(device: Any) -> str:
-    """The engine that PyTorch uses for a device."""
-    return "gloo" if str(getattr(device, "type", device)).partition(":")[0] == "cpu" else "nccl"
-
-
-def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+def get_process_group_ranks(group: Group) -> list[int]:
     """The ranks in a group, numbered as in the default group."""
     return list(groups.find(group)._ranks)
 

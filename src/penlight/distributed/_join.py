@@ -9,8 +9,9 @@ from typing import Any
 
 import penlight
 
+from ._arguments import ReduceOp
 from ._collectives import all_reduce
-from ._group import ProcessGroup, ReduceOp
+from ._group import ProcessGroup
 
 
 class JoinHook:
@@ -64,8 +65,8 @@ class Join:
         self._joinables, self._enabled, self._throw = joinables, enable, throw_on_early_termination
         self._hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
         self._group: ProcessGroup = joinables[0].join_process_group
-        for place, joinable in enumerate(joinables):
-            joinable._join_context = self if place == 0 and enable else None
+        for position, joinable in enumerate(joinables):
+            joinable._join_context = self if position == 0 and enable else None
 
     def __enter__(self) -> None:
         return None

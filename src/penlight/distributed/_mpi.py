@@ -12,6 +12,12 @@ Ctrl-C works, and a rank that has died is noticed. MPI moves data only while it 
 first tests without a pause, for a time that depends on the size of the data, and then ever less often. The pauses are
 sleeps: `sched_yield` on a busy machine gives a whole time slice to everybody else.
 
+# Note [Chunks]
+MPICH allocates as much memory for a reduction as it has data. For many megabytes that is new memory in each call, and
+making its pages takes longer than the reduction. So large arrays are reduced in chunks of 4 MB, of which two run at a
+time: their memory is used again. The next operation of a group begins after the last chunk has, as MPI matches
+collectives by their order.
+
 # Note [The end of a rank]
 MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an
 error, or with operations that never finished, leaves without it: the others notice by Note [Watching ranks], or
@@ -23,9 +29,11 @@ from __future__ import annotations
 import ctypes
 import os
 import socket
+import struct
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -33,12 +41,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._store import Store, TCPStore, Watch
+from ._store import DistError, Store, TCPStore, Watch
 
 Array = np.ndarray[Any, Any]
 
 # What one of these variables says was started by `mpiexec` or a cluster's counterpart of it.
 _STARTERS = ("PMI_RANK", "PMI_FD", "PMI_PORT", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+
+
+CHUNK = 1 << 22  # bytes; see Note [Chunks]
 
 
 class Request(Protocol):
@@ -128,6 +139,11 @@ def start(store: TCPStore | None, rank: int, size: int) -> Job:
     if not MPI.Is_initialized():
         assert store is not None
         _initialize_by_store(MPI, store, rank, size)
+    elif MPI.COMM_WORLD.Get_size() != size:
+        raise RuntimeError(
+            f"MPI runs in this process already, but not as one of {size} ranks: mpi4py.MPI was imported before "
+            "init_process_group. Import it later, or start the ranks with `penlight launch`."
+        )
     _unname_shared_memory(MPI)
     job = Job(MPI, rank, size)
     job.store, job.watch = _watched(job, store)
@@ -170,17 +186,19 @@ def _unname_shared_memory(MPI: Any) -> None:
 
 def _initialize_by_store(MPI: Any, store: TCPStore, rank: int, size: int) -> None:
     """See Note [MPI without mpiexec]."""
-    hosts = _exchange(store, "host", rank, size, socket.gethostname())
+    hosts = exchange(store, "host", rank, size, socket.gethostname())
     if rank == 0:
         store.set("mpi/name", f"penlight_{os.getpid()}_{time.time_ns()}")
     name = store.get("mpi/name").decode()  # MPICH names its shared memory after it
-    if len(set(hosts)) == 1:  # nobody else need reach MPICH's sockets
-        os.environ.setdefault("FI_PROVIDER", "tcp")
-        os.environ.setdefault("FI_TCP_IFACE", "lo")
+    # MPICH would take any network interface. Between ranks on one machine nobody else need reach its sockets.
+    interface = "lo" if len(set(hosts)) == 1 else _interface(store.address_here())
+    os.environ.setdefault("FI_PROVIDER", "tcp")
+    if interface is not None:
+        os.environ.setdefault("FI_TCP_IFACE", interface)
     ours, theirs = socket.socketpair()
     given = {"PMI_FD": str(theirs.fileno()), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}
     os.environ.update(given)
-    answers = threading.Thread(target=_answer, args=(ours, store, name, hosts), name="penlight-pmi", daemon=True)
+    answers = threading.Thread(target=_answer_or_end, args=(ours, store, name, hosts), name="penlight-pmi", daemon=True)
     answers.start()
     try:
         _initialize(MPI)
@@ -190,10 +208,25 @@ def _initialize_by_store(MPI: Any, store: TCPStore, rank: int, size: int) -> Non
     _answering.extend([ours, theirs])
 
 
+def _interface(address: str) -> str | None:
+    """The name of the network interface that has this IPv4 address (Linux), or None."""
+    if sys.platform != "linux":
+        return None
+    import fcntl
+
+    with socket.socket(type=socket.SOCK_DGRAM) as asking:
+        for _, name in socket.if_nameindex():
+            with suppress(OSError):  # without an address
+                answer = fcntl.ioctl(asking, 0x8915, struct.pack("256s", name.encode()))  # SIOCGIFADDR
+                if socket.inet_ntoa(answer[20:24]) == address:
+                    return name
+    return None
+
+
 _answering: list[socket.socket] = []
 
 
-def _exchange(store: Store, what: str, rank: int, size: int, value: str) -> list[str]:
+def exchange(store: Store, what: str, rank: int, size: int, value: str) -> list[str]:
     store.set(f"mpi/{what}/{rank}", value)
     return [found.decode() for found in store.multi_get([f"mpi/{what}/{other}" for other in range(size)])]
 
@@ -211,7 +244,7 @@ def _mapping(hosts: Sequence[str]) -> str:
     return f"(vector,{','.join(f'({a},{b},{c})' for a, b, c in runs)})"
 
 
-def _answer(connection: socket.socket, store: TCPStore, name: str, hosts: Sequence[str]) -> None:
+def _answer(connection: socket.socket, store: Store, name: str, hosts: Sequence[str]) -> None:
     """Answer what this process's MPICH asks by PMI-1."""
     size, barriers = len(hosts), 0
     fixed = {
@@ -245,6 +278,15 @@ def _answer(connection: socket.socket, store: TCPStore, name: str, hosts: Sequen
             else:
                 reply = fixed.get(command, f"cmd={command}_result rc=-1 msg=unknown")
             stream.write(reply.encode() + b"\n")
+
+
+def _answer_or_end(connection: socket.socket, store: Store, name: str, hosts: Sequence[str]) -> None:
+    """Answer MPICH. If the store fails, or a rank does not come in time, MPICH sees the end of the connection."""
+    try:
+        _answer(connection, store, name, hosts)
+    except DistError as error:
+        sys.stderr.write(f"MPI can't start: {error}\n")
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _watched(this: Job, store: TCPStore | None) -> tuple[Store, Watch]:
@@ -320,30 +362,17 @@ class Alone:
 
     rank, size = 0, 1
 
-    def all_reduce(self, array: Array, op: str) -> Request:
+    def _nothing(self, *arguments: Any) -> Request:
         return DONE
 
-    def broadcast(self, array: Array, root: int) -> Request:
+    all_reduce = broadcast = reduce = barrier = _nothing
+
+    def all_gather(self, sent: Array | None, received: Array | None, *arguments: Any) -> Request:
+        if sent is not None and received is not None:
+            received.reshape(-1)[...] = sent.reshape(-1)
         return DONE
 
-    def reduce(self, array: Array, op: str, root: int) -> Request:
-        return DONE
-
-    def barrier(self) -> Request:
-        return DONE
-
-    def all_gather(self, sent: Array, received: Array) -> Request:
-        received.reshape(-1)[...] = sent.reshape(-1)
-        return DONE
-
-    def gather(self, sent: Array, received: Array | None, root: int) -> Request:
-        return DONE if received is None else self.all_gather(sent, received)
-
-    def scatter(self, sent: Array | None, received: Array, root: int) -> Request:
-        return DONE if sent is None else self.all_gather(sent, received)
-
-    def reduce_scatter(self, sent: Array, received: Array, op: str) -> Request:
-        return self.all_gather(sent, received)
+    gather = scatter = reduce_scatter = all_gather
 
     def all_to_all(self, sent: Array, sizes: Sequence[int], received: Array, expected: Sequence[int]) -> Request:
         return self.all_gather(sent, received)
@@ -356,10 +385,10 @@ class Alone:
     def receive(self, array: Array, source: int | None, tag: int) -> Request:
         raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
 
-    def part(self, ranks: Sequence[int], number: int) -> Communicator | Alone:
+    def part(self, ranks: Sequence[int], number: int) -> Engine:
         return self
 
-    def copy(self) -> Communicator | Alone:
+    def copy(self) -> Engine:
         return self
 
     def free(self) -> None:
@@ -378,8 +407,12 @@ class Communicator:
         self.size: int = comm.Get_size()
 
     def all_reduce(self, array: Array, op: str) -> Request:
-        data, operation = self._typed(array, op)
-        return self.comm.Iallreduce(self.MPI.IN_PLACE, data, operation)
+        (data, datatype), operation = self._typed(array, op)
+
+        def start(chunk: Array) -> Request:
+            return self.comm.Iallreduce(self.MPI.IN_PLACE, [chunk, datatype], operation)
+
+        return start(data) if data.nbytes <= CHUNK else Chunks(start, data.reshape(-1))
 
     def broadcast(self, array: Array, root: int) -> Request:
         return self.comm.Ibcast(self._bytes(array), root)
@@ -421,7 +454,7 @@ class Communicator:
         request = self.comm.Irecv(self._bytes(array), self.MPI.ANY_SOURCE if source is None else source, tag)
         return _Receive(request, self.MPI.Status())
 
-    def part(self, ranks: Sequence[int], number: int) -> Communicator | Alone:
+    def part(self, ranks: Sequence[int], number: int) -> Engine:
         """The same for some of the ranks, which all call this."""
         if len(ranks) == 1:
             return Alone()
@@ -433,7 +466,7 @@ class Communicator:
             some.Free()
             everyone.Free()
 
-    def copy(self) -> Communicator | Alone:
+    def copy(self) -> Engine:
         """The same ranks, whose operations are matched by themselves; all call this."""
         return Communicator(self.MPI, self.comm.Dup())
 
@@ -456,6 +489,26 @@ class Communicator:
         return [array, getattr(self.MPI, name)], getattr(self.MPI, _ARITHMETIC[op])
 
 
+Engine = Communicator | Alone
+
+
+class Chunks:
+    """The request of a large reduction. See Note [Chunks]."""
+
+    def __init__(self, start: Callable[[Array], Request], data: Array) -> None:
+        step = CHUNK // data.itemsize
+        self.start, self.rest = start, deque(data[begin : begin + step] for begin in range(0, data.size, step))
+        self.running: deque[Request] = deque()
+        self.Test()
+
+    def Test(self) -> bool:
+        while self.running and self.running[0].Test():
+            self.running.popleft()
+        while self.rest and len(self.running) < 2:
+            self.running.append(self.start(self.rest.popleft()))
+        return not self.running
+
+
 class _Receive:
     """The request of a receive, which knows afterwards who sent."""
 
@@ -469,19 +522,8 @@ class _Receive:
         return done
 
 
-_ARITHMETIC = {
-    "SUM": "SUM",
-    "AVG": "SUM",
-    "PRODUCT": "PROD",
-    "MIN": "MIN",
-    "MAX": "MAX",
-    "BAND": "BAND",
-    "BOR": "BOR",
-    "BXOR": "BXOR",
-}
-_LOGICAL = {
-    "SUM": "LOR", "PRODUCT": "LAND", "MIN": "LAND", "MAX": "LOR", "BAND": "LAND", "BOR": "LOR", "BXOR": "LXOR",
-}  # fmt: skip
+_ARITHMETIC = {op: op for op in ("SUM", "MIN", "MAX", "BAND", "BOR", "BXOR")} | {"AVG": "SUM", "PRODUCT": "PROD"}
+_LOGICAL = {"SUM": "LOR", "PRODUCT": "LAND", "MIN": "LAND", "MAX": "LOR", "BAND": "LAND", "BOR": "LOR", "BXOR": "LXOR"}
 _UFUNCS = {"SUM": np.add, "AVG": np.add, "PRODUCT": np.multiply, "MIN": np.minimum, "MAX": np.maximum}
 _half_operations: dict[tuple[str, str], Any] = {}
 
@@ -501,4 +543,4 @@ def _half_operation(MPI: Any, dtype: np.dtype[Any], op: str) -> Any:
 
 
 def _starts(counts: Sequence[int]) -> list[int]:
-    return [sum(counts[:place]) for place in range(len(counts))]
+    return [sum(counts[:position]) for position in range(len(counts))]

@@ -10,8 +10,10 @@ import numpy as np
 import penlight
 from penlight.tensor import Tensor
 
-from ._collectives import _check_only_at_root, _root, all_gather_single, broadcast, gather, recv, scatter, send
-from ._group import ProcessGroup, groups
+from ._arguments import expect_only_at_root, root_of
+from ._collectives import all_gather_single, broadcast, gather, scatter
+from ._group import Group, ProcessGroup, Rank, groups
+from ._messages import recv, send
 
 
 def _pickled(value: Any) -> Tensor:
@@ -34,7 +36,7 @@ def _all_sizes(ranks: ProcessGroup, size: int) -> list[int]:
     return sizes.tolist()
 
 
-def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
+def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
     """Give every rank the objects of all.
 
     Args:
@@ -56,16 +58,12 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
     sizes = _all_sizes(ranks, mine.numel())
     table = penlight.zeros(ranks.size(), max(sizes), dtype=penlight.uint8)
     all_gather_single(table, _padded(mine, max(sizes)), ranks)
-    for place, size in enumerate(sizes):
-        object_list[place] = _unpickled(table[place], size)
+    for position, size in enumerate(sizes):
+        object_list[position] = _unpickled(table[position], size)
 
 
 def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
-    dst: int | None = None,
-    group: ProcessGroup | None = None,
-    group_dst: int | None = None,
+    obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
     """Give rank `dst` the objects of all.
 
@@ -78,24 +76,19 @@ def gather_object(
     ranks = groups.member(group, "gather_object")
     if ranks is None:
         return
-    root = _root(ranks, "gather", dst, group_dst, 0)
-    here = ranks.rank() == root
-    _check_only_at_root(ranks, "gather", here, object_gather_list)
+    root = root_of(ranks, "gather", dst, group_dst, 0)
+    here = expect_only_at_root(ranks, "gather", root, object_gather_list)
     mine = _pickled(obj)
     sizes = _all_sizes(ranks, mine.numel())
     rows = [penlight.zeros(max(sizes), dtype=penlight.uint8) for _ in sizes] if here else None
     gather(_padded(mine, max(sizes)), rows, group=ranks, group_dst=root)
     if rows is not None and object_gather_list is not None:
-        for place, (row, size) in enumerate(zip(rows, sizes)):
-            object_gather_list[place] = _unpickled(row, size)
+        for position, (row, size) in enumerate(zip(rows, sizes)):
+            object_gather_list[position] = _unpickled(row, size)
 
 
 def broadcast_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: ProcessGroup | None = None,
-    device: Any = None,
-    group_src: int | None = None,
+    object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
     """Give the objects of one rank to all.
 
@@ -107,7 +100,7 @@ def broadcast_object_list(
     ranks = groups.member(group, "broadcast_object_list")
     if ranks is None:
         return
-    root = _root(ranks, "broadcast", src, group_src, 0)
+    root = root_of(ranks, "broadcast", src, group_src, 0)
     here = ranks.rank() == root
     pickles = [_pickled(value) for value in object_list] if here else []
     sizes = penlight.tensor([one.numel() for one in pickles] if here else [0] * len(object_list), dtype=penlight.int64)
@@ -115,16 +108,16 @@ def broadcast_object_list(
     whole = penlight.cat(pickles) if pickles else penlight.zeros(int(sizes.sum()), dtype=penlight.uint8)
     broadcast(whole, group=ranks, group_src=root)
     if not here:
-        for place, (piece, size) in enumerate(zip(whole.split(sizes.tolist()), sizes.tolist())):
-            object_list[place] = _unpickled(piece, size)
+        for position, (piece, size) in enumerate(zip(whole.split(sizes.tolist()), sizes.tolist())):
+            object_list[position] = _unpickled(piece, size)
 
 
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None,
-    group: ProcessGroup | None = None,
-    group_src: int | None = None,
+    src: Rank = None,
+    group: Group = None,
+    group_src: Rank = None,
 ) -> None:
     """Give each rank one of the objects of rank `src`.
 
@@ -139,7 +132,7 @@ def scatter_object_list(
         return
     if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = _root(ranks, "scatter", src, group_src, 0)
+    root = root_of(ranks, "scatter", src, group_src, 0)
     here = ranks.rank() == root
     pickles = [_pickled(value) for value in scatter_object_input_list or ()] if here else []
     if here and len(pickles) != ranks.size():
@@ -155,10 +148,10 @@ def scatter_object_list(
 
 def send_object_list(
     object_list: list[Any],
-    dst: int | None = None,
-    group: ProcessGroup | None = None,
+    dst: Rank = None,
+    group: Group = None,
     device: Any = None,
-    group_dst: int | None = None,
+    group_dst: Rank = None,
     use_batch: bool = False,
 ) -> None:
     """Send objects to another rank, which calls `recv_object_list` with a list of the same length."""
@@ -169,10 +162,10 @@ def send_object_list(
 
 def recv_object_list(
     object_list: list[Any],
-    src: int | None = None,
-    group: ProcessGroup | None = None,
+    src: Rank = None,
+    group: Group = None,
     device: Any = None,
-    group_src: int | None = None,
+    group_src: Rank = None,
     use_batch: bool = False,
 ) -> int:
     """Receive objects from another rank into a list; returns the rank that sent them."""
@@ -180,6 +173,6 @@ def recv_object_list(
     source = recv(sizes, src, group, group_src=group_src)
     whole = penlight.zeros(int(sizes.sum()), dtype=penlight.uint8)
     recv(whole, source if group_src is None else None, group, group_src=group_src)
-    for place, (piece, size) in enumerate(zip(whole.split(sizes.tolist()), sizes.tolist())):
-        object_list[place] = _unpickled(piece, size)
+    for position, (piece, size) in enumerate(zip(whole.split(sizes.tolist()), sizes.tolist())):
+        object_list[position] = _unpickled(piece, size)
     return source

@@ -107,9 +107,11 @@ class Reducer:
         self.divisor = group.size()
         self.hook: tuple[Any, Callable[[Any, GradBucket], Future[Any]]] | None = None
         self.buckets = [Bucket(index, part) for index, part in enumerate(cut(parameters, limit))]
-        self.number = {id(p): place for place, p in enumerate(self.parameters)}
+        self.number = {id(p): position for position, p in enumerate(self.parameters)}
         self.home = {
-            self.number[id(p)]: (bucket, place) for bucket in self.buckets for place, p in enumerate(bucket.parameters)
+            self.number[id(p)]: (bucket, position)
+            for bucket in self.buckets
+            for position, p in enumerate(bucket.parameters)
         }
         self.expecting = False  # whether gradients of the next pass are to be averaged
         self.begun = False  # whether one of them has come
@@ -137,12 +139,12 @@ class Reducer:
             bucket.running = None
         unused: Sequence[int] = ()
         if static:
-            unused = [place for place, times in enumerate(self.arrivals) if times == 0]
+            unused = [position for position, times in enumerate(self.arrivals) if times == 0]
         elif self.find_unused:
             reached = _leaves(outputs)
-            unused = [place for place, p in enumerate(self.parameters) if id(p) not in reached]
-        for place in unused:
-            self._absent(place)
+            unused = [position for position, p in enumerate(self.parameters) if id(p) not in reached]
+        for position in unused:
+            self._absent(position)
         if unused:
             self._launch()
 
@@ -151,7 +153,7 @@ class Reducer:
         if not (self.expecting and self.begun):
             return
         self.expecting = False
-        missing = " ".join(str(place) for bucket in self.buckets for place in sorted(bucket.waiting_for))
+        missing = " ".join(str(position) for bucket in self.buckets for position in sorted(bucket.waiting_for))
         raise RuntimeError(
             "Expected to have finished reduction in the prior iteration before starting a new one. This error "
             "indicates that your module has parameters that were not used in producing loss. You can enable unused "
@@ -161,39 +163,39 @@ class Reducer:
             f"{self.group._global_rank}: {missing}"
         )
 
-    def _absent(self, place: int) -> None:
-        bucket, index = self.home[place]
+    def _absent(self, position: int) -> None:
+        bucket, index = self.home[position]
         bucket.views[index][...] = 0
-        bucket.waiting_for.discard(place)
+        bucket.waiting_for.discard(position)
 
     def _arrived(self, parameter: Tensor) -> None:
         """The hook of a parameter: its gradient is there."""
         if not self.expecting:
             return
-        place = self.number[id(parameter)]
+        position = self.number[id(parameter)]
         if not self.begun:
             self.begun = True
             queue_callback(self._end)
-        self.used[place] = 1
+        self.used[position] = 1
         if self.static and not self.learned:
-            self.arrivals[place] += 1  # averaged at the end of the pass
+            self.arrivals[position] += 1  # averaged at the end of the pass
             return
-        self.left[place] -= 1
-        if self.left[place] > 0:
+        self.left[position] -= 1
+        if self.left[position] > 0:
             return
-        if self.left[place] < 0:
+        if self.left[position] < 0:
             raise RuntimeError(
                 "Expected to mark a variable ready only once. This error is caused by one of the following reasons: 1) "
                 "Use of a module parameter outside the `forward` function. 2) Reused parameters in multiple reentrant "
-                f"backward passes. Parameter at index {place} has been marked as ready twice. Pass static_graph=True "
+                f"backward passes. Parameter at index {position} has been marked as ready twice. Pass static_graph=True "
                 "if the graph does not change between iterations."
             )
-        self._take(place, parameter)
+        self._take(position, parameter)
         self._launch()
 
-    def _take(self, place: int, parameter: Tensor) -> None:
+    def _take(self, position: int, parameter: Tensor) -> None:
         """Copy a gradient into its bucket, divided by the number of ranks if no hook does that."""
-        bucket, index = self.home[place]
+        bucket, index = self.home[position]
         view = bucket.views[index]
         grad = parameter._grad
         if grad is None:
@@ -204,7 +206,7 @@ class Reducer:
             np.multiply(grad._array, 1 / self.divisor, out=view, casting="unsafe")
         elif grad._array is not view:
             view[...] = grad._array
-        bucket.waiting_for.discard(place)
+        bucket.waiting_for.discard(position)
 
     def _launch(self) -> None:
         """Begin the reduction of the buckets that are complete, in their order, and move on those that run."""
@@ -229,11 +231,11 @@ class Reducer:
         """When the backward pass has ended: wait for the averages, and bring them to the parameters."""
         if self.static and not self.learned:
             self.learned = True
-            for place, parameter in enumerate(self.parameters):
-                if self.arrivals[place]:
-                    self._take(place, parameter)
+            for position, parameter in enumerate(self.parameters):
+                if self.arrivals[position]:
+                    self._take(position, parameter)
                 else:
-                    self._absent(place)
+                    self._absent(position)
             self._launch()
         if self.next < len(self.buckets):
             return  # gradients are missing: the next forward pass says so

@@ -519,6 +519,9 @@ class TCPStore(Store):
         while True:
             try:
                 connection = socket.create_connection((self._host, self._port), max(0.1, end - time.monotonic()))
+                if connection.getsockname() == connection.getpeername():  # it took the server's port for its own
+                    connection.close()
+                    raise ConnectionRefusedError
             except OSError:
                 if time.monotonic() > end:
                     raise DistNetworkError(
@@ -567,6 +570,11 @@ class TCPStore(Store):
     def _timed_out(self, keys: Sequence[str], waited: timedelta) -> Exception:
         names = ", ".join(f"/{key}" for key in keys)
         return DistStoreError(f"wait timeout after {waited // timedelta(milliseconds=1)}ms, keys: {names}")
+
+    def address_here(self) -> str:
+        """The address of this machine in the network of the server."""
+        with self._connection() as connection:
+            return connection.getsockname()[0]
 
     def watch(self, rank: int) -> Watch:
         """A connection that tells this rank when another one ends. See Note [Watching ranks]."""

@@ -9,7 +9,7 @@ import penlight
 from penlight.optim import Optimizer
 from penlight.tensor import Tensor
 
-from ._group import ProcessGroup, groups
+from ._group import Group, groups
 from ._objects import broadcast_object_list
 from ._reducer import broadcast_coalesced
 
@@ -38,7 +38,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self,
         params: Any,
         optimizer_class: type[Optimizer],
-        process_group: ProcessGroup | None = None,
+        process_group: Group = None,
         parameters_as_bucket_view: bool = False,
         overlap_with_ddp: bool = False,
         **defaults: Any,
@@ -100,7 +100,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             broadcast_object_list(one, group=self.process_group, group_src=rank)
             states.append(one[0] if self.rank == to else None)
         if self.rank == to:
-            state = {place: value for part in states for place, value in part.items()}
+            state = {position: value for part in states for position, value in part.items()}
             self._whole = {"state": state, "param_groups": self._numbered_groups()}
 
     def _numbered(self) -> Iterable[tuple[int, Tensor]]:

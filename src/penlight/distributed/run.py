@@ -14,7 +14,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 GRACE = 10.0  # seconds that a rank has to end after SIGTERM
@@ -91,10 +92,7 @@ class Launcher:
                 return 0
             rank, code = failed
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            print(
-                f"penlight launch: rank {rank} ended with {how}; the others are ended",
-                file=sys.stderr,
-            )
+            print(f"penlight launch: rank {rank} ended with {how}; the others are ended", file=sys.stderr)
         return 1
 
     def _first(self) -> int:
@@ -102,19 +100,19 @@ class Launcher:
 
     def _once(self, attempt: int) -> tuple[int, int] | None:
         """Run all ranks once; the rank that failed first and its exit code, or None."""
-        port = _free_port() if self.arguments.standalone else self.port
-        try:
-            self.ranks = [self._start(local, port, attempt) for local in range(self.count)]
-            while True:
-                codes = [rank.poll() for rank in self.ranks]
-                for local, code in enumerate(codes):
-                    if code:
-                        return self._first() + local, code
-                if all(code == 0 for code in codes):
-                    return None
-                time.sleep(self.arguments.monitor_interval)
-        finally:
-            self._end_all()
+        with reserved_port() if self.arguments.standalone else nullcontext(self.port) as port:
+            try:
+                self.ranks = [self._start(local, port, attempt) for local in range(self.count)]
+                while True:
+                    codes = [rank.poll() for rank in self.ranks]
+                    for local, code in enumerate(codes):
+                        if code:
+                            return self._first() + local, code
+                    if all(code == 0 for code in codes):
+                        return None
+                    time.sleep(self.arguments.monitor_interval)
+            finally:
+                self._end_all()
 
     def _start(self, local: int, port: int, attempt: int) -> subprocess.Popen[bytes]:
         given, rank = self.arguments, self._first() + local
@@ -164,9 +162,16 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A free port on this machine. On Linux no other program is given it meanwhile, while a server can listen there."""
+    with socket.socket() as found:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+        if sys.platform != "linux":
+            found.close()
+        yield port
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -13,8 +13,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._grads import _sample_dirichlet, _standard_gamma
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
+from .distribution import Distribution, ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform, AffineTransform, ExpTransform, PowerTransform
 from .utils import _Number, broadcast_all, checked, euler_constant, formula, lazy_property, method

@@ -14,8 +14,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._continuous import Gamma
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
+from .distribution import Distribution, ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform, SigmoidTransform
 from .utils import broadcast_all, checked, clamp_probs, formula, lazy_property, logits_to_probs, method, probs_to_logits

@@ -13,15 +13,12 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._continuous import Beta, Chi2, Normal
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
+from .distribution import Distribution, ExponentialFamily
 from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
 from .utils import _Number, _standard_normal, broadcast_all, formula, lazy_property
 
-__all__ = [
-    "LKJCholesky", "LogisticNormal", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart",
-]  # fmt: skip
+__all__ = ["LKJCholesky", "LogisticNormal", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart"]
 
 
 def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:

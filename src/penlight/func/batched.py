@@ -173,7 +173,9 @@ class Batched(Tensor):
     dtype = property(lambda self: self._value.dtype)
     _vc = property(lambda self: self._value._vc, lambda self, vc: setattr(self._value, "_vc", vc))
     _view = property(lambda self: self._value._view)
-    _meta = property(lambda self: self._value._meta, lambda self, meta: setattr(self._value, "_meta", meta))
+    _rare_state = property(
+        lambda self: self._value._rare_state, lambda self, meta: setattr(self._value, "_rare_state", meta)
+    )
     _grad = property(lambda self: self._value._grad, lambda self, grad: setattr(self._value, "_grad", grad))
 
     def _refuse(self, message: str) -> NoReturn:
@@ -368,7 +370,7 @@ def broadcast(level: BatchLevel, tensor: Any) -> Any:
 
 def _expanded(level: BatchLevel, tensor: Any) -> Any:
     """A tensor with the batch as a new first dimension, and its tangents too, which may be batched already."""
-    tangents = None if tensor._meta is None else tensor._meta.tangents
+    tangents = None if tensor._rare_state is None else tensor._rare_state.tangents
     if not tangents:
         return _expand(tensor, (level.size, *tensor.shape))
     kept = dict(tangents)
@@ -420,7 +422,7 @@ def involves(level: BatchLevel, tensor: Any) -> bool:
         if tensor._level is level:
             return True
         tensor = tensor._value
-    tangents = None if tensor._meta is None else tensor._meta.tangents
+    tangents = None if tensor._rare_state is None else tensor._rare_state.tangents
     return any(involves(level, t) for t in (tangents or {}).values())
 
 

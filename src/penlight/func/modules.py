@@ -8,7 +8,7 @@ from typing import Any
 from ..kernels.lazy import lazy_import
 from ..ops import stack
 
-_batchnorm = lazy_import(globals(), "_batchnorm", "..nn.modules.batchnorm")
+_batchnorm = lazy_import(globals(), "_batchnorm", "..nn.modules.normalization")
 _stateless = lazy_import(globals(), "_stateless", "..nn.utils.stateless")
 
 

@@ -61,8 +61,8 @@ def same(tensor: Tensor, edge: Edge = NO_EDGE) -> Tensor:
     out = plain_tensor(tensor._array)
     out._vc = views_of(tensor)
     out._edge = edge
-    if tensor._meta is not None and tensor._meta.tangents:
-        for level, tangent in tensor._meta.tangents.items():
+    if tensor._rare_state is not None and tensor._rare_state.tangents:
+        for level, tangent in tensor._rare_state.tangents.items():
             level.attach(out, tangent)
     return out
 
@@ -87,13 +87,15 @@ def released(tensor: Any, span: Span) -> Any:
     """A result as it leaves its transform: without a graph, if that does not lead outside. The same for its tangents."""
     levels = levels_of(tensor)
     value = physical(tensor)
-    tangents = None if value._meta is None else value._meta.tangents
+    tangents = None if value._rare_state is None else value._rare_state.tangents
     cut = value.requires_grad and not leads_out(value, span)
     if cut or tangents:
         inside = value
         value = same(value, NO_EDGE if cut else edge_of(value))
         if tangents:
-            value._meta.tangents.update({level: released(t, span) for level, t in inside._meta.tangents.items()})  # type: ignore[union-attr]
+            value._rare_state.tangents.update(  # type: ignore[union-attr]
+                {level: released(t, span) for level, t in inside._rare_state.tangents.items()}
+            )
     return wrap_all(levels, value)
 
 

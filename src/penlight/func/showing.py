@@ -27,8 +27,8 @@ def shown(tensor: Any) -> str | None:
     while isinstance(tensor, Batched):
         levels[tensor._level.number] = _BATCHED
         tensor = tensor._value
-    if tensor._meta is not None and tensor._meta.tangents:
-        levels.update({level.number: _TRACKED for level in tensor._meta.tangents if level.number})
+    if tensor._rare_state is not None and tensor._rare_state.tangents:
+        levels.update({level.number: _TRACKED for level in tensor._rare_state.tangents if level.number})
     entered, outside = _ways(edge_of(tensor)[0])
     levels.update({number: _TRACKED for number in entered})
     if not levels:

@@ -7,7 +7,7 @@ once, and a packed tensor is unpacked by the user's hook: so the slots behind th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,13 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
         yield name, value, stale and not isinstance(value, (Freed, Packed))
 
 
+def line_of(node: Node) -> str:
+    """The line of the program that made a node, if `watch()` or anomaly mode was on."""
+    line = node.extra().get("line")
+    lines = node.metadata.get("traceback_") if line is None else [str(line)]
+    return " ".join(lines[-1].split()) if lines else ""
+
+
 class Collector:
     """Makes each tensor and each node one box, however often it is met."""
 
@@ -90,6 +97,7 @@ class Collector:
         self.boxes: list[Box] = []
         self.links: list[Link] = []
         self.saved, self.calls = saved, calls
+        self.types: dict[str, str] = {}  # the classes of the modules that `calls` knows
         self.numbers: dict[int, int] = {}  # sequence numbers of the boxes of nodes
         self.names: dict[int, str] = {}
         for name, tensor in names:
@@ -103,14 +111,16 @@ class Collector:
         self.alive: list[Any] = []  # so that no id is reused meanwhile
         self.met: set[int] = set()  # the tensors that got a box
 
-    def collect(self, roots: list[Tensor]) -> None:
+    def collect(self, roots: list[Tensor], nodes: Sequence[Node] = ()) -> None:
         stack: list[Node] = []
+        for node in nodes:
+            self.node(node, stack)
         for place, root in enumerate(roots):
             title = "result" if len(roots) == 1 else f"result {place}"
             self.tensor(root, title)
-            node = edge_of(root)[0]
-            if node is not None and not isinstance(node, AccumulateGrad):
-                self.node(node, stack)
+            first = edge_of(root)[0]
+            if first is not None and not isinstance(first, AccumulateGrad):
+                self.node(first, stack)
         while stack:
             self.expand(stack.pop(), stack)
         self.finish()
@@ -197,10 +207,9 @@ class Collector:
                 box.details[title_of(name)] = size_of(value) + ", modified in place since" * stale
 
     def describe_origin(self, node: Node, box: Box) -> None:
-        """The line of the user's program that made a node, if anomaly mode was on."""
-        lines = node.metadata.get("traceback_")
-        if lines:
-            box.details["made at"] = " ".join(lines[-1].split())
+        """The line of the user's program that made a node, if `watch()` or anomaly mode was on."""
+        if line := line_of(node):
+            box.details["made at"] = line
 
     def expand_saved(self, node: Node, place: int) -> None:
         box = self.boxes[place]
@@ -309,4 +318,4 @@ class Collector:
             if id(node) in self.found:
                 label = str(nr) if node.outputs > 1 else ""
                 self.links.append(Link(place, self.found[id(node)], "grad_fn", label))
-        assign(self.boxes, self.links, self.numbers, self.calls)
+        self.types = assign(self.boxes, self.links, self.numbers, self.calls)

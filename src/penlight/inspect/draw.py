@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..autograd.node import Edge
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
 
@@ -83,6 +84,7 @@ class Drawing:
         self, boxes: list[Box], links: list[Link], unreached: list[str], types: dict[str, str] | None = None
     ) -> None:
         self.boxes, self.links, self.unreached = boxes, links, unreached
+        self.frames: list[dict[str, Any]] = []  # of a film: see `replay`
         self.types: dict[str, str] = types or {}  # the classes of modules, by their paths
         self._laid_out: Any = None
 
@@ -148,7 +150,7 @@ class Drawing:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """For notebooks: the picture, and for a large graph the page, in a frame."""
         bundle = {"text/plain": repr(self), "image/svg+xml": self.svg()}
-        if len(self.boxes) > LARGE:
+        if len(self.boxes) > LARGE or self.frames:
             page = self.html().replace("&", "&amp;").replace('"', "&quot;")
             style = "width:100%;height:600px;border:1px solid #ccc"
             bundle["text/html"] = f'<iframe srcdoc="{page}" style="{style}"></iframe>'
@@ -217,6 +219,11 @@ def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any
     >>> drawing.boxes[-1].title, drawing.boxes[-1].lines
     ('w', ['(2,) float32', 'grad norm 5'])
     """
+    return draw_with_nodes(tensors, params, saved, calls)[0]
+
+
+def draw_with_nodes(tensors: Any, params: Any, saved: bool | None, calls: Any) -> tuple[Drawing, dict[int, int]]:
+    """What `draw` gives, and the numbers of the boxes of nodes by the nodes' ids."""
     roots = [tensors] if isinstance(tensors, Tensor) else tensors
     if not isinstance(roots, (tuple, list)) or not roots or not all(isinstance(t, Tensor) for t in roots):
         raise TypeError(f"draw() takes a tensor or a tuple of tensors, not {_describe(tensors)}")
@@ -228,7 +235,15 @@ def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any
     types = {} if model is None else {path: type(module).__name__ for path, module in model.named_modules() if path}
     collector = _collect.Collector(_names(params), saved, calls)
     collector.collect(list(roots))
-    return Drawing(collector.boxes, collector.links, collector.unreached(), types)
+    drawing = Drawing(collector.boxes, collector.links, collector.unreached(), types | collector.types)
+    return drawing, {key: place for key, place in collector.found.items() if isinstance(key, int)}
+
+
+def draw_edges(edges: Sequence[Edge]) -> Drawing:
+    """The picture of the graph from these edges on."""
+    collector = _collect.Collector([], None, None)
+    collector.collect([], [node for node, _ in edges if node is not None])
+    return Drawing(collector.boxes, collector.links, [])
 
 
 def _describe(value: Any) -> str:

@@ -34,6 +34,7 @@ def to_html(drawing: Drawing) -> str:
         "modules": {path: _box(module_box(path, members, drawing.types)) for path, members in inside.items()},
         "types": drawing.types,
         "unreached": drawing.unreached,
+        "frames": drawing.frames,
         "colours": COLOURS,
         "constants": {name: getattr(layout, name) for name in CONSTANTS} | {"HEAD": HEAD},
     }  # fmt: skip

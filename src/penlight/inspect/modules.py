@@ -1,7 +1,8 @@
 """Which module a box belongs to, so that a large picture can be folded by module.
 
 # Note [Whose node is it]
-A node does not know which module made it. Told by `record`, it is the innermost call during which the node was made. Otherwise
+A node does not know which module made it. Told by `record`, it is the innermost call during which the node was made; the second call of a module
+is a box of its own, `path:2`, and so are the calls inside it. Otherwise
 the parameters tell: a node that uses a module's parameters is that module's, and a node made between two such, of what the
 two paths have in common: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`.
 """
@@ -9,7 +10,7 @@ two paths have in common: the softmax between `blocks.0.attn.qkv` and `blocks.0.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..autograd.node import sequence
@@ -31,8 +32,8 @@ class record:
         if not hasattr(model, "named_modules"):
             raise TypeError(f"record() takes a module, not {type(model).__name__}")
         self.model = model
-        self.spans: list[tuple[int, int, str]] = []  # the first and one past the last sequence number, and the path
-        self._open: list[tuple[int, str]] = []
+        self.spans: list[_Call] = []
+        self._open: list[_Call] = []
         self._handles: list[Any] = []
 
     def __enter__(self) -> record:
@@ -47,18 +48,62 @@ class record:
 
     def _enter(self, path: str) -> Any:
         def hook(module: Any, arguments: Any) -> None:
-            self._open.append((next(sequence), path))
+            self._open.append(_Call(path, type(module).__name__, self._open[-1] if self._open else None))
+            self.spans.append(self._open[-1])
 
         return hook
 
     def _leave(self, module: Any, arguments: Any, result: Any) -> None:
-        first, path = self._open.pop()
-        self.spans.append((first, next(sequence), path))
+        self._open.pop().last = next(sequence)
 
-    def owner(self, seq: int) -> str:
-        """The path of the innermost call in which the node with this number was made."""
-        inside = [span for span in self.spans if span[0] <= seq < span[1]]
-        return max(inside, key=lambda span: span[0])[2] if inside else ""
+    def owners(self, numbers: Iterable[int]) -> tuple[dict[int, str], dict[str, str]]:
+        """By the sequence numbers of nodes: the name of the innermost call that made each. And the classes of the modules, by these names."""
+        inner = {}
+        for number in numbers:
+            inside = [call for call in self.spans if call.first <= number < call.last]
+            if inside:
+                inner[number] = max(inside, key=lambda call: call.first)
+        met = {call for each in inner.values() for call in each.and_outer()}
+        names = dict(zip(calls := sorted(met, key=lambda call: call.first), _names(calls)))
+        types = {names[call]: call.type for call in met if names[call]}
+        return {number: names[call] for number, call in inner.items()}, types
+
+    def names(self) -> list[str]:
+        """The names of all calls, in the order in which they began."""
+        return _names(self.spans)
+
+
+def _names(calls: list[_Call]) -> list[str]:
+    """The names of calls: the paths of their modules, numbered from the second call on, below those of the calls around them."""
+    names: dict[_Call | None, str] = {None: ""}
+    count: dict[str, int] = {}
+    for call in calls:
+        name = call.named(names[call.outer])
+        count[name] = count.get(name, 0) + 1
+        names[call] = f"{name}:{count[name]}" if name and count[name] > 1 else name
+    return [names[call] for call in calls]
+
+
+class _Call:
+    """One call of a module: the sequence numbers of the nodes made meanwhile, its path and class, and the call around it."""
+
+    __slots__ = ("first", "last", "outer", "path", "type")
+
+    def __init__(self, path: str, type: str, outer: _Call | None) -> None:
+        self.path, self.type, self.outer = path, type, outer
+        self.first = self.last = next(sequence)
+
+    def and_outer(self) -> Iterator[_Call]:
+        """This call and those around it."""
+        call: _Call | None = self
+        while call is not None:
+            yield call
+            call = call.outer
+
+    def named(self, outer: str) -> str:
+        """Its path, with the part that is the path of the call around it replaced by the name of that call."""
+        prefix = "" if self.outer is None else self.outer.path
+        return outer + self.path[len(prefix) :] if prefix and self.path.startswith(prefix + ".") else self.path
 
 
 def common(paths: Iterable[str]) -> str:
@@ -76,8 +121,10 @@ def common(paths: Iterable[str]) -> str:
     return ".".join(parts or [])
 
 
-def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> None:
-    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box."""
+def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> dict[str, str]:
+    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box. Gives the classes of the
+    modules that `calls` knows."""
+    told, types = ({}, {}) if calls is None else calls.owners(numbers.values())
     below: list[list[int]] = [[] for _ in boxes]
     for link in links:
         if link.kind in ("next", "variable"):
@@ -101,13 +148,14 @@ def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: 
         boxes[place].module = pure.get(place, "")
         if calls is not None:
             if boxes[place].title != "AccumulateGrad":
-                boxes[place].module = calls.owner(numbers[place])
+                boxes[place].module = told.get(numbers[place], "")
         elif place not in pure:
             at = bisect_left(made, numbers[place])
             exact = at < len(made) and made[at] == numbers[place]
             around = anchors[at : at + 1] if exact else anchors[max(at - 1, 0) : at + 1]
             boxes[place].module = common(path for _, path in around) if exact or 0 < at < len(made) else ""
     _assign_tensors(boxes, links, pure)
+    return types
 
 
 def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -> None:

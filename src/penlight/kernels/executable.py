@@ -39,7 +39,7 @@ _FETCH = bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3))
 
 @lru_cache(1)
 def available() -> bool:
-    """Whether native kernels run here; looked at once."""
+    """Whether machine code that Python writes for x86-64 runs here, such as that of kernels written by hand; looked at once."""
     return obstacle() is None
 
 
@@ -114,6 +114,12 @@ def llvm_available() -> bool:
 def backend() -> Literal["x86", "llvm"] | None:
     """What compiles the kernels of kernels/compiler; None where NumPy does their work."""
     return "x86" if available() else "llvm" if llvm_available() else None
+
+
+@lru_cache(1)
+def compiles() -> bool:
+    """Whether the kernels of kernels/compiler become machine code here, by whatever backend; looked at once."""
+    return backend() is not None
 
 
 def _trial() -> bool:

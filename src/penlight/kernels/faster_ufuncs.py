@@ -3,7 +3,7 @@
 Note [Ufuncs by faster ones]
 NumPy has vector instructions for `exp`, `log`, `sin`, `cos`, `tanh` and arithmetic of float32, and calls C's function for each element for the rest,
 which takes 5 to 25 ns. Each function here is a few passes over a block that stays in the first-level cache, 0.2 ns each for arithmetic. They are
-as exact as what they are made of: some units in the last place. `fmod` and `remainder` are exact, since a quotient of two float32 below 2**24 that
+as exact as what they are made of: some units in the last place. `fmod`, `remainder` and `floor_divide` are exact, since a quotient of two float32 below 2**24 that
 is no whole number is rounded to none in float64. A block with numbers that a function is not made for (infinities, zeros that are divided by, NaN)
 is left to NumPy's ufunc, which is what the functions say by returning False.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .large import FASTER_FROM
+from .elementwise.strategies import FASTER_FROM
 from .numpy_warnings import hush, unhush
 from .parallel import parallel_for
 
@@ -23,6 +23,7 @@ Array = np.ndarray
 _BLOCK = 1 << 13  # elements
 _FLOAT = np.dtype(np.float32)
 _MOST_QUOTIENT = float(1 << 24)
+_LOG_2 = np.float32(np.log(2.0))
 
 
 def _log1p(x: Array, out: Array) -> None:
@@ -128,26 +129,56 @@ def logaddexp(x: Array, y: Array, out: Array) -> bool:
     return True
 
 
-def _remainder(rounding: Any, x: Array, y: Array, out: Array) -> bool:
-    wide, divisor = x.astype(np.float64), y.astype(np.float64)
-    quotient = wide / divisor
-    if not (quotient.max() < _MOST_QUOTIENT and quotient.min() > -_MOST_QUOTIENT):
+def logaddexp2(x: Array, y: Array, out: Array) -> bool:
+    """logaddexp with powers of two."""
+    distance = x - y
+    np.abs(distance, distance)
+    if not distance.max() < np.inf:
         return False
+    distance *= -_LOG_2
+    np.exp(distance, distance)
+    _log1p(distance, out)
+    out /= _LOG_2
+    out += np.maximum(x, y)
+    return True
+
+
+def _quotient(rounding: Any, x: Array, y: Array) -> Array | None:
+    """The whole quotients in float64; None if one of them may be rounded, or has no value."""
+    quotient: Array = np.divide(x, y, dtype=np.float64)
+    if not (quotient.max() < _MOST_QUOTIENT and quotient.min() > -_MOST_QUOTIENT and np.isfinite(y).all()):
+        return None
     rounding(quotient, quotient)
-    quotient *= divisor
-    np.subtract(wide, quotient, wide)
-    out[...] = wide
+    return quotient
+
+
+def _remainder(rounding: Any, x: Array, y: Array, out: Array) -> bool:
+    quotient = _quotient(rounding, x, y)
+    if quotient is None:
+        return False
+    quotient *= y
+    np.subtract(x, quotient, quotient)
+    out[...] = quotient
+    return True
+
+
+def floor_divide(x: Array, y: Array, out: Array) -> bool:
+    """floor(x / y)."""
+    quotient = _quotient(np.floor, x, y)
+    if quotient is None:
+        return False
+    out[...] = quotient
     return True
 
 
 def remainder(x: Array, y: Array, out: Array) -> bool:
     """x - floor(x / y) * y; a 0 has no sign, unlike NumPy's."""
-    return _remainder(np.floor, x, y, out) and bool(np.isfinite(y).all())
+    return _remainder(np.floor, x, y, out)
 
 
 def fmod(x: Array, y: Array, out: Array) -> bool:
     """x - trunc(x / y) * y."""
-    if not _remainder(np.trunc, x, y, out) or not np.isfinite(y).all():
+    if not _remainder(np.trunc, x, y, out):
         return False
     np.copysign(out, x, out)
     return True
@@ -155,7 +186,7 @@ def fmod(x: Array, y: Array, out: Array) -> bool:
 
 FASTER: dict[Any, Callable[..., bool]] = {
     np.log1p: log1p, np.expm1: expm1, np.cosh: cosh, np.sinh: sinh, np.tan: tan, np.arctanh: arctanh, np.arcsinh: arcsinh,
-    np.logaddexp: logaddexp, np.remainder: remainder, np.fmod: fmod,
+    np.logaddexp: logaddexp, np.logaddexp2: logaddexp2, np.remainder: remainder, np.fmod: fmod, np.floor_divide: floor_divide,
 }  # fmt: skip
 
 

@@ -11,10 +11,7 @@ from typing import Any
 
 
 class _Unloaded:
-    """Stands for a module in a namespace until it is asked for an attribute; then the module takes its place.
-
-    In copies of the namespace it stays, and hands on what it is asked for.
-    """
+    """Stands for a module in a namespace until it is asked for an attribute; then the module takes its place, there and in copies that `copied` knows."""
 
     _found: Any = None
 
@@ -25,7 +22,17 @@ class _Unloaded:
         if self._found is None:
             namespace, name, module = self._target
             namespace[name] = self._found = import_module(module, namespace["__package__"])
+            for copy in _copies.get(id(namespace), ()):
+                copy[name] = self._found
         return getattr(self._found, attribute)
+
+
+_copies: dict[int, list[dict[str, Any]]] = {}  # of namespaces, by their ids
+
+
+def copied(namespace: dict[str, Any], copy: dict[str, Any]) -> None:
+    """Let lazy imports of a namespace take their place in a copy of it, too."""
+    _copies.setdefault(id(namespace), []).append(copy)
 
 
 def lazy_import(namespace: dict[str, Any], name: str, module: str) -> Any:

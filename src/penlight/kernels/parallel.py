@@ -10,7 +10,8 @@ but OpenBLAS), work with matrix products in it runs in the calling thread.
 Note [Ranges for whoever is free]
 There are about twice as many ranges as threads, and each thread, the calling one too, takes the next until none is left. On a
 busy machine a helper may wake up late; the caller then has done its share already, instead of waiting for it. Which ranges
-there are does not depend on who does them, so results do not either.
+there are does not depend on who does them, so results do not either. A caller that has waited for a helper in the middle of a range for longer than it
+worked itself leaves the helpers alone for a while: Note [Preempted helpers] in waiting_threads.py.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from math import ceil
 from queue import SimpleQueue
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -37,6 +40,9 @@ PRODUCTS_FROM = 1 << 20
 # From here on BLAS does it with its threads where there are more than ours may be, some 10 milliseconds of one of them.
 HUGE_PRODUCTS_FROM = 1 << 29
 
+_BACKOFF = 32  # times as long as a caller waited for a preempted helper, work is not shared
+_LATE = 2e-4  # seconds that a caller may wait besides half of its own share
+
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
 _limit: int | None = None  # what `set_threads` was told, or what was found at first use
 _jobs: SimpleQueue[_Job] = SimpleQueue()
@@ -46,6 +52,7 @@ _helpers = 0
 # This lock is re-entrant, so the interrupted thread is not locked out, and `_release_save` releases it whatever was left over.
 _lock: Any = threading.RLock()
 _busy = threading.Lock()  # held while a `parallel_for` runs
+_alone_until = 0.0  # when work may be shared again
 _alone = 0  # how many `blas_alone` there are
 _before = 1  # how many threads BLAS had before the first of them
 _lowered = (
@@ -159,11 +166,37 @@ def thread_limit() -> int:
     global _limit
     if _limit is None:
         blas = _switch()
+        found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if isinstance(blas, tuple):
-            _limit = max(1, _before if _alone else blas[0]())
-        else:
-            _limit = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            found = max(1, _before if _alone else blas[0]())
+        _limit = min(found, cpu_quota() or found)
     return _limit
+
+
+def cpu_quota(root: str = "/") -> int | None:
+    """How many processors the container of this process may use at a time, which Linux keeps in control groups; None if there is no limit."""
+    limits = []
+    for line in _text(root, "proc/self/cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
+        folders = group.strip("/").split("/")
+        for depth in range(len(folders) + 1):  # a group is limited by those that it is in, too
+            place = "/".join(["sys/fs/cgroup", controllers, *folders[:depth]])
+            found = " ".join([_text(root, f"{place}/{name}") for name in names]).split()
+            if len(found) == 2 and found[0].isdecimal():  # "max" and -1 are no limit
+                limits.append(ceil(int(found[0]) / int(found[1])))
+    return max(1, min(limits)) if limits else None
+
+
+def _text(root: str, path: str) -> str:
+    """What a file says; nothing if there is none, or if Python is ending, when `open` is gone."""
+    try:
+        with open(os.path.join(root, path)) as file:
+            return file.read()
+    except (OSError, NameError):
+        return ""
 
 
 def set_threads(count: int) -> bool:
@@ -190,7 +223,7 @@ class blas_alone:
 
     def __enter__(self) -> None:
         global _alone, _before, _lowered
-        switch = _switch()
+        switch = _blas or _switch()
         if isinstance(switch, tuple):
             _lock.acquire()
             try:
@@ -205,7 +238,7 @@ class blas_alone:
 
     def __exit__(self, *_: object) -> None:
         global _alone, _lowered
-        switch = _switch()
+        switch = _blas or _switch()
         if isinstance(switch, tuple):
             _lock.acquire()
             try:
@@ -231,10 +264,16 @@ def native_thread_count() -> int:
 
 
 def _run(job: _Job, helpers: int) -> None:
+    global _alone_until
+    began = perf_counter()
     for _ in range(helpers):
         _jobs.put(job)
     job.run()
+    waited = perf_counter()
     job.done.acquire()
+    now = perf_counter()
+    if now - waited > (waited - began) / 2 + _LATE:
+        _alone_until = now + _BACKOFF * (now - waited)
     del job.body  # a helper that wakes up later holds the job, but not the arrays
 
 
@@ -250,7 +289,8 @@ def parallel_for(body: Callable[[int, int], object], total: int, grain: int = 1,
             body(0, total)
         return
     try:
-        helpers = _start_helpers(count - 1)
+        # Alone a caller goes through the same ranges: what is summed in each of them has the same bits.
+        helpers = 0 if perf_counter() < _alone_until else _start_helpers(count - 1)
         pieces = 2 * count if total >= 2 * count * grain else count
         job = _Job(body, [(total * i // pieces, total * (i + 1) // pieces) for i in range(pieces)])
         if blas:

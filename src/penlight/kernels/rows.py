@@ -29,19 +29,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .copies.convert import cast, is_half
-from .lazy import lazy_import
-from .numpy_warnings import hush, silent, unhush
+from .numpy_warnings import hush, unhush
 from .parallel import parallel_for
 
-machine = lazy_import(globals(), "machine", ".native")
-small = lazy_import(globals(), "small", ".native.small")  # see Note [Small arrays in machine code]
-traced = lazy_import(globals(), "traced", ".native.traced")
 F = TypeVar("F", bound=Callable[..., Any])
 BLOCK_ELEMENTS = 1 << 16
 GROUP = 64  # rows; see Note [Column sums]
 LONG_ROW = 4096  # columns; see Note [Row sums]
-NATIVE_FROM = 1 << 12  # elements; below, compiling a kernel would not be worth the while
-_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_FLOAT = np.dtype(np.float32)
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
 
 
@@ -96,86 +91,6 @@ def each_block(
         parallel_for(run, rows, max(least, THREADS_FROM // 2 // columns))
 
 
-def pointwise(
-    body: Callable[..., None],
-    *arrays: np.ndarray,
-    numbers: tuple[float, ...] = (),
-    native: Callable[..., None] | None = None,
-) -> np.ndarray:
-    """Run `body(*blocks, out_block, *numbers)` over arrays of one shape, block by block; the result has the first one's dtype.
-
-    Large float32 arrays are done by its machine code, see Note [Bodies as machine code], or that of `native`, if it is given.
-    """
-    first = arrays[0]
-    dtype, shape, size = first.dtype, first.shape, first.size
-    if size < BLOCK_ELEMENTS and (dtype in (_FLOAT, _DOUBLE)):
-        alone = small.elementwise(body if native is None or dtype == _DOUBLE else native, arrays, numbers)
-        if alone is not None:
-            return alone
-    elif size < NATIVE_FROM and is_half(dtype):
-        alone = small.elementwise(native or body, tuple(map(widen, arrays)), numbers)
-        if alone is not None:
-            with silent():
-                return cast(alone, dtype)
-    if size >= NATIVE_FROM and (dtype == _DOUBLE or (dtype.itemsize <= 4 and dtype.kind not in "iub")):
-        result = by_machine(body if native is None or dtype == _DOUBLE else native, *arrays, numbers=numbers)
-        if result is not None:
-            return result
-    if size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
-        out = np.empty(shape, dtype)  # the shortest way for small arrays
-        with silent():
-            body(*arrays, out, *numbers)
-        return out
-    flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
-    out = np.empty(shape, flat[0].dtype)
-    flat.append(out.reshape(-1))
-    with silent():
-        if out.size <= BLOCK_ELEMENTS:
-            body(*flat, *numbers)
-        else:
-            each_block(lambda part: body(*[a[part] for a in flat], *numbers), out.size, 1)
-    return narrow(out, dtype)
-
-
-def by_machine(body: Callable[..., None], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> np.ndarray | None:
-    """What `pointwise` gives, by machine code; None if that cannot be, or is not worth the while."""
-    if arrays[0].size < NATIVE_FROM:
-        return None
-    if not machine.available():
-        return None
-    out = np.empty(arrays[0].shape, arrays[0].dtype)
-    return out if traced.run(body, *_plain(arrays), out, numbers=numbers) else None
-
-
-def _plain(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
-    """Copies of what a flat native kernel cannot work on, which is other layouts."""
-    return [a if a.flags.c_contiguous or not any(a.strides) else np.ascontiguousarray(a) for a in arrays]
-
-
-def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
-    """The sum of what `pointwise` would give, without storing it."""
-    if arrays[0].size < NATIVE_FROM:
-        result = small.total(body, arrays) if arrays[0].dtype == _FLOAT else None
-        if result is not None:
-            return result
-    else:
-        total = traced.total(body, *_plain(tuple(map(widen, arrays)))) if machine.available() else None
-        if total is not None:
-            return total
-    flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
-    size, dtype = flat[0].size, flat[0].dtype
-    sums: dict[int, float] = {}
-
-    def block(part: slice) -> None:
-        out = np.empty(part.stop - part.start, dtype)
-        body(*[a[part] for a in flat], out)
-        sums[part.start] = float(np.add.reduce(out))
-
-    with silent():
-        each_block(block, size, 1)
-    return sum(sums[start] for start in sorted(sums))
-
-
 @lru_cache
 def _ones(dtype: np.dtype) -> np.ndarray:
     return np.ones(LONG_ROW, dtype)
@@ -209,12 +124,6 @@ def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
         sums = np.einsum("gij,gij->gj", groups, other[:whole].reshape(-1, GROUP, columns))
     rest += column_sum(sums)
     return rest
-
-
-def even_pieces(columns: int) -> int:
-    """Into how many pieces of one length, of at most some thousand elements, a row can be cut to be summed up; 0 if it cannot."""
-    least = -(-columns // LONG_ROW)
-    return next((n for n in range(least, 8 * least + 1) if columns % n == 0), 0)
 
 
 def row_max(x: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from .copies import contiguous
-from .index.moves import places
+from .index.moves import nonzero
 from .index_width import wide_indices
 from .numpy_calls import moveaxis, take_along
 from .rows import is_half, quiet
@@ -370,7 +370,7 @@ Unique = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: bool) -> Unique:
     """(starts, inverse, counts) of runs that begin where `changed`, for elements that were ordered by `order`."""
-    starts = places(changed)[0]
+    starts = nonzero(changed)[0]
     back = sizes = None
     if inverse:
         back = number = changed.cumsum()

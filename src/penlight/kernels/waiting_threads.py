@@ -10,6 +10,11 @@ A caller writes down the kernel and its arguments, then `left`. It and the helpe
 instruction, and count `done` up. Only who has taken a range reads the arguments; they stay as they are until all ranges are done, which
 the caller waits for, and late helpers find nothing `left` and touch nothing. While one call shares its work, others (of other Python
 threads) do theirs alone: `busy` says so. Which ranges there are does not depend on who does them, so results do not either.
+
+Note [Preempted helpers]
+Where other programs use the processors, the system may take a helper's away in the middle of a range, for milliseconds, and the caller can only wait. So
+a caller that has waited for much longer than its own share took leaves the helpers alone for `_BACKOFF` times as long: calls do all their
+ranges themselves until then. Together that costs at most a fraction more time than one thread takes, however busy the machine is.
 """
 
 from __future__ import annotations
@@ -29,13 +34,15 @@ _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake:
 _PAUSES = 32  # looks at `left` before another thread may have the processor
 _STACKED = 12  # arguments on the stack, at most
 _PYTHON_GRAIN = 4  # times as much work is worth a thread of Python's
+_BACKOFF = 32  # times as long as a caller waited for a preempted helper, calls are not shared
+_LATE = 1 << 17  # ticks that a caller may wait besides half of its own share: some 50 microseconds
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
 _FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # numbers of system calls, and what is asked of the first
 _REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in
 _SAVED = (RBX, RBP, R12, R13)
 
 # What stands where in the shared memory, in bytes. What is written often has a cache line of its own.
-_LEFT, _DONE, _BUSY, _SLEEPING, _LIMIT, _JOB = 0, 64, 128, 136, 144, 192
+_LEFT, _DONE, _BUSY, _SLEEPING, _LIMIT, _ALONE_UNTIL, _BEGAN, _WAITED, _JOB = 0, 64, 128, 136, 144, 152, 160, 168, 192
 _KERNEL, _COUNT, _STEP, _TOTAL, _ARGUMENTS = _JOB, _JOB + 8, _JOB + 16, _JOB + 24, _JOB + 32
 _STACK = _ARGUMENTS + 8 * (len(_REGISTERS) - 2)
 _NUMBERS = _STACK + 8 * _STACKED
@@ -179,6 +186,12 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.load_address(R10, 1)
     asm.occupy(_BUSY)
     asm.jump("alone", "not zero")
+    asm.copy_register(R12, RDX)  # which the clock writes to
+    asm.clock()
+    asm.copy_register(RDX, R12)
+    asm.store_register(_place(_BEGAN), RAX)
+    asm.compare_numbers(RAX, _place(_ALONE_UNTIL))
+    asm.jump("free again", "less")
     asm.store_register(_place(_STEP), RDI)
     asm.store_register(_place(_TOTAL), RSI)
     for i, register in enumerate(_REGISTERS[2:]):
@@ -209,6 +222,8 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.label("all awake")
     asm.load_address(RAX, take)
     asm.call(RAX)
+    asm.clock()
+    asm.store_register(_place(_WAITED), RAX)
     asm.load_address(R12, _PAUSES)
     asm.label("wait")
     asm.load_register(RAX, _place(_DONE))
@@ -221,12 +236,33 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.load_address(R12, _PAUSES)
     asm.jump("wait")
     asm.label("finished")
+    asm.clock()
+    asm.copy_register(RCX, RAX)  # now
+    asm.load_register(RDX, _place(_WAITED))
+    asm.copy_register(RSI, RDX)
+    asm.negate(RDX)
+    asm.add(RAX, RDX)  # how long the caller waited
+    asm.load_register(RDX, _place(_BEGAN))
+    asm.negate(RDX)
+    asm.add(RSI, RDX)  # how long it worked
+    asm.copy_register(RDX, RAX)
+    asm.add(RDX, RAX)
+    asm.add_number(RSI, 2 * _LATE)
+    asm.compare_numbers(RDX, RSI)
+    asm.jump("in time", "less")
+    asm.multiply_number(RAX, _BACKOFF)
+    asm.add(RCX, RAX)
+    asm.store_register(_place(_ALONE_UNTIL), RCX)
+    asm.label("in time")
     asm.zero(RAX)
     asm.store_register(_place(_BUSY), RAX)
     asm.add_number(RSP, 8)
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
+    asm.label("free again")
+    asm.zero(RAX)
+    asm.store_register(_place(_BUSY), RAX)
     asm.label("alone")
     asm.zero(RDI)
     asm.add_number(RSP, 8)
@@ -348,9 +384,10 @@ def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int =
 
     Threads share it from two times `grain` on, in steps that are a multiple of `multiple`.
     """
-    each = -(-step(total, grain) // multiple) * multiple if total >= 2 * grain else total
-    if each < total:
-        return shared(function)(each, total, *arguments)
+    if total >= 2 * grain:
+        each = -(-step(total, grain) // multiple) * multiple
+        if each < total:
+            return (function.shared or shared(function))(each, total, *arguments)
     return function(0, total, *arguments)
 
 
@@ -360,6 +397,6 @@ def step(total: int, grain: int) -> int:
     if not have_helpers:
         grain *= _PYTHON_GRAIN
     count = native_thread_count() if total >= 2 * grain else 1
-    if count < 2 or (have_helpers and not start(count - 1)):
+    if count < 2 or (have_helpers and _working != count - 1 and not start(count - 1)):
         return total
     return max(grain, -(-total // (_RANGES * count)))

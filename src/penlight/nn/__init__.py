@@ -12,13 +12,15 @@ from penlight.nn.parameter import (
     UninitializedParameter as UninitializedParameter,
 )
 
+from .._common.module_table import declare_modules, lazy_names
+from ..kernels.lazy import lazy_import
 from . import modules as modules, parameter as parameter
 
 if TYPE_CHECKING:
+    from ..ops.nn import conv_gradients as grad
     from . import (
         attention as attention,
         functional as functional,
-        grad as grad,
         init as init,
         parallel as parallel,
         utils as utils,
@@ -26,6 +28,16 @@ if TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
     from .parallel import DataParallel as DataParallel
 
+_refused = lazy_import(globals(), "_refused", "penlight._refused")
+
+declare_modules(
+    __name__,
+    **{
+        "penlight.ops.nn.conv_gradients": {
+            "grad": "conv1d_input conv1d_weight conv2d_input conv2d_weight conv3d_input conv3d_weight"
+        }
+    },
+)
 # Every part comes when it is first asked for.
 _PARTS = ("attention", "common_types", "functional", "grad", "init", "parallel", "utils")
 
@@ -33,25 +45,14 @@ __all__ = [*modules.__all__, "Buffer", "DataParallel", "Parameter", "Uninitializ
 __all__ += ["attention", "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 
 
+_homes = {**dict.fromkeys(modules.__all__, "modules"), "DataParallel": "parallel"}
+_found, __dir__ = lazy_names(__name__, _homes, _PARTS, lambda *name: _refused.missing(*name))
+
+
 def __getattr__(name: str) -> Any:
-    if name in modules._HOME:
-        found = getattr(modules, name)
-    elif name == "DataParallel":
-        found = import_module(f"{__name__}.parallel").DataParallel
-    elif name in _PARTS:
-        return import_module(f"{__name__}.{name}")
-    elif name in ("intrinsic", "qat", "quantizable", "quantized"):  # old names of what is refused there
-        found = getattr(import_module("penlight.ao").nn, name)
-    else:
-        from penlight._refused import missing
-
-        raise missing(__name__, name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_PARTS, *__all__})
+    if name in ("intrinsic", "qat", "quantizable", "quantized"):  # old names of what is refused there
+        return getattr(import_module("penlight.ao").nn, name)
+    return _found(name)
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

@@ -9,6 +9,8 @@ tensor([0., 2.])
 # isort: skip_file
 from __future__ import annotations
 
+import penlight as _penlight
+
 import math
 from typing import Any
 
@@ -20,12 +22,16 @@ from ..ops.nn.activation import log_softmax as _log_softmax
 from ..ops.nn.activation import relu as _relu
 from ..ops.nn.activation import softmax as _softmax
 from ..ops.linalg.affine import linear as linear
-from ..ops.nn.attention import _canonical_mask as _canonical_mask
-from ..ops.nn.attention import _check_key_padding_mask as _check_key_padding_mask
-from ..ops.nn.attention import _in_projection as _in_projection
-from ..ops.nn.attention import _in_projection_packed as _in_projection_packed
-from ..ops.nn.attention import _mha_shape_check as _mha_shape_check
-from ..ops.nn.attention import _none_or_dtype as _none_or_dtype
+from ..ops.nn.attention import (
+    _canonical_mask as _canonical_mask,
+    _check_key_padding_mask as _check_key_padding_mask,
+    _in_projection as _in_projection,
+)
+from ..ops.nn.attention import (
+    _in_projection_packed as _in_projection_packed,
+    _mha_shape_check as _mha_shape_check,
+    _none_or_dtype as _none_or_dtype,
+)
 from ..ops.nn.conv import conv1d as conv1d, conv2d as conv2d, conv3d as conv3d
 from ..ops.nn.conv import conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d
 from ..ops.nn.conv import conv_transpose3d as conv_transpose3d
@@ -135,4 +141,16 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
 
 
-globals().update(_public_functions(globals(), "F.", __name__))
+# What PyTorch has as builtins: the rest are functions of Python there too, which classes bind.
+_BOUND = """
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ leaky_relu_ linear logsigmoid
+    native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_
+    scaled_dot_product_attention selu_ softplus softshrink threshold_"""
+# Those of them that PyTorch's `torch` and `torch.nn.functional` have in common.
+_SHARED = """
+    adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle
+    pixel_unshuffle prelu relu_ rrelu_ selu_ threshold_"""
+globals().update(_public_functions(globals(), "F.", __name__, bound=_BOUND.split()))
+globals().update({name: getattr(_penlight, name) for name in _SHARED.split()})

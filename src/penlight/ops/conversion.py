@@ -12,7 +12,7 @@ from .._common.function_code import explains_failures
 from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels.copies import convert
-from ..kernels.copies.order import empty_like_expanded
+from ..kernels.copies.order import empty_like
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcasts_to
 from ..tensor import Tensor, wrap
@@ -39,8 +39,8 @@ _KIND = float.__class__  # `type` is a method here
 
 
 def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
-    if 0 in input.strides and input.size:  # see Note [Copies of expanded arrays] in kernels/copies/order.py
-        out = empty_like_expanded(input, dtype.np)
+    if 0 in input.strides and input.size:  # see Note [Layouts] in kernels/copies/order.py
+        out = empty_like(input, dtype.np)
         out[...] = _converted(convert.once(input), dtype)
         return out
     return _converted(input, dtype)
@@ -74,6 +74,7 @@ def _convert_rule(grad: Any, input_dtype: Any, xp: Any) -> Any:
 
 
 @linear(_convert_array, node="ToCopyBackward0", input=_convert_rule)
+@traits(any_layout=True)
 def _to_copy(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
 
 
@@ -140,6 +141,7 @@ def _in_format_array(input: Any, contiguous: bool | int) -> Any:
 
 
 @linear(_in_format_array, node="ToCopyBackward0", input=lambda grad: grad)
+@traits(any_layout=True)
 def _in_format_copy(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 
@@ -193,9 +195,9 @@ def legacy_dtype(name: Any) -> dtypes.dtype:
             return d
     if isinstance(name, str):
         raise ValueError(f"invalid type: '{name}'")
-    if name in (float, int, bool, complex):
+    if hasattr(name, "__mro__"):
         raise ValueError(f"invalid type: '{name.__name__}'")
-    raise RuntimeError("Unknown type: " + repr(name))
+    raise TypeError("dtype must be a type, str, or dtype object")
 
 
 @method
@@ -511,8 +513,15 @@ def imag(input: Tensor) -> Tensor:
     return _part(input, 1)
 
 
-setattr(Tensor, "real", property(real))
-setattr(Tensor, "imag", property(imag))
+def _set_part(part: Any) -> Any:
+    def assign(self: Tensor, value: Any) -> None:
+        part(self)[...] = value
+
+    return assign
+
+
+setattr(Tensor, "real", property(real, _set_part(real)))
+setattr(Tensor, "imag", property(imag, _set_part(imag)))
 
 
 def _nothing_pending(name: str) -> Any:

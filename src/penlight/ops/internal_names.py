@@ -8,6 +8,7 @@ import numpy as np
 
 from ..kernels.index_width import native_counts
 from ..tensor import Tensor, wrap
+from .reduce.segments import segment_reduce as _segment_reduce  # noqa: F401
 
 
 def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:

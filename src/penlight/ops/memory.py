@@ -11,9 +11,12 @@ from .. import dtypes
 from .._common.user_warnings import warn_user
 from ..autograd import views
 from ..kernels.addresses import offset
+from ..kernels.copies.order import in_format
+from ..layout import channels_last as channels_last_format, channels_last_3d, preserve_format
 from ..tensor import Tensor, wrap
 from ..tensor.memory import root_of
 from .machinery.arguments import sizes
+from .machinery.channels_last import channels_last
 from .machinery.declare import install_method, method
 from .machinery.guards import c_name
 from .machinery.in_place_views import in_place_class
@@ -22,6 +25,8 @@ from .pointwise.arithmetic import scalar_like
 __all__ = [
     "as_strided_", "from_dlpack", "resize_as_", "to_dlpack"
 ]  # fmt: skip
+
+_CHANNELS_LAST = {4: channels_last_format, 5: channels_last_3d}
 
 # ----- Other sizes, other memory ------------------------------------------------------------------------------------
 
@@ -34,7 +39,7 @@ def _flat_memory(array: Any) -> Any:
     return root.reshape(-1).view(array.dtype)
 
 
-def _resized(array: Any, shape: tuple[int, ...]) -> Any:
+def _resized(array: Any, shape: tuple[int, ...], memory_format: Any = None) -> Any:
     """The same memory in another shape; more of it, with the old content, where it does not suffice."""
     flat = _flat_memory(array) if array.size else np.empty(0, array.dtype)
     start = offset(array, flat) // array.itemsize if array.size else 0
@@ -43,7 +48,7 @@ def _resized(array: Any, shape: tuple[int, ...]) -> Any:
         grown = np.empty(start + need, array.dtype)
         grown[: flat.size] = flat
         flat = grown
-    return flat[start : start + need].reshape(shape)
+    return in_format(lambda size, _: flat[start : start + need].reshape(size), shape, None, memory_format)
 
 
 @method
@@ -59,8 +64,15 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
     shape = sizes(args if size is None else (size,), "resize_")
     if shape and min(shape) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {list(shape)} must not be negative")
-    if tuple(input.shape) != shape:
-        input._array = _resized(input._array, shape)
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if math.prod(shape) >= 2**63:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if math.prod(shape) * input._array.itemsize >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if tuple(input.shape) != shape or memory_format is not None:
+        input._array = _resized(input._array, shape, memory_format)
+        views.bump(input)
     return input
 
 
@@ -72,7 +84,10 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
     tensor([[0, 1],
             [2, 3]])
     """
-    return resize_(input, tuple(the_template.shape))
+    if memory_format is preserve_format:
+        last = the_template.dim() in (4, 5) and channels_last(the_template._array)
+        memory_format = None if not last else _CHANNELS_LAST[the_template.dim()]
+    return resize_(input, tuple(the_template.shape), memory_format=memory_format)
 
 
 @method

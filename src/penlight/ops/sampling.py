@@ -53,13 +53,16 @@ def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = No
         nonlocal draw
         if draw is None:
             draw = getattr(import_module("penlight.kernels." + module), name)
-        if of_parts is not None and input.dtype.kind == "c":
-            parts = np.ascontiguousarray(input).view(input.real.dtype)
-            return draw(engine, parts.shape, parts.dtype, *of_parts(*parameters)).view(input.dtype)
-        if input.flags.c_contiguous:
-            return draw(engine, input.shape, input.dtype, *parameters)
-        more = (False,) if contiguous else ()
-        return _in_memory_order(input, lambda shape: draw(engine, shape, input.dtype, *parameters, *more))
+        dense = input.flags.c_contiguous
+        more = (False,) if contiguous and not dense else ()
+
+        def drawn(shape: tuple[int, ...]) -> Any:
+            if of_parts is None or input.dtype.kind != "c":
+                return draw(engine, shape, input.dtype, *parameters, *more)
+            parts = draw(engine, (*shape, 2), input.real.dtype, *of_parts(*parameters), *more)
+            return parts.view(input.dtype)[..., 0]
+
+        return drawn(input.shape) if dense else _in_memory_order(input, drawn)
 
     return kernel
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from penlight._common.module_table import declare_modules, lazy_names
+from penlight.kernels.lazy import lazy_import
 from penlight.optim.optimizer import Optimizer as Optimizer
 
 if TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
 
+_refused = lazy_import(globals(), "_refused", "penlight._refused")
+
 _MODULES = ("lr_scheduler", "swa_utils")
-_CLASSES = "ASGD LBFGS SGD Adadelta Adafactor Adagrad Adam AdamW Adamax Muon NAdam RAdam RMSprop Rprop SparseAdam"
-_HOMES = {name: name.lower() for name in _CLASSES.split()}
-_HOMES |= {"SparseAdam": "sparse_adam", "swap_in_optimizer_params_and_state": "_stateless"}
+_RULES = "SGD Adam AdamW Adamax NAdam RAdam RMSprop Adagrad Adadelta Rprop ASGD"
+_HOMES = declare_modules(
+    __name__,
+    _rules={name.lower(): name for name in _RULES.split()},
+    _tensorwise={"adafactor": "Adafactor", "muon": "Muon", "sparse_adam": "SparseAdam"},
+)
+_HOMES |= {"LBFGS": "lbfgs", "swap_in_optimizer_params_and_state": "_stateless"}
 
 __all__ = ["Optimizer", *_MODULES, *_HOMES]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, _MODULES, lambda *name: _refused.missing(*name))

@@ -32,17 +32,17 @@ from penlight._common.function_code import compile_function
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
 from penlight.kernels.addresses import address
+from penlight.kernels.elementwise.strategies import COMPILED
 from penlight.kernels.numpy_warnings import hush, unhush
-from penlight.kernels.rows import NATIVE_FROM
 from penlight.tensor import wrap
 
 from ..kernels.lazy import lazy_import
 
 if TYPE_CHECKING:
-    from penlight.optim._elementwise import Elementwise
+    from penlight.optim._declared import Elementwise
 
 _trace = lazy_import(globals(), "_trace", "penlight.kernels.compiler.trace")
-_traced = lazy_import(globals(), "_traced", "penlight.kernels.native.traced")
+_plans = lazy_import(globals(), "_plans", "penlight.kernels.elementwise.plans")
 
 
 Array = np.ndarray
@@ -342,8 +342,8 @@ class Bucket:
                 return False
         return True
 
-    def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
-        """Apply the update to all members."""
+    def update(self, rule: type[Elementwise], group: Group, grads: list[Array], known: dict[Any, Any]) -> None:
+        """Apply the update to all members. `known` are the numbers of the buckets before, by their step."""
         if len(self.rows) == 1:
             grad = grads[self.rows[0]].reshape(-1)
         else:
@@ -352,12 +352,18 @@ class Bucket:
             lane.load()
         if "step" in self.scalars:
             self.scalars["step"] += 1
-        decays, numbers = rule._numbers_for_arrays(group, self.scalars)
-        pattern, floats = pattern_of(numbers)
+        step = float(self.scalars["step"][0]) if self.scalars.keys() == {"step"} else None
+        found = known.get(step)
+        if found is None:
+            decays, numbers = rule._numbers_for_arrays(group, self.scalars)
+            found = decays, *pattern_of(numbers)
+            if step is not None or not self.scalars:  # others may change scalars of their own
+                known[step] = found
+        decays, pattern, floats = found
         if pattern != self.pattern:
             self._write_out(rule, pattern, decays)
         # Machine code rounds otherwise than NumPy. So the size alone decides: a resumed training must take the same steps.
-        native = self.flat[0].size >= NATIVE_FROM
+        native = self.flat[0].size >= COMPILED
         if not (native and _update_natively(rule, self.flat, grad, pattern, decays, floats)):
             for cut, arrays in self.blocks:
                 self.program(grad[cut], *arrays, *floats)
@@ -394,7 +400,7 @@ def _update_natively(
 ) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
     body = _body_of(rule, tuple(pattern), decays, len(flat), _trace.Stand)
-    return _traced.run(body, grad, *flat, numbers=tuple(floats))
+    return _plans.update(body, [np.ascontiguousarray(grad), *flat], floats)
 
 
 @lru_cache(None)
@@ -476,7 +482,7 @@ class Table:
 
 def _is_ordinary(tensor: Tensor) -> bool:
     """Whether a tensor is just its array: no tangent, not batched, not made in inference mode."""
-    return getattr(tensor, "_meta", None) is None and not tensor.is_inference()
+    return getattr(tensor, "_rare_state", None) is None and not tensor.is_inference()
 
 
 def _writable(array: Array) -> bool:
@@ -524,8 +530,9 @@ class Plan:
     def run(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
         token = hush()
         try:
+            known: dict[Any, Any] = {}
             for bucket in self.buckets:
-                bucket.update(rule, group, grads)
+                bucket.update(rule, group, grads, known)
         finally:
             unhush(token)
         watched = NAMESPACE["SLOW"]

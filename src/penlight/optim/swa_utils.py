@@ -11,7 +11,7 @@ import penlight
 from penlight import Tensor
 from penlight.nn import Module
 from penlight.optim.lr_scheduler._base import Scheduled, _format_param
-from penlight.optim.lr_scheduler._cycles import check_strategy
+from penlight.optim.lr_scheduler._formulas import check_strategy
 from penlight.optim.optimizer import Optimizer, _get_value
 
 __all__ = [

@@ -49,7 +49,7 @@ class SparseTensor(Tensor):
         out: Any = new(cls)
         out._places, out._vals, out._size, out._coalesced = indices, values, Size(size), coalesced
         out._edge = NO_EDGE
-        out._vc = out._grad = out._view = out._meta = None
+        out._vc = out._grad = out._view = out._rare_state = None
         return out
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -96,6 +96,11 @@ class SparseTensor(Tensor):
     def grad(self) -> Any:  # type: ignore[override]
         grad = self._vals.grad
         return None if grad is None else SparseTensor(self._places, grad, self._size)
+
+    def _coalesced_(self, coalesced: bool) -> Any:
+        """Take the user's word for it that each place comes once, in order."""
+        self._coalesced = coalesced
+        return self
 
     def __len__(self) -> int:
         return self._size[0]
@@ -440,6 +445,12 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 @function()
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     return beta * input + alpha * matmul(mat1, mat2)
+
+
+@function()
+def linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    product = matmul(input, weight.t())
+    return product if bias is None else product + bias
 
 
 @function("sum")

@@ -53,9 +53,9 @@ class Meta:
 
 def meta_of(tensor: Tensor) -> Meta:
     """A tensor's Meta, made when first asked for."""
-    if tensor._meta is None:
-        tensor._meta = Meta()
-    return tensor._meta
+    if tensor._rare_state is None:
+        tensor._rare_state = Meta()
+    return tensor._rare_state
 
 
 def DISABLED(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -68,7 +68,8 @@ def wrap(array: np.ndarray[Any, Any]) -> Tensor:
     out = new(Tensor)
     out._array = array
     out._edge = NO_EDGE
-    out._vc = out._grad = out._view = out._meta = None
+    out._vc = None if array.base is None else [0, None]  # it need not be contiguous: see `_arranged` in generate.py
+    out._grad = out._view = out._rare_state = None
     return out
 
 
@@ -81,14 +82,14 @@ class Tensor(_Parts):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_meta", "_vc", "_view")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_rare_state", "_vc", "_view")
 
     _array: np.ndarray[Any, Any]
     _edge: Edge  # may be unset: see Note [Stale edges]
     _vc: list[Any] | None  # [version, family of views], shared by views and detach()
     _grad: Tensor | None
     _view: views.View | None
-    _meta: Meta | None  # what few tensors have
+    _rare_state: Meta | None  # what few tensors have
     _level: Any = None  # the vmap that it is batched at: see func/batched.py
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -109,7 +110,8 @@ class Tensor(_Parts):
         out: Any = new(cls)
         out._array = data._array
         out._edge = NO_EDGE
-        out._vc = out._grad = out._view = out._meta = None
+        out._vc = None if data._array.base is None else [0, None]
+        out._grad = out._view = out._rare_state = None
         if require_grad:
             out._require_grad_()
         return out
@@ -170,12 +172,15 @@ class Tensor(_Parts):
                 "var_no_grad = var.detach()."
             )
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else hint))
-        edge = views.edge_of(self)
+        try:
+            edge = views.edge_of(self)
+        except RuntimeError:
+            return  # a view whose history is forbidden: PyTorch says so when it is asked for the history, not here
         if (edge is not NO_EDGE) == value and not (edge is DEAD_END and value):
             return
         if not value:
             if edge is not DEAD_END:
-                self._edge = NO_EDGE
+                self._edge = NO_EDGE if self._view is None else views.unrecorded_edge(self)
                 views.requirement_changed(self)
             return
         if self.dtype.category < dtypes.FLOATING:
@@ -184,6 +189,10 @@ class Tensor(_Parts):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._edge = (AccumulateGrad(self), 0)
         views.requirement_changed(self)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place.
@@ -201,20 +210,15 @@ class Tensor(_Parts):
 
     def _require_grad_(self, requires_grad: bool = True) -> Tensor:
         """`requires_grad_` for whoever may call it inside a transform: what makes new tensors."""
-        if requires_grad and getattr(self, "_edge", None) is NO_EDGE and self._meta is None is self._level:
+        if requires_grad and getattr(self, "_edge", None) is NO_EDGE and self._rare_state is None is self._level:
             versions = self._vc
             if self._array.dtype.kind == "f" and (versions is None or (type(versions) is list and versions[1] is None)):
                 self._edge = (AccumulateGrad(self), 0)  # the usual case: nobody has a view of it
                 return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        try:
-            if not requires_grad or _is_leaf(self):
-                self.requires_grad = requires_grad
-        except RuntimeError:
-            # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
-            if hasattr(self, "_edge") or not _is_leaf(self):
-                raise
+        if not requires_grad or _is_leaf(self):
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -332,7 +336,7 @@ class Tensor(_Parts):
         out = new(Tensor)
         out._array = self._array
         out._edge = NO_EDGE
-        out._grad = out._view = out._meta = None
+        out._grad = out._view = out._rare_state = None
         out._vc = versions = views_of(self)
         if type(versions) is NoVersion:
             meta_of(out).inference = True
@@ -352,6 +356,8 @@ class Tensor(_Parts):
                 "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
+        if _NAMESPACE["SLOW"]:
+            modes.tell_cut(self, self, "detach_()")
         self._edge = NO_EDGE
         views.requirement_changed(self)
         return self
@@ -367,8 +373,8 @@ class Tensor(_Parts):
         out = wrap(self._array)
         if type(self._vc) is NoVersion:
             out._vc, meta_of(out).inference = self._vc, True
-        if modes.slow() and (log := modes.log.get()) is not None and self.requires_grad:
-            log.on_cut(out, ".data")
+        if _NAMESPACE["SLOW"]:
+            modes.tell_cut(self, out, ".data")
         return out
 
     @data.setter
@@ -380,9 +386,15 @@ class Tensor(_Parts):
         if self.requires_grad and value.dtype.category < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array
+        if self._vc is None and self._array.base is not None:
+            self._vc = [0, None]
         node = self._edge[0]
         if isinstance(node, AccumulateGrad):
             node._array = value._array
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def _version(self) -> int:
@@ -394,6 +406,10 @@ class Tensor(_Parts):
     def _base(self) -> Tensor | None:
         return None if self._view is None else self._view.base
 
+    @property
+    def _cdata(self) -> int:
+        return id(self)  # PyTorch's is the address of the tensor in C++, by which programs tell tensors apart
+
     def _is_view(self) -> bool:
         return self._view is not None
 
@@ -404,7 +420,7 @@ class Tensor(_Parts):
         ...     print(torch.ones(1).is_inference())
         True
         """
-        return (self._meta is not None and self._meta.inference) or type(self._vc) is NoVersion
+        return (self._rare_state is not None and self._rare_state.inference) or type(self._vc) is NoVersion
 
 
 def _take_over(part: type) -> None:

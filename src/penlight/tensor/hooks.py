@@ -74,6 +74,20 @@ class Hooked:
         node, nr = views.edge_of(self)
         return None if node is None or node._hooks is None else node._hooks.tensor.get(nr)
 
+    @_backward_hooks.setter
+    def _backward_hooks(self: Any, value: Any) -> None:
+        node, nr = views.edge_of(self)
+        if node is not None and value is not None:
+            node.hooks().tensor[nr] = value
+        elif node is not None and node._hooks is not None:
+            node._hooks.tensor.pop(nr, None)
+        elif value:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self: Any) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` after this leaf's `.grad` was updated.
 

@@ -317,11 +317,11 @@ def _address(array: np.ndarray[Any, Any]) -> int:
 
 
 def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    """Strides in elements as PyTorch gives them: NumPy has 0 for a new dimension of size 1, and odd ones for no elements."""
+    """Strides in elements as PyTorch gives them: NumPy has 0 for a new dimension of size 1, and for new memory without elements."""
     strides: list[int] = []
-    step = 1
+    step, unset = 1, array.size == 0 and not any(array.strides)
     for n, s in zip(reversed(array.shape), reversed(array.strides)):
         own = s // array.itemsize
-        strides.append(step if array.size == 0 or (n == 1 and s == 0) else own)
+        strides.append(step if unset or (n == 1 and s == 0) else own)
         step = max(n, 1) * strides[-1]
     return tuple(reversed(strides))

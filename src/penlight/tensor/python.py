@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes, tensor as _tensor  # type: ignore[no-redef]
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
+from ..autograd.modes import NAMESPACE as _NAMESPACE
 from ..autograd.node import NO_EDGE
 from ..kernels.addresses import address
 from ..kernels.lazy import lazy_import
@@ -44,6 +45,8 @@ class AsPython:
         """
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        if _NAMESPACE["SLOW"]:
+            modes.tell_cut(self, None, "item()")
         return _number(self._array.item())
 
     def tolist(self: Any) -> Any:
@@ -52,6 +55,8 @@ class AsPython:
         >>> torch.arange(4).view(2, 2).tolist()
         [[0, 1], [2, 3]]
         """
+        if _NAMESPACE["SLOW"]:
+            modes.tell_cut(self, None, "tolist()")
         array = self._array
         return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
 
@@ -67,6 +72,8 @@ class AsPython:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
+        if _NAMESPACE["SLOW"]:
+            modes.tell_cut(self, None, "numpy()")
         return self._array
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -141,7 +148,7 @@ class AsPython:
             if text is not None:
                 return text
         tangent = None
-        if self._meta is not None and self._meta.tangents:
+        if self._rare_state is not None and self._rare_state.tangents:
             tangent = _forward_ad.current_tangent(self)
         return _printing.tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
@@ -163,7 +170,7 @@ class AsPython:
 
         out = new(type(self))
         out._array = _copied_with_storage(self._array, memo)
-        out._edge, out._vc, out._grad, out._view, out._meta = NO_EDGE, None, None, None, None
+        out._edge, out._vc, out._grad, out._view, out._rare_state = NO_EDGE, None, None, None, None
         if self.requires_grad:
             out._require_grad_()
         memo[id(self)] = out
@@ -175,7 +182,12 @@ class AsPython:
 
     def __copy__(self: Any) -> Any:
         out = new(type(self))
-        out._array, out._edge, out._view, out._meta = self._array, views.edge_of(self), self._view, self._meta
+        out._array, out._edge, out._view, out._rare_state = (
+            self._array,
+            views.edge_of(self),
+            self._view,
+            self._rare_state,
+        )
         out._vc, out._grad = _tensor.views_of(self), None
         if self.is_leaf and self.requires_grad:
             out._edge = NO_EDGE

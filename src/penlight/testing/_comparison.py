@@ -1,7 +1,8 @@
 """`torch.testing.assert_close`: tensors, numbers and containers of them agree up to tolerances.
 
 Inputs are taken apart into pairs (of tensors, numbers, bools, Nones), each with its place in the containers. A pair that
-does not agree gives an `AssertionError` with PyTorch's words; all of them are collected, and raised together.
+does not agree raises an `ErrorMeta` with PyTorch's words; all of them are collected, and the first is what the user sees. Packages
+bring pairs of their own: a class with `compare`, whose `__init__` raises `UnsupportedInputs` for inputs that it does not know.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import cmath
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -28,201 +29,103 @@ _TOLERANCES = {
     dtypes.complex128: (1e-7, 1e-7),
 }
 
-
-class Options(NamedTuple):
-    """How to compare."""
-
-    rtol: float | None
-    atol: float | None
-    equal_nan: bool
-    allow_subclasses: bool
-    check_dtype: bool
-    check_stride: bool
-    check_layout: bool
-    numbers: bool  # whether numbers have the tolerances of the default dtype: `assert_allclose`
+Place = tuple[Any, ...]  # where in the containers a pair is
+Identifier = str | Callable[[str], str] | None  # what an error calls the inputs, or a function of what it calls them
 
 
-class Place(tuple[Any, ...]):
-    """Where in the containers a pair is."""
+class ErrorMeta(Exception):
+    """A pair does not agree: the class of error to raise, its words, and where in the containers the pair is."""
 
-    def named(self, words: str) -> str:
-        where = "".join(f"[{key!r}]" for key in self)
-        return f"{words}\n\nThe failure occurred for item {where}" if self else words
+    def __init__(self, type: type[Exception], msg: str, *, id: Place = ()) -> None:
+        super().__init__(msg)
+        self.type, self.msg, self.id = type, msg, id
+
+    def to_error(self, msg: str | Callable[[str], str] | None = None) -> Exception:
+        """The error that the user sees, in these words or in its own."""
+        words = self.msg
+        if self.id:
+            words += f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in self.id)}"
+        if msg is not None:
+            words = msg(words) if callable(msg) else msg
+        return self.type(words)
 
 
-class Mismatch(Exception):
-    """A pair does not agree: the class of error to raise, and its words."""
-
-    def __init__(self, words: str, kind: type[Exception] = AssertionError) -> None:
-        super().__init__(words)
-        self.words, self.kind = words, kind
+class UnsupportedInputs(Exception):
+    """A pair does not know inputs of these types."""
 
 
-def tolerances(*types: Any, rtol: float | None, atol: float | None) -> tuple[float, float]:
-    """The tolerances that were given, or the widest of those of the dtypes."""
-    if rtol is not None and atol is not None:
-        return rtol, atol
-    own = [_TOLERANCES.get(t, (0.0, 0.0)) for t in types]
+# ----- Tolerances -----------------------------------------------------------------------------------------------------
+
+
+def default_tolerances(
+    *inputs: Any, dtype_precisions: dict[Any, tuple[float, float]] | None = None
+) -> tuple[float, float]:
+    """The widest of the tolerances of these tensors or dtypes."""
+    own = []
+    for given in inputs:
+        if not isinstance(given, (Tensor, dtypes.dtype)):
+            raise TypeError(f"Expected a torch.Tensor or a torch.dtype, but got {type(given)} instead.")
+        kind = given.dtype if isinstance(given, Tensor) else given
+        own.append((dtype_precisions or _TOLERANCES).get(kind, (0.0, 0.0)))
     return max(r for r, _ in own), max(a for _, a in own)
 
 
-# ----- Taking apart ---------------------------------------------------------------------------------------------------
-
-
-def compare(actual: Any, expected: Any, options: Options, place: Place) -> list[Mismatch]:
-    """The disagreements between two inputs, with their places."""
-    try:
-        if _both(actual, expected, Sequence) and not _both(actual, expected, str):
-            return _sequences(actual, expected, options, place)
-        if _both(actual, expected, Mapping):
-            return _mappings(actual, expected, options, place)
-        _pair(actual, expected, options)
-    except Mismatch as found:
-        return [Mismatch(place.named(found.words), found.kind)]
-    return []
-
-
-def _both(actual: Any, expected: Any, kind: Any) -> bool:
-    return isinstance(actual, kind) and isinstance(expected, kind)
-
-
-def _sequences(actual: Any, expected: Any, options: Options, place: Place) -> list[Mismatch]:
-    if len(actual) != len(expected):
-        raise Mismatch(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
-    found: list[Mismatch] = []
-    for index, pair in enumerate(zip(actual, expected)):
-        found += compare(*pair, options, Place((*place, index)))
-    return found
-
-
-def _mappings(actual: Any, expected: Any, options: Options, place: Place) -> list[Mismatch]:
-    missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
-    if missing or additional:
-        raise Mismatch(
-            "The keys of the mappings do not match:\n"
-            f"Missing keys in the actual mapping: {sorted(missing)}\n"
-            f"Additional keys in the actual mapping: {sorted(additional)}"
+def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: Place = ()) -> tuple[float, float]:
+    """The tolerances that were given, or the widest of those of the tensors or dtypes."""
+    if (rtol is None) != (atol is None):
+        missing = "atol" if atol is None else "rtol"
+        raise ErrorMeta(
+            ValueError, f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.", id=id
         )
-    try:
-        keys = sorted(actual)
-    except TypeError:
-        keys = list(actual)
-    found: list[Mismatch] = []
-    for key in keys:
-        found += compare(actual[key], expected[key], options, Place((*place, key)))
-    return found
+    return default_tolerances(*inputs) if rtol is None or atol is None else (rtol, atol)
 
 
-_NUMBERS = (int, float, complex, np.number)
-_BOOLS = (bool, np.bool_)
+# ----- Words ----------------------------------------------------------------------------------------------------------
 
 
-def _pair(actual: Any, expected: Any, options: Options) -> None:
-    if actual is None or expected is None:
-        if actual is not expected:
-            raise Mismatch(f"None mismatch: {actual} is not {expected}")
-    elif _both(actual, expected, _BOOLS):
-        if bool(actual) is not bool(expected):
-            raise Mismatch(f"Booleans mismatch: {bool(actual)} is not {bool(expected)}")
-    elif _both(actual, expected, _NUMBERS):
-        _numbers(actual, expected, options)
-    elif _both(actual, expected, Tensor) or _both(actual, expected, np.ndarray):
-        if not (options.allow_subclasses or type(actual) is type(expected)):
-            _refuse(actual, expected)
-        _tensors(_tensor(actual), _tensor(expected), options)
-    else:
-        _refuse(actual, expected)
-
-
-def _refuse(actual: Any, expected: Any) -> None:
-    kinds = f"{type(actual)} and {type(expected)}".replace("penlight.tensor.Tensor", "torch.Tensor")
-    raise Mismatch(f"No comparison pair was able to handle inputs of type {kinds}.", TypeError)
-
-
-def _tensor(value: Any) -> Tensor:
-    return value if isinstance(value, Tensor) else from_numpy(value)
-
-
-# ----- Pairs ----------------------------------------------------------------------------------------------------------
-
-
-def _numbers(actual: Any, expected: Any, options: Options) -> None:
-    a, b = (n.item() if isinstance(n, np.number) else n for n in (actual, expected))
-    if options.check_dtype and type(a) is not type(b):
-        raise Mismatch(f"The (d)types do not match: {type(a)} != {type(b)}.")
-    kinds = [
-        dtypes.float64 if isinstance(n, float) else dtypes.complex128 if isinstance(n, complex) else dtypes.int64
-        for n in (a, b)
-    ]
-    if options.numbers:
-        kinds = [dtypes.float32 if k is dtypes.float64 else k for k in kinds]
-    rtol, atol = tolerances(*kinds, rtol=options.rtol, atol=options.atol)
-    difference = abs(a - b)
-    nans = cmath.isnan(a) and cmath.isnan(b)
-    close = (
-        a == b
-        or (nans and options.equal_nan)
-        or (cmath.isfinite(b) and cmath.isfinite(a) and difference <= atol + rtol * abs(b))
+def _mismatch(
+    words: str, identifier: Identifier, middle: str, absolute: str, relative: str, rtol: float, atol: float
+) -> str:
+    equality = rtol == 0 and atol == 0
+    named = words if identifier is None else identifier(words) if callable(identifier) else identifier
+    allowed = ["" if equality else f" (up to {tolerance} allowed)" for tolerance in (atol, rtol)]
+    return (
+        f"{named} are not {'equal' if equality else 'close'}!\n\n{middle}\n"
+        f"{absolute}{allowed[0]}\n{relative}{allowed[1]}"
     )
-    if not close:
-        raise Mismatch(_scalar_words(a, b, rtol, atol))
 
 
-def _scalar_words(a: Any, b: Any, rtol: float, atol: float) -> str:
+def make_scalar_mismatch_msg(a: Any, b: Any, *, rtol: float, atol: float, identifier: Identifier = None) -> str:
+    """The words for two numbers that do not agree."""
     difference = abs(a - b)
     relative = float("inf") if b == 0 else difference / abs(b)
-    equality = rtol == 0 and atol == 0
-    return (
-        f"Scalars are not {'equal' if equality else 'close'}!\n\nExpected {b} but got {a}.\n"
-        f"Absolute difference: {difference}{_up_to(atol, equality)}\n"
-        f"Relative difference: {relative}{_up_to(rtol, equality)}"
-    )
+    differences = f"Absolute difference: {difference}", f"Relative difference: {relative}"
+    return _mismatch("Scalars", identifier, f"Expected {b} but got {a}.", *differences, rtol, atol)
 
 
-def _up_to(tolerance: float, equality: bool) -> str:
-    return "" if equality else f" (up to {tolerance} allowed)"
-
-
-def _tensors(a: Tensor, b: Tensor, options: Options) -> None:
-    if a.shape != b.shape:
-        raise Mismatch(f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}.")
-    if options.check_layout and a.layout != b.layout:
-        raise Mismatch(f"The values for attribute 'layout' do not match: {a.layout} != {b.layout}.")
-    if options.check_stride and a.stride() != b.stride():
-        raise Mismatch(f"The values for attribute 'stride()' do not match: {a.stride()} != {b.stride()}.")
-    if options.check_dtype and a.dtype is not b.dtype:
-        raise Mismatch(f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}.")
-    rtol, atol = tolerances(a.dtype, b.dtype, rtol=options.rtol, atol=options.atol)
-    if a.dtype is not b.dtype:
-        common = dtypes.promote_types(a.dtype, b.dtype)
-        a, b = a.to(common), b.to(common)
-    matches = isclose(a.detach(), b.detach(), rtol=rtol, atol=atol, equal_nan=options.equal_nan)._array
-    if not matches.all():
-        raise Mismatch(_tensor_words(a._array, b._array, matches, rtol, atol))
-
-
-def _tensor_words(a: Any, b: Any, matches: Any, rtol: float, atol: float) -> str:
+def make_tensor_mismatch_msg(
+    actual: Tensor, expected: Tensor, matches: Tensor, *, rtol: float, atol: float, identifier: Identifier = None
+) -> str:
+    """The words for two tensors that agree only where `matches` says so."""
+    a, b, same = actual._array, expected._array, matches._array
     if a.ndim == 0:
-        return _scalar_words(_item(a), _item(b), rtol, atol)
-    equality = rtol == 0 and atol == 0
+        return make_scalar_mismatch_msg(_item(a), _item(b), rtol=rtol, atol=atol, identifier=identifier)
     if a.dtype.kind in "biu":
         a, b = a.astype(np.int64), b.astype(np.int64)
-    bad, total = int(matches.size - np.count_nonzero(matches)), matches.size
+    bad, total = int(same.size - np.count_nonzero(same)), same.size
     with np.errstate(all="ignore"):
-        absolute = np.where(matches, np.zeros((), a.dtype), a - b)
-        absolute = np.abs(absolute)
-        relative = (
-            absolute / np.abs(b)
-            if a.dtype.kind not in "i"
-            else absolute.astype(np.float32) / np.abs(b).astype(np.float32)
-        )
-        relative = np.where(matches, np.zeros((), relative.dtype), relative)
-    return (
-        f"Tensor-likes are not {'equal' if equality else 'close'}!\n\n"
-        f"Mismatched elements: {bad} / {total} ({bad / total:.1%})\n"
-        f"Greatest absolute difference: {_greatest(absolute)}{_up_to(atol, equality)}\n"
-        f"Greatest relative difference: {_greatest(relative)}{_up_to(rtol, equality)}"
+        absolute = np.abs(np.where(same, np.zeros((), a.dtype), a - b))
+        size = np.abs(b)
+        if a.dtype.kind == "i":  # PyTorch divides integers in float32
+            size = size.astype(np.float32)
+        relative = absolute.astype(size.dtype, copy=False) / size
+        relative = np.where(same, np.zeros((), relative.dtype), relative)
+    middle = f"Mismatched elements: {bad} / {total} ({bad / total:.1%})"
+    differences = (
+        f"Greatest absolute difference: {_greatest(absolute)}",
+        f"Greatest relative difference: {_greatest(relative)}",
     )
+    return _mismatch("Tensor-likes", identifier, middle, *differences, rtol, atol)
 
 
 def _greatest(values: Any) -> str:
@@ -236,19 +139,248 @@ def _item(value: Any) -> Any:
     return found if isinstance(found, (int, float, complex)) else float(found)
 
 
-# ----- Public ---------------------------------------------------------------------------------------------------------
+# ----- Pairs ----------------------------------------------------------------------------------------------------------
 
 
-def _assert(actual: Any, expected: Any, options: Options, msg: str | Callable[[str], str] | None) -> None:
+class Pair:
+    """Two inputs that `compare` compares. Arguments that a pair does not know are for other pairs."""
+
+    def __init__(self, actual: Any, expected: Any, *, id: Place = (), **unknown_parameters: Any) -> None:
+        self.actual, self.expected, self.id = actual, expected, id
+        self._unknown_parameters = unknown_parameters
+
+    @staticmethod
+    def _inputs_not_supported() -> NoReturn:
+        raise UnsupportedInputs
+
+    @staticmethod
+    def _check_inputs_isinstance(*inputs: Any, cls: Any) -> None:
+        if not all(isinstance(given, cls) for given in inputs):
+            Pair._inputs_not_supported()
+
+    def _fail(self, type: type[Exception], msg: str, *, id: Place = ()) -> NoReturn:
+        raise ErrorMeta(type, msg, id=self.id if not id and hasattr(self, "id") else id)
+
+    def compare(self) -> None:
+        """Raise an ErrorMeta if the inputs do not agree."""
+        raise NotImplementedError
+
+    def extra_repr(self) -> Sequence[str | tuple[str, Any]]:
+        """Attributes to print, or their names with values."""
+        return []
+
+    def __repr__(self) -> str:
+        shown = [
+            n if isinstance(n, tuple) else (n, getattr(self, n))
+            for n in ("id", "actual", "expected", *self.extra_repr())
+        ]
+        return f"{type(self).__name__}(\n" + "".join(f"    {name}={value!s},\n" for name, value in shown) + ")"
+
+
+class ObjectPair(Pair):
+    """Two objects that are equal."""
+
+    def compare(self) -> None:
+        if self.actual != self.expected:
+            self._fail(AssertionError, f"{self.actual} != {self.expected}")
+
+
+class NonePair(Pair):
+    """Two inputs of which one at least is None."""
+
+    def __init__(self, actual: Any, expected: Any, **other_parameters: Any) -> None:
+        if actual is not None and expected is not None:
+            self._inputs_not_supported()
+        super().__init__(actual, expected, **other_parameters)
+
+    def compare(self) -> None:
+        if self.actual is not self.expected:
+            self._fail(AssertionError, f"None mismatch: {self.actual} is not {self.expected}")
+
+
+class BooleanPair(Pair):
+    """Two bools, Python's or NumPy's."""
+
+    def __init__(self, actual: Any, expected: Any, *, id: Place = (), **other_parameters: Any) -> None:
+        self._check_inputs_isinstance(actual, expected, cls=(bool, np.bool_))
+        super().__init__(bool(actual), bool(expected), **other_parameters)  # PyTorch forgets the place of bools
+
+    def compare(self) -> None:
+        if self.actual is not self.expected:
+            self._fail(AssertionError, f"Booleans mismatch: {self.actual} is not {self.expected}")
+
+
+class NumberPair(Pair):
+    """Two numbers, Python's or NumPy's."""
+
+    def __init__(self, actual: Any, expected: Any, *, id: Place = (), rtol: float | None = None, atol: float | None = None,
+                 equal_nan: bool = False, check_dtype: bool = False, **other_parameters: Any) -> None:  # fmt: skip
+        self._check_inputs_isinstance(actual, expected, cls=(int, float, complex, np.number))
+        a, b = (n.item() if isinstance(n, np.number) else n for n in (actual, expected))
+        super().__init__(a, b, id=id, **other_parameters)
+        kinds = [dtypes.float64 if isinstance(n, float) else dtypes.complex128 if isinstance(n, complex) else dtypes.int64
+                 for n in (a, b)]  # fmt: skip
+        self.rtol, self.atol = get_tolerances(*kinds, rtol=rtol, atol=atol, id=id)
+        self.equal_nan, self.check_dtype = equal_nan, check_dtype
+
+    def compare(self) -> None:
+        a, b = self.actual, self.expected
+        if self.check_dtype and type(a) is not type(b):
+            self._fail(AssertionError, f"The (d)types do not match: {type(a)} != {type(b)}.")
+        if a == b or (self.equal_nan and cmath.isnan(a) and cmath.isnan(b)):
+            return
+        if not (cmath.isfinite(a) and cmath.isfinite(b) and abs(a - b) <= self.atol + self.rtol * abs(b)):
+            self._fail(AssertionError, make_scalar_mismatch_msg(a, b, rtol=self.rtol, atol=self.atol))
+
+    def extra_repr(self) -> Sequence[str]:
+        return "rtol", "atol", "equal_nan", "check_dtype"
+
+
+class TensorLikePair(Pair):
+    """Two tensors, or two arrays of NumPy's."""
+
+    def __init__(
+        self, actual: Any, expected: Any, *, id: Place = (), allow_subclasses: bool = True, rtol: float | None = None,
+        atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
+        check_layout: bool = True, check_stride: bool = False, **other_parameters: Any,
+    ) -> None:  # fmt: skip
+        pair = self._process_inputs(actual, expected, id=id, allow_subclasses=allow_subclasses)
+        super().__init__(*pair, id=id, **other_parameters)
+        self.rtol, self.atol = get_tolerances(*pair, rtol=rtol, atol=atol, id=id)
+        self.equal_nan, self.check_device, self.check_dtype = equal_nan, check_device, check_dtype
+        self.check_layout, self.check_stride = check_layout, check_stride
+
+    def _process_inputs(
+        self, actual: Any, expected: Any, *, id: Place, allow_subclasses: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The two tensors to compare."""
+        related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+        if not (related if allow_subclasses else type(actual) is type(expected)):
+            self._inputs_not_supported()
+        self._check_inputs_isinstance(actual, expected, cls=(Tensor, np.ndarray))
+        return self._to_tensor(actual), self._to_tensor(expected)
+
+    def _to_tensor(self, tensor_like: Any) -> Tensor:
+        return tensor_like if isinstance(tensor_like, Tensor) else from_numpy(tensor_like)
+
+    def compare(self) -> None:
+        a, b = self.actual, self.expected
+        self._compare_attributes(a, b)
+        self._compare_values(*self._equalize_attributes(a, b))
+
+    def _compare_attributes(self, actual: Tensor, expected: Tensor) -> None:
+        checked = {
+            "shape": (True, lambda t: t.shape),
+            "layout": (self.check_layout, lambda t: t.layout),
+            "stride()": (self.check_stride, lambda t: t.stride()),
+            "dtype": (self.check_dtype, lambda t: t.dtype),
+        }
+        for name, (check, read) in checked.items():
+            if check and read(actual) != read(expected):
+                words = f"The values for attribute '{name}' do not match: {read(actual)} != {read(expected)}."
+                self._fail(AssertionError, words)
+
+    def _equalize_attributes(self, actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
+        """The two tensors in one dtype."""
+        if actual.dtype is expected.dtype:
+            return actual, expected
+        common = dtypes.promote_types(actual.dtype, expected.dtype)
+        return actual.to(common), expected.to(common)
+
+    def _compare_values(self, actual: Tensor, expected: Tensor) -> None:
+        self._compare_regular_values_close(actual, expected, rtol=self.rtol, atol=self.atol, equal_nan=self.equal_nan)
+
+    def _compare_regular_values_close(
+        self, actual: Tensor, expected: Tensor, *, rtol: float, atol: float, equal_nan: bool, identifier: Identifier = None
+    ) -> None:  # fmt: skip
+        """Fail where two dense tensors of one shape do not agree; the words call them by the identifier."""
+        matches = isclose(actual.detach(), expected.detach(), rtol=rtol, atol=atol, equal_nan=equal_nan)
+        if not matches.all():
+            words = make_tensor_mismatch_msg(actual, expected, matches, rtol=rtol, atol=atol, identifier=identifier)
+            self._fail(AssertionError, words)
+
+    def extra_repr(self) -> Sequence[str]:
+        return "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride"
+
+
+# ----- Taking apart ---------------------------------------------------------------------------------------------------
+
+
+def originate_pairs(
+    actual: Any, expected: Any, *, pair_types: Sequence[type[Pair]], sequence_types: tuple[type, ...] = (Sequence,),
+    mapping_types: tuple[type, ...] = (Mapping,), id: Place = (), **options: Any,
+) -> list[Pair]:  # fmt: skip
+    """The pairs that two inputs consist of: containers are taken apart, and each item is of the first type that knows it."""
+
+    def inside(keys: Any) -> list[Pair]:
+        kinds: dict[str, Any] = {
+            "pair_types": pair_types,
+            "sequence_types": sequence_types,
+            "mapping_types": mapping_types,
+        }
+        found: list[Pair] = []
+        for key in keys:
+            found += originate_pairs(actual[key], expected[key], **kinds, id=(*id, key), **options)
+        return found
+
+    def both(kinds: Any) -> bool:
+        return isinstance(actual, kinds) and isinstance(expected, kinds)
+
+    if both(sequence_types) and not both(str):
+        if len(actual) != len(expected):
+            words = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
+            raise ErrorMeta(AssertionError, words, id=id)
+        return inside(range(len(actual)))
+    if both(mapping_types):
+        missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
+        if missing or additional:
+            words = (
+                "The keys of the mappings do not match:\n"
+                f"Missing keys in the actual mapping: {sorted(missing)}\n"
+                f"Additional keys in the actual mapping: {sorted(additional)}"
+            )
+            raise ErrorMeta(AssertionError, words, id=id)
+        try:
+            keys = sorted(actual)
+        except TypeError:  # keys without an order
+            keys = list(actual)
+        return inside(keys)
+    for kind in pair_types:
+        try:
+            return [kind(actual, expected, id=id, **options)]
+        except UnsupportedInputs:
+            continue
+    kinds = f"{type(actual)} and {type(expected)}".replace("penlight.tensor.Tensor", "torch.Tensor")
+    raise ErrorMeta(TypeError, f"No comparison pair was able to handle inputs of type {kinds}.", id=id)
+
+
+def not_close_error_metas(
+    actual: Any, expected: Any, *, pair_types: Sequence[type[Pair]] = (ObjectPair,), sequence_types: tuple[type, ...] = (Sequence,),
+    mapping_types: tuple[type, ...] = (Mapping,), **options: Any,
+) -> list[ErrorMeta]:  # fmt: skip
+    """The disagreements between two inputs; inputs that can't be compared raise."""
     __tracebackhide__ = True  # pytest leaves out this frame
-    found = compare(actual, expected, options, Place())
-    if not found:
-        return
-    first = found[0]
-    words = first.words
-    if msg is not None:
-        words = msg(words) if callable(msg) else msg
-    raise first.kind(words)
+    try:
+        pairs = originate_pairs(
+            actual,
+            expected,
+            pair_types=pair_types,
+            sequence_types=sequence_types,
+            mapping_types=mapping_types,
+            **options,
+        )
+    except ErrorMeta as failure:
+        raise failure.to_error() from None
+    found = []
+    for pair in pairs:
+        try:
+            pair.compare()
+        except ErrorMeta as failure:
+            found.append(failure)
+    return found
+
+
+# ----- Public ---------------------------------------------------------------------------------------------------------
 
 
 def assert_close(
@@ -272,12 +404,13 @@ def assert_close(
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     """
     __tracebackhide__ = True
-    if (rtol is None) != (atol is None):
-        raise ValueError(
-            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'atol' if atol is None else 'rtol'}."
-        )
-    options = Options(rtol, atol, equal_nan, allow_subclasses, check_dtype, check_stride, check_layout, False)
-    _assert(actual, expected, options, msg)
+    found = not_close_error_metas(
+        actual, expected, pair_types=(NonePair, BooleanPair, NumberPair, TensorLikePair), allow_subclasses=allow_subclasses,
+        rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=check_device, check_dtype=check_dtype,
+        check_layout=check_layout, check_stride=check_stride,
+    )  # fmt: skip
+    if found:
+        raise found[0].to_error(msg)
 
 
 def assert_allclose(
@@ -304,8 +437,6 @@ def assert_allclose(
     if not isinstance(expected, Tensor):
         expected = tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
-        rtol, atol = tolerances(actual.dtype, expected.dtype, rtol=None, atol=None)
-    options = Options(
-        0.0 if rtol is None else rtol, 0.0 if atol is None else atol, equal_nan, True, False, False, False, False
-    )
-    _assert(as_tensor(actual), as_tensor(expected), options, msg or None)
+        rtol, atol = default_tolerances(actual, expected)
+    assert_close(as_tensor(actual), as_tensor(expected), rtol=rtol or 0.0, atol=atol or 0.0, equal_nan=equal_nan,
+                 check_dtype=False, check_layout=False, msg=msg or None)  # fmt: skip

@@ -37,7 +37,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
             target.requires_grad_()
 
 
-_FIELDS = ("_array", "_edge", "_vc", "_grad", "_view", "_meta")
+_FIELDS = ("_array", "_edge", "_vc", "_grad", "_view", "_rare_state")
 
 
 def set_module(obj: Any, mod: Any) -> None:

@@ -1,6 +1,6 @@
 """torch.utils.checkpoint: save memory by computing parts of the forward pass again during backward.
 
-How the recomputation works is in `_checkpoint_frame.py`; keeping the results of some ops is in `_checkpoint_selective.py`.
+How the recomputation works is in `autograd/_recompute.py`; keeping the results of some ops is in `autograd/_recompute_ops.py`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from .._common.docstrings import example
+from ..autograd import _recompute as frames
+from ..autograd._recompute import CheckpointError, GraphExecGroup
+from ..autograd._recompute_ops import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    Recorder,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 from ..autograd.engine import task
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 from ..kernels.lazy import lazy_import
 from ..tensor import Tensor
-from . import _checkpoint_frame as frames
-from ._checkpoint_debug import Recorder
-from ._checkpoint_frame import CheckpointError, GraphExecGroup
-from ._checkpoint_selective import (
-    SAC_IGNORED_OPS,
-    CheckpointPolicy,
-    SelectiveCheckpointContext,
-    create_selective_checkpoint_contexts,
-)
 
 _autograd = lazy_import(globals(), "_autograd", "..autograd")
 
@@ -62,14 +62,10 @@ def checkpoint(
     tensor([-2.4784, -2.4784])
     """
     if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-            "differences between the two variants.",
-            stacklevel=2,
+        use_reentrant = _assumed_reentrant(
+            "torch.utils.checkpoint",
+            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception",
         )
-        use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
         if kwargs:
@@ -85,6 +81,17 @@ def checkpoint(
     return frames.run(function, args, kwargs, preserve, context_fn, determinism_check, early_stop, None)
 
 
+def _assumed_reentrant(who: str, soon: str) -> bool:
+    """True, the default, with a warning that nothing was said."""
+    warnings.warn(
+        f"{who}: the use_reentrant parameter should be passed explicitly. {soon}. use_reentrant=False is recommended, but if "
+        "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
+        "the differences between the two variants.",
+        stacklevel=3,
+    )
+    return True
+
+
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
@@ -97,14 +104,10 @@ def checkpoint_sequential(
     tensor([-3.7373])
     """
     if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
-            "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
-            "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
-            "the differences between the two variants.",
-            stacklevel=2,
+        use_reentrant = _assumed_reentrant(
+            "torch.utils.checkpoint.checkpoint_sequential",
+            "In version 2.9 we will raise an exception if use_reentrant is not passed",
         )
-        use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))

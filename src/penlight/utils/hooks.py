@@ -10,7 +10,7 @@ from ..autograd.node import RemovableHandle
 from ..autograd.views import edge_of
 
 if TYPE_CHECKING:
-    from ..nn.modules._backward_hook import BackwardHook
+    from ..nn.modules._hooks import BackwardHook
     from ..tensor import Tensor
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
@@ -47,7 +47,7 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "BackwardHook":
-        from ..nn.modules._backward_hook import BackwardHook
+        from ..nn.modules._hooks import BackwardHook
 
         return BackwardHook
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

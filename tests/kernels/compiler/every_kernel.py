@@ -16,15 +16,17 @@ from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
-from penlight.kernels.grid_sample import compiled as grid_sample, coordinates as taps
+from penlight.kernels.elementwise import plans
+from penlight.kernels.grid_sample import kernels as grid_sample
+from penlight.kernels.index import kernels as index
 from penlight.kernels.loss import compiled as loss, ctc_kernels
-from penlight.kernels.native import fma, small
-from penlight.kernels.norm import compiled as norm, features, kernels as norm_rows
+from penlight.kernels.native import fma
+from penlight.kernels.norm import kernels as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
 from penlight.kernels.recurrent import kernels as recurrent_rows
-from penlight.kernels.reduce import columns as reduce_rows, sum_to
-from penlight.kernels.scan import kernels as scan_rows
+from penlight.kernels.reduce import columns as reduce_rows
+from penlight.kernels.scan import extrema, kernels as scan_rows
 from penlight.kernels.softmax import kernels as softmax_rows
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
@@ -62,15 +64,16 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (pool._mean_back_sliding, False, {"taps": ((1, 0),), "stride": (1, 2), "bordered": EITHER, "overridden": (True,), "tiled": (False,)}),
     (pool._mean_back_sliding, False, {"taps": ((1, 0),), "stride": (2,), "bordered": (False,), "overridden": (False,), "tiled": (True,)}),
     (pool._at_indices, False, {"does": ("add", "write", "read")}),
-    (norm._layer, True, {"centred": EITHER, "scaled": (True,), "shifted": EITHER}),
-    (norm._layer_back, True, {"centred": EITHER, "scaled": EITHER, "of_x": (True,), "of_weight": EITHER, "of_bias": (True,)}),
-    (norm._group, True, {"scaled": (True,), "shifted": EITHER}),
-    (norm._group_back, True, {"scaled": EITHER}),
-    (norm._batch, True, {"scaled": EITHER, "shifted": (True,)}),
-    (norm._batch_eval, True, {"scaled": EITHER, "shifted": EITHER}),
-    (norm._batch_back, True, {"scaled": (True,), "training": EITHER}),
-    (features.features, True, {"scaled": EITHER, "shifted": (True,)}),
-    (features.features_back, True, {"scaled": (True,), "training": EITHER}),
+    (norm._layer, False, {"centred": EITHER, "scaled": (True,), "shifted": EITHER}),
+    (norm._layer_back, False, {"centred": EITHER, "scaled": EITHER, "of_x": (True,), "of_weight": EITHER, "of_bias": (True,)}),
+    (norm._group, False, {"scaled": (True,), "shifted": EITHER}),
+    (norm._group_back, False, {"scaled": EITHER}),
+    (norm._batch, False, {"scaled": EITHER, "shifted": (True,)}),
+    (norm._batch_eval, False, {"scaled": EITHER, "shifted": EITHER}),
+    (norm._batch_back, False, {"scaled": (True,), "training": EITHER}),
+    (norm._features, False, {"scaled": EITHER, "shifted": (True,)}),
+    (norm._features_back, False, {"scaled": (True,), "training": EITHER}),
+    (norm._moments, False, {}),
     (loss._cross_entropy, False, {"each": EITHER}),
     (loss._cross_entropy_back, False, {"each": EITHER}),
     (loss._nll, True, {"weighted": EITHER, "each": EITHER}),
@@ -80,11 +83,21 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (loss._multilabel, False, {"back": EITHER}),
     (ctc_kernels._forward, True, {}),
     (ctc_kernels._backward, True, {"forgiving": EITHER}),
-    *[
-        (function, False, {"mode": modes, "padding": paddings, "align": (1,), "dims": dims})
-        for function, paddings in ((grid_sample._sample, (0, 2)), (grid_sample._image_grad, (1,)), (grid_sample._grid_grad, (2,)))
-        for modes, dims in (((0,), (3,)), ((1, 2) if function is grid_sample._sample else (2,), (2,)))
-    ],
+    (grid_sample._taps, False, {"taps": ((0, 1),), "mode": (0,), "padding": (0, 2), "align": (0,), "dims": (2,), "slopes": EITHER}),
+    (grid_sample._taps, False, {"taps": ((0,),), "mode": (1,), "padding": (1,), "align": (1,), "dims": (2,), "slopes": (False,)}),
+    (grid_sample._taps, False, {"taps": ((0, 1, 2, 3),), "mode": (2,), "padding": (2,), "align": (1,), "dims": (2,), "slopes": (True,)}),
+    (grid_sample._sample, False, {"taps": ((0, 1),), "dims": (2, 3), "several": (True,)}),
+    (grid_sample._image_grad, False, {"taps": ((0, 1),), "dims": (2, 3), "several": (True,)}),
+    (extrema._along_rows, False, {"largest": EITHER}),
+    (extrema._down_columns, False, {"largest": (True,)}),
+    (index.along, False, {"act": ("take", "put", "max"), "shared": EITHER}),
+    (index.along_inner, False, {"act": ("take", "add")}),
+    (index.reduce_rows, False, {"act": ("add", "min")}),
+    (index.bag_sums, False, {}),
+    (index.masked, False, {"act": ("take", "put", "fill")}),
+    (index.coordinates, False, {}),
+    (index.swap, False, {}),
+    (grid_sample._grid_grad, False, {"taps": ((0, 1),), "dims": (2, 3)}),
 ]  # fmt: skip
 
 
@@ -100,7 +113,6 @@ def _loops() -> Iterator[tuple[str, Kernel]]:
 CHOICES: dict[str, tuple[Any, ...]] = {
     "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
 }  # fmt: skip
-PRIVATE = (taps._taps, taps._pairs, taps._slopes, small._broadcast)
 FLAT = (twister.uniform24, twister.uniform53, fma._with_numbers, fma._with_array)
 FLOATS = ("float32", "float64")
 
@@ -112,12 +124,12 @@ def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> 
 
 
 def _definitions() -> Iterator[Callable[..., None]]:
-    modules = (attention_rows, norm_rows, normal_kernels, recurrent_rows, reduce_rows, scan_rows, softmax_rows)
+    modules = (attention_rows, normal_kernels, recurrent_rows, reduce_rows, scan_rows, softmax_rows)
     for module in modules:
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
                 yield define
-    yield from (*PRIVATE, *FLAT)
+    yield from FLAT
 
 
 def _rows() -> Iterator[tuple[str, Kernel]]:
@@ -159,7 +171,7 @@ def _traced() -> Iterator[tuple[str, Kernel]]:
     yield "total", of_rows(trace.define_total, arrays=2, **scaled)
     kinds = ("vector float32", "column float32", "result float32")
     for down in EITHER:
-        yield f"sums {down}", of_rows(sum_to._define_sums, arrays=kinds, down=down, **scaled)
+        yield f"sums {down}", of_rows(plans.define_sums, arrays=kinds, down=down, **scaled)
 
 
 def kernels() -> Iterator[tuple[str, Kernel]]:

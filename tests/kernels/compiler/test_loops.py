@@ -155,3 +155,29 @@ def test_constants_with_few_bits_fill_their_lanes() -> None:
     out, places = compile_loops(constants, x.dtype)(0, 11, x, (11,), (11,))
     np.testing.assert_array_equal(out, x + 5e-324)
     np.testing.assert_array_equal(places, np.where(x > 0, 7, -5))
+
+
+def extremes(x: Floats, start: int, columns: int) -> tuple[float, float]:
+    low, high = x[start], x[start]
+    for i in range(columns):
+        low, high = min(low, x[start + i]), max(high, x[start + i])
+    return low, high
+
+
+def scale_row(out: Floats, x: Floats, start: int, columns: int, by: float) -> None:
+    for i in range(columns):
+        out[start + i] = x[start + i] * by
+
+
+def scaled(begin: int, end: int, x: Floats, out: Floats, columns: int) -> None:
+    for row in range(begin, end):
+        low, high = extremes(x, row * columns, columns)
+        scale_row(out, x, row * columns, columns, high - low)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_functions_of_loops_are_repeated_where_they_are_called(dtype):
+    x = np.random.default_rng(0).standard_normal((3, 19)).astype(dtype)
+    expected = np.empty_like(x)
+    scaled(0, 3, x.reshape(-1), expected.reshape(-1), 19)
+    np.testing.assert_array_equal(compile_loops(scaled, dtype)(0, 3, x, x.shape, 19), expected)

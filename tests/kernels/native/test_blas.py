@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import native, parallel
+from penlight.kernels import executable, parallel
 from penlight.kernels.linalg import blas
 
 pytestmark = pytest.mark.skipif(
-    not native.available() or not blas._functions(),
+    not executable.available() or not blas._functions(),
     reason="native kernels, or NumPy's OpenBLAS, are not to be had here",
 )
 

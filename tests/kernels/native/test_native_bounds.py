@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from penlight.kernels import native
+from penlight.kernels import executable
 
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
@@ -16,11 +16,11 @@ from penlight.kernels import call
 from penlight.kernels.attention import rows as attention
 from penlight.kernels.conv import conv_output_shape, depthwise_compiled, implicit, winograd
 from penlight.kernels.conv.im2col import gather_weight
-from penlight.kernels.index.scatter_kernels import reduce_rows
+from penlight.kernels.index.moves import reduce_rows
 from penlight.kernels.compiler.trace import define_flat, define_rows
 from penlight.kernels.compiler.ufuncs import COMPARISONS, UFUNCS
-from penlight.kernels.native import Kernel, operands, traced
-from penlight.kernels.norm import kernels as norm
+from penlight.kernels.elementwise import as_kernel, plans
+from penlight.kernels.native import Kernel
 from penlight.kernels.random import normal_kernels as normal
 from penlight.kernels.recurrent import kernels as recurrent
 from penlight.kernels.recurrent.product import panels, products
@@ -53,7 +53,7 @@ CHOICES = {  # of options that are not flags
 
 
 def definitions():
-    for module in (attention, norm, normal, recurrent, reduce, scan, softmax):
+    for module in (attention, normal, recurrent, reduce, scan, softmax):
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
                 options = list(inspect.signature(define).parameters)[1:]
@@ -168,30 +168,30 @@ def body_of(ufunc):
 
 def try_body(body, dtypes, made):
     """On arrays of all sizes, flat, then with a row for all rows and a number for each, as far as there is machine code."""
-    kinds = tuple([traced.kind_of(np.dtype(d)) for d in dtypes])
+    kinds = tuple([plans.kind_of(np.dtype(d)) for d in dtypes])
     for size, at_end in itertools.product((0, 1, 7, 8, 9, 33, 64, 1023, 1030), (True, False)):
         arrays = [fenced(size, at_end, d) for d in dtypes]
         for a in arrays:
             a[...] = 1
-        made.append(traced.run(body, *arrays))
+        made.append(plans.update(body, arrays, []))
         if not made[-1]:
-            kernel = traced.kernel_of(define_flat, body, kinds, 0)
+            kernel = plans.compiled(define_flat, body, plans.signature(body), kinds, 0)
             if kernel is None:
                 return
-            traced.run_kernel(kernel, tuple(arrays), (), ())
+            plans.Plan(kernel, arrays[-1].dtype).share(size, arrays[:-1], arrays[-1], [])
     for shapes in itertools.product(("full", "row", "column", "part"), repeat=len(kinds) - 1):
         for (rows, columns), at_end in itertools.product(((1, 33), (3, 40), (5, 64)), (True, False)):
             wholes = {"full": (rows, columns), "row": (columns,), "column": (rows, 1), "part": (rows, columns + 2)}
             arrays = [fenced(prod(wholes[s]), at_end, d).reshape(wholes[s]) for s, d in zip(shapes, dtypes)]
             arrays = [a[:, 2:] if s == "part" else a for s, a in zip(shapes, arrays)]
             out = fenced(rows * columns, at_end, dtypes[-1])
-            found = operands.placed(arrays, kinds[:-1], out.itemsize)
+            found = plans.placed(arrays, kinds[:-1], out.itemsize)
             narrow = any(kind not in ("float32", "float64") for kind in kinds)
             if found is None or (columns % 8 and narrow) or all(s in ("row", "column") for s in shapes):
                 continue
             layout, wide, named = found
-            kernel = traced.kernel_of(define_rows, body, (*named, f"vector {kinds[-1]}"), 0)
-            operands.run_rows(kernel, layout, operands.widened(arrays, wide), out, [])
+            kernel = plans.compiled(define_rows, body, plans.signature(body), (*named, f"vector {kinds[-1]}"), 0)
+            plans._Rows(kernel, out.dtype, layout, wide).over_rows(arrays, [], out)
 
 
 FLOATS = [np.float32, np.float16]
@@ -206,7 +206,7 @@ with np.errstate(all="ignore"):
     for a, b in itertools.product((np.float32, np.float16), repeat=2):
         try_body(lambda x, out: out.__setitem__(..., x), [a, b], made)
     for size in (1, 4095, 4097, 8200):
-        assert traced.total(lambda x, out: np.multiply(x, x, out), fenced(size, True)) is not None
+        assert plans.total(as_kernel(lambda x, out: np.multiply(x, x, out), 1), [fenced(size, True)], ()) is not None
 assert sum(made) > 500
 print("all")
 '''
@@ -221,7 +221,7 @@ TILES = [
 ]  # fmt: skip
 
 
-@pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+@pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 def test_kernels_stay_within_their_arrays():
     program = (
         PROGRAM.replace("SHAPES", "[(0, 5), (1, 1), (2, 7), (3, 8), (65, 9), (2, 33), (3, 67), (64, 64)]")

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import native, waiting_threads
+from penlight.kernels import executable, native, waiting_threads
 from penlight.kernels.softmax import kernels as definitions
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+pytestmark = pytest.mark.skipif(not executable.available(), reason="native kernels do not run on this machine")
 
 
 @pytest.fixture
@@ -94,6 +94,22 @@ def test_helpers_help(threads):
     while helpers() == before and time.monotonic() < end:
         assert np.array_equal(softmax(x, 64), softmax(x))
     assert helpers() > before
+
+
+def test_work_is_done_alone_while_helpers_are_left_alone(threads):
+    """See Note [Preempted helpers]."""
+    threads(2)
+    x = rows(512, 64)
+    memory = waiting_threads._the_pool()._memory
+    before = memory[waiting_threads._ALONE_UNTIL // 8]
+    try:
+        memory[waiting_threads._ALONE_UNTIL // 8] = 2**62
+        assert np.array_equal(softmax(x, 64), softmax(x))
+        assert memory[waiting_threads._ALONE_UNTIL // 8] == 2**62 and not memory[waiting_threads._BUSY // 8]
+        memory[waiting_threads._ALONE_UNTIL // 8] = 0
+        assert np.array_equal(softmax(x, 64), softmax(x))
+    finally:
+        memory[waiting_threads._ALONE_UNTIL // 8] = before
 
 
 def test_many_python_threads_may_share_at_once(threads):

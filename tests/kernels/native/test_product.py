@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native
+from penlight.kernels import executable
 from penlight.kernels.recurrent.product import panels, products
 from penlight.kernels.recurrent.sequence import repeat
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 6, 7, 12, 16, 17])

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native
+from penlight.kernels import executable
 from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.native import Kernel
 from penlight.kernels.recurrent.sequence import Counting, Moving, repeat
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 
 
 def add(b: Rows) -> None:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native
+from penlight.kernels import executable, native
 from penlight.kernels.random import MOST_RESERVED, integers, normal, twister, uniform
 from penlight.kernels.random.engine import _LARGE_PIECE, BLOCK, PIECE, Engine
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 DRAWS = {
     "random32": lambda e, n: e.random32(n),
@@ -31,6 +31,7 @@ def test_the_same_stream(what, before, count, monkeypatch):
         machine.raw(before)
     made = DRAWS[what](machine, count)
     monkeypatch.setattr(native, "available", lambda: False)
+    monkeypatch.setattr(executable, "available", lambda: False)
     if before:
         plain.raw(before)
     np.testing.assert_array_equal(made, DRAWS[what](plain, count))
@@ -72,6 +73,7 @@ def test_draws_from_a_reserve(seed, monkeypatch):
     machine, plain = Engine(seed), Engine(seed)
     made = [(MIXED[what](machine, n).copy(), machine.get_state()) for what, n in calls]
     monkeypatch.setattr(native, "available", lambda: False)
+    monkeypatch.setattr(executable, "available", lambda: False)
     for (what, n), (samples, state) in zip(calls, made, strict=True):
         np.testing.assert_array_equal(samples, MIXED[what](plain, n), err_msg=f"{what} of {n}")
         np.testing.assert_array_equal(state, plain.get_state())
@@ -108,6 +110,7 @@ def test_a_state_that_was_set(monkeypatch):
     second = Engine().set_state(first.get_state())
     made = second.random32(50_000)
     monkeypatch.setattr(native, "available", lambda: False)
+    monkeypatch.setattr(executable, "available", lambda: False)
     np.testing.assert_array_equal(made, first.random32(50_000))
 
 

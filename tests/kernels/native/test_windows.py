@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, parallel
+from penlight.kernels import executable, parallel
 from penlight.kernels.conv import (
     conv,
     conv_input_grad,
@@ -17,7 +17,7 @@ from penlight.kernels.conv.im2col import gather, gather_weight
 from penlight.kernels.conv.implicit import flat, flat_weight
 from penlight.kernels.conv.strategies import Problem, suits_implicit
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 CASES = [
     # images, channels, results, size, kernel, stride, border, dilation, groups
     (9, 6, 16, (14, 14), (5, 5), (1, 1), (0, 0), (1, 1), 1), (5, 12, 20, (32, 32), (4, 4), (2, 2), (1, 1), (1, 1), 1),
@@ -48,7 +48,7 @@ def wide(*arrays):
 
 def problem(x, weight, stride, dilation, groups, out):
     padding = (0,) * len(stride)
-    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, native.available())
+    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, executable.available())
 
 
 @pytest.fixture(params=["small blocks", "fours", "eights"])

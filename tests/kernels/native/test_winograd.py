@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, parallel
+from penlight.kernels import executable, parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad, winograd
 from penlight.kernels.conv.im2col import gather, gather_weight
 from penlight.kernels.conv.strategies import Problem, suits_winograd
 from penlight.kernels.conv.winograd import tiles, tiles_weight
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 ONE = (1, 1)
 SIZES = [
     # images, channels, results, size, border
@@ -29,7 +29,7 @@ def close(result, expected):
 
 def problem(x, weight, stride, dilation, groups, out):
     padding = (0,) * len(stride)
-    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, native.available())
+    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, executable.available())
 
 
 @pytest.fixture(params=[1 << 14, None], ids=["small blocks", "blocks"])

@@ -312,6 +312,7 @@ def test_custom_batches_and_arrays_go_the_same_way():
 @pytest.mark.parametrize("size", [3, 40_000])
 def test_arrays_have_the_dtypes_of_numpy(size):
     """Not equal ones that a pickle has made: machine code is chosen by dtype."""
+    pytest.importorskip("ml_dtypes")  # which 32 bit systems lack
     kinds = [torch.float32, torch.float64, torch.int64, torch.bool, torch.bfloat16, torch.complex64, torch.uint8]
     samples = [tuple(torch.ones(size).to(kind) for kind in kinds)] * 2
     for data in (samples, TensorDataset(*(torch.stack([one, one]) for one in samples[0]))):

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +18,7 @@ from penlight._refused import missing
 from .._settable import Settings
 
 fp32_precision = "none"
+__allow_nonbracketed_mutation = nullcontext  # a region in which switches may be set: here they always may
 
 _PARTS = ("cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "nnpack", "openmp",
           "opt_einsum", "quantized")  # fmt: skip

@@ -104,7 +104,8 @@ def elementwise(function: Callable[..., float], element: Type, compute: Type) ->
 def loops(function: Callable[..., None], dtype: np.dtype[Any], wide: bool = False, **known: Any) -> Any:
     """`python.loops` as machine code; None where there is no source to read."""
     floats = _TYPES[dtype]
+    compute = floats if floats.is_float and not wide else F64
     try:
-        return machine_code(python.loops(function, floats, F64 if wide else floats, **known))
+        return machine_code(python.loops(function, floats, compute, **known))
     except OSError:
         return None

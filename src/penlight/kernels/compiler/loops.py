@@ -12,8 +12,8 @@ from memory again and again. So such a kernel is written down as the loops that 
                 total += x[row * columns + i]
             out[row] = total
 
-`compile_loops(sums, dtype)(0, 3, x, (3,), 4)` runs it and returns `out`. Arrays are flat and contiguous: `Floats` are of
-the kernel's dtype, `Doubles` of float64, `Ints` of int64, `Bytes` of uint8. The first two arguments are a range of the
+`compile_loops(sums, dtype)(0, 3, x, (3,), 4)` runs it and returns `out`. Arrays are flat and contiguous: `Floats` and
+`Elements` (which may also be integers) are of the kernel's dtype, `Doubles` of float64, `Ints` of int64, `Bytes` of uint8. The first two arguments are a range of the
 work, so that threads can share it (`over` in waiting_threads.py). Arguments behind a `*` are known when it is compiled,
 and so are the branches that depend on them alone. Note [What a kernel may say] in python.py has the rest. Every index is
 made of loops' limits and arguments, or clamped by `checked`, `min` and `max`: Note [Bounds].
@@ -31,11 +31,13 @@ import numpy as np
 from .. import executable
 
 Floats: TypeAlias = np.ndarray
+Elements: TypeAlias = np.ndarray
 Doubles: TypeAlias = np.ndarray
 Ints: TypeAlias = np.ndarray
 Bytes: TypeAlias = np.ndarray
 
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_DTYPES = (*FLOATS, *map(np.dtype, (np.uint8, np.int16, np.int32, np.int64)))
 _kernels: dict[Any, Any] = {}
 
 
@@ -63,7 +65,7 @@ def can_compile(function: Callable[..., None]) -> bool:
 
 
 def compile_loops(function: Callable[..., None], dtype: np.dtype[Any], wide: bool = False, **known: Any) -> Any:
-    """The function as machine code, for arrays of float32 or float64; with `wide`, float32 is computed with as float64.
+    """The function as machine code, for arrays of float32, float64 or integers; with `wide`, float32 is computed with as float64.
 
     None where no machine code runs, where there is no source to read, and for other dtypes.
     """
@@ -72,7 +74,7 @@ def compile_loops(function: Callable[..., None], dtype: np.dtype[Any], wide: boo
         return _kernels[key]
     except KeyError:
         made = None
-        if dtype in _FLOATS and executable.backend() is not None:
+        if dtype in _DTYPES and executable.backend() is not None:
             from . import load
 
             made = load.loops(function, dtype, wide, **known)

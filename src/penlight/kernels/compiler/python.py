@@ -5,7 +5,7 @@ A kernel is a function of scalars, or of scalars and flat arrays, in a small par
 `while`, `for` over a `range` or over a tuple of the module, `break`, `continue`, `return`; arithmetic, comparisons,
 `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
 loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; and calls of other
-functions, whose code is repeated. `math.floor` and its like stay floats. An object of a class of the module is its
+functions, of scalars or of arrays, whose code is repeated. `math.floor` and its like stay floats. An object of a class of the module is its
 attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
 is read, which a test does for every kernel.
 
@@ -114,9 +114,8 @@ class Reader:
                     self.names[scope.prefix + target.id] if isinstance(target, ast.Name) else self.value(target, scope)
                 )
                 self._assign(target, self._arithmetic(sign, now, self.value(expression, scope)), scope)
-            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-                made = [self.value(value, scope) for value in values]
-                for name, value in zip(targets, made, strict=True):
+            case ast.Assign([ast.Tuple(targets)], expression):
+                for name, value in zip(targets, self.value(expression, scope), strict=True):
                     self._assign(name, value, scope)
             case ast.Assign(targets, expression):
                 value = self.value(expression, scope)
@@ -126,6 +125,8 @@ class Reader:
                 self._assign(annotated, self.value(expression, scope), scope)
             case ast.Expr(ast.Constant()):
                 pass  # a docstring
+            case ast.Expr(ast.Call() as expression):
+                self.value(expression, scope)
             case _:
                 raise NotImplementedError(ast.unparse(statement))
 
@@ -325,6 +326,8 @@ class Reader:
                 return value
             case ast.Call(function, arguments):
                 return self._call(function, arguments, scope)
+            case ast.Tuple(elements):
+                return tuple([self.value(element, scope) for element in elements])
             case ast.Attribute(ast.Name("math"), name):
                 return getattr(math, name)
             case ast.Attribute(ast.Name(name), attribute):
@@ -553,7 +556,7 @@ class Reader:
 
 _BUILTINS: dict[str, Callable[..., Any]] = {
     "min": min, "max": max, "abs": abs, "int": int, "float": float, "round": lambda x: float(round(x)), "fma": fma,
-    "checked": checked,
+    "checked": checked, "len": len,
 }  # fmt: skip
 _MISSING = object()
 _NUMBERS = (Op, int, float)
@@ -727,11 +730,31 @@ def loops(function: Callable[..., None], floats: Type, compute: Type, **known: A
 def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...], build: Builder) -> Kernel:
     body = build.end((), ())
     ir.drop_dead(body)
-    return Kernel(function.__name__.strip("_"), parameters, body)
+    stored: set[str] = set()
+    loaded: set[str] = set()
+    regions = [body]
+    while regions:  # what is in a branch that was decided counts for nothing
+        for op in regions.pop().ops:
+            if op.name.startswith("store"):
+                stored.add(op.attribute)
+            elif op.name.startswith("load"):
+                loaded.add(op.attribute)
+            regions += op.regions
+    finished: list[Buffer | Op] = []
+    for parameter in parameters:
+        if isinstance(parameter, Buffer):
+            name, access = parameter.name, parameter.access
+            if name in stored:
+                access = "updates" if name in loaded else "writes"
+            elif name in loaded:
+                access = "reads"
+            parameter = parameter._replace(access=access)
+        finished.append(parameter)
+    return Kernel(function.__name__.strip("_"), tuple(finished), body)
 
 
 def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], set[str]]:
-    """The names of a function's arrays that it stores to, and of those that it may load from."""
+    """The names of a function's arrays that it, or a function that it calls, stores to, and of those that it may load from."""
     stored: set[str] = set()
     loaded: set[str] = set()
     waiting: list[Any] = [tree]
@@ -743,7 +766,16 @@ def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], 
                 elif type(node) is ast.AugAssign and type(node.target) is ast.Subscript:
                     loaded.add(node.target.value.id)  # type: ignore[attr-defined]
                 elif type(node) is ast.Call and type(node.func) is ast.Name:
-                    loaded |= {argument.id for argument in node.args if type(argument) is ast.Name}
+                    given = [argument.id if type(argument) is ast.Name else "" for argument in node.args]
+                    called: Any = module.get(node.func.id)
+                    if node.func.id in _BUILTINS or not hasattr(called, "__code__"):
+                        loaded.update(given)
+                    else:
+                        function = parsed(called)
+                        inner = _accesses(function, called.__globals__)
+                        for argument, name in zip(function.args.args, given, strict=True):
+                            stored |= {name} if argument.arg in inner[0] else set()
+                            loaded |= {name} if argument.arg in inner[1] else set()
                 if isinstance(node, (ast.stmt, ast.expr)):
                     waiting.append(node)
     return stored, loaded

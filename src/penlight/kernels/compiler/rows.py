@@ -46,7 +46,7 @@ from typing import Any
 
 from ..rows import GROUP
 from .ir import F64, I64, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
-from .values import Value, as_float, as_whole, cast, full_bits, is_nan, less, logical_right, shuffled, where
+from .values import Value, as_float, as_whole, cast, full_bits, is_nan, less, logical_right, where
 
 # What arrays may hold, by the names of dtypes.
 ELEMENTS = {
@@ -134,12 +134,6 @@ class Array:
         """Write them."""
         self._store(low)
         self._store(high, self.rows.lanes // 2)
-
-    def load_pairs(self) -> tuple[Value, Value]:
-        """Of a row of pairs: all first ones, and all second ones."""
-        lanes = self.rows.lanes
-        low, high = self._load("f32", lanes), self._load("f32", lanes, lanes)
-        return tuple(shuffled(low, high, tuple(range(first, 2 * lanes, 2))) for first in (0, 1))  # type: ignore[return-value]
 
     def get(self) -> Value:
         """Of an array with one number for each row: this row's, in all lanes."""
@@ -257,11 +251,6 @@ class Rows:
     def of_doubles(self, number: float) -> Value:
         """A number in a vector of float64, which has half as many lanes in a kernel of float32."""
         return Value(self.build, self.build.const(number, Type.of("f64", 4)))
-
-    def pairs(self) -> Array:
-        """The next argument: an array whose rows are as many pairs of float32."""
-        found = self._array(2, False, "float32")
-        return Array(self, found.buffer, found.start, 2)
 
     def parts(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""

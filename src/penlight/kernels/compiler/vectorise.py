@@ -8,7 +8,7 @@ stored to memory at `base + index * stride` with a constant stride, which is 1 f
 stored to is accessed at one index only. What is the same for all iterations is computed once and copied to all lanes.
 
 A sum that a loop carries is only made of several where the function says `reassociated(range(...))`: each lane sums up
-its share, and halves are added until one number is left.
+its share, of two vectors at a time if the loop is short, and halves are added until one number is left.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from .ir import I64, NOTHING, OPS, Builder, Op, Region, Type
 
 _FLOAT_OPS = frozenset(("add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "sqrt", "round"))
 _STRIDES = (1, 2, 3, 4)  # of loads
+_UNROLLED = (
+    2  # vectors at a time, so that an addition need not wait for the one before; more would not fit in registers
+)
+_MOST_UNROLLED = 20  # ops of a loop that is done so
 
 
 class _Refused(Exception):
@@ -217,25 +221,47 @@ def vectorised(
         loop = _Loop(region, len(values), reassociated)
     except _Refused:
         return None
-    writer = _Writer(build, loop)
-    lanes = build.const(loop.lanes, I64)
-    types = [writer.type(value.type) for value in values]
-    index, carried = Op("parameter", I64), tuple([Op("parameter", type_) for type_ in types])
+    starts = [build.const(0.0, Type.of(value.type.element, loop.lanes)) for value in values]
+    first = low
+    for times in (_UNROLLED, 1) if values and len(region.ops) <= _MOST_UNROLLED else (1,):
+        sums = _loop_over_vectors(build, loop, region, times, first, high, starts)
+        while len(sums) > 1:
+            sums = [
+                [build.op("add", a.type, a, b) for a, b in zip(*pair, strict=True)]
+                for pair in zip(sums[::2], sums[1::2], strict=True)
+            ]
+        (starts,) = sums
+        by = build.const(times * loop.lanes, I64)
+        count = build.op("max", I64, build.op("sub", I64, high, low), build.const(0, I64))
+        first = build.op("add", I64, low, build.op("mul", I64, build.op("idiv", I64, count, by), by))
+    totals = []
+    for value, lane_sums in zip(values, starts, strict=True):
+        totals.append(build.op("add", value.type, value, build.op("reduce", value.type, lane_sums, attribute="add")))
+    return build.control("for", (first, high, one, *totals), None, region)
+
+
+def _loop_over_vectors(
+    build: Builder, loop: _Loop, region: Region, times: int, first: Op, high: Op, starts: list[Op]
+) -> list[list[Op]]:
+    """The loop over so many vectors at a time; the sums of each of these. The first of them go on from `starts`."""
+    zeros = [build.const(0.0, start.type) for start in starts]
+    entering = [*starts, *zeros * (times - 1)]
+    index, carried = Op("parameter", I64), tuple([Op("parameter", op.type) for op in entering])
     build.begin((index, *carried), True)
-    writer.scalars[region.parameters[0]] = index
-    writer.vectors.update(zip(region.parameters[1:], carried, strict=True))
-    for op in region.ops[:-1]:
-        writer.op(op)
-    inner = build.end((index, *carried), tuple([writer.vectors[value] for value in region.yielded]))
-    last = build.op("sub", I64, high, build.const(loop.lanes - 1, I64))
-    zeros = [build.const(0.0, type_) for type_ in types]
-    sums = build.control("for", (low, last, lanes, *zeros), None, inner)
-    starts = []
-    for value, lane_sums in zip(values, sums, strict=True):
-        starts.append(build.op("add", value.type, value, build.op("reduce", value.type, lane_sums, attribute="add")))
-    count = build.op("max", I64, build.op("sub", I64, high, low), build.const(0, I64))
-    done = build.op("mul", I64, build.op("idiv", I64, count, lanes), lanes)
-    return build.control("for", (build.op("add", I64, low, done), high, one, *starts), None, region)
+    yielded: list[Op] = []
+    for i in range(times):
+        writer = _Writer(build, loop)
+        writer.scalars[region.parameters[0]] = build.op("add", I64, index, build.const(i * loop.lanes, I64))
+        own = carried[i * len(starts) : (i + 1) * len(starts)]
+        writer.vectors.update(zip(region.parameters[1:], own, strict=True))
+        for op in region.ops[:-1]:
+            writer.op(op)
+        yielded += [writer.vectors[value] for value in region.yielded]
+    inner = build.end((index, *carried), tuple(yielded))
+    step = times * loop.lanes
+    last = build.op("sub", I64, high, build.const(step - 1, I64))
+    made = build.control("for", (first, last, build.const(step, I64), *entering), None, inner)
+    return [made[i * len(starts) : (i + 1) * len(starts)] for i in range(times)]
 
 
 def _is_known(op: Op) -> bool:

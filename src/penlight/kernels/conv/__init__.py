@@ -13,16 +13,16 @@ from math import prod
 
 import numpy as np
 
-from .. import native
+from .. import executable
 from ..copies import contiguous
 from ..linalg import blas
 from ..numpy_warnings import silent
 from ..rows import quiet
 from ..strategy import run
 from .im2col import Ints, is_half
-from .positions import SMALL, find_small
+from .positions import find_small
 from .products import channels_last, points_last
-from .strategies import CORRELATIONS, INPUT_GRADIENTS, WEIGHT_GRADIENTS, Problem, direct_weight
+from .strategies import CORRELATIONS, INPUT_GRADIENTS, MOST_SMALL, WEIGHT_GRADIENTS, Problem, direct_weight
 
 
 def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -43,7 +43,7 @@ def conv(
     """
     if is_half(x):
         return _in_single(conv, x, w, stride, padding, dilation, groups, bias)
-    if x.size <= SMALL:
+    if x.size <= MOST_SMALL:
         small = find_small(x.shape, w.shape, None, stride, padding, dilation, groups)
         if small is not None:
             return small.correlate(x, w, bias)
@@ -74,7 +74,7 @@ def conv_input_grad(
     """
     if is_half(grad):
         return _in_single(conv_input_grad, grad, w, input_shape, stride, padding, dilation, groups, bias)
-    if grad.size <= SMALL:
+    if grad.size <= MOST_SMALL:
         small = find_small(input_shape, w.shape, grad.shape, stride, padding, dilation, groups)
         if small is not None:
             return small.transpose(grad, w, bias)
@@ -107,7 +107,7 @@ def conv_weight_grad(
     """
     if is_half(grad):
         return _in_single(conv_weight_grad, grad, x, weight_shape, stride, padding, dilation, groups)
-    if x.size <= SMALL:
+    if x.size <= MOST_SMALL:
         small = find_small(x.shape, weight_shape, grad.shape, stride, padding, dilation, groups)
         if small is not None:
             return small.weigh(grad, x)
@@ -141,4 +141,4 @@ def _keeps_positions(weight: Ints, stride: Ints, padding: Ints) -> bool:
 def _problem(
     x: np.ndarray, weight: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Problem:
-    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, native.available())
+    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, executable.available())

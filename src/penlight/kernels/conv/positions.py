@@ -22,15 +22,15 @@ from .. import index_width
 from ..linalg import blas
 from ..numpy_warnings import silent
 from .im2col import Ints
-
-SMALL = 1 << 17  # elements of a batch
-_TABLE = 1 << 14  # positions of a table
-_TAKEN = 1 << 15  # elements of all columns together
-_PRODUCTS = 1 << 18
-_NARROW = 3  # places in a row: machine code has no way for fewer
-_MOST = 1 << 18  # elements of all columns of those
-_MATRICES = 64  # products of matrices, each of which has its price
-_FEW = 64  # places that are too few for a product of matrices for each image
+from .strategies import (
+    LEAST_RESULTS,
+    MOST_MATRICES,
+    MOST_NARROW_TAKEN,
+    MOST_POSITIONS,
+    MOST_PRODUCTS,
+    MOST_TAKEN,
+    NARROW,
+)
 
 
 def block_counts(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
@@ -134,11 +134,11 @@ class Small:
         self.windows = (x[0], *lead, rows, places)
         self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
         # So few products are too few for BLAS's own threads, which would be in the way of ours.
-        multiply = np.matmul if prod(self.results) * rows <= _PRODUCTS else blas.multiply
+        multiply = np.matmul if prod(self.results) * rows <= MOST_PRODUCTS else blas.multiply
         # One number for the inner size is not worth BLAS.
         self.forward, self.backward = (np.multiply if n == 1 else multiply for n in (rows, each))
         self.multiply = multiply
-        self.beside = groups == 1 and x[0] > 3 and places < _FEW
+        self.beside = groups == 1 and x[0] > 3 and places < LEAST_RESULTS
 
     def correlate(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         """The result."""
@@ -214,14 +214,14 @@ def find_small(
         return None
     columns = x[1] * prod(w[2:]) * prod(out[2:])
     count = x[0] * columns
-    narrow = groups == 1 and prod(out[2:]) > 1 and out[-1] <= _NARROW
-    if columns > _TABLE or count > (_MOST if narrow else _TAKEN):
+    narrow = groups == 1 and prod(out[2:]) > 1 and out[-1] <= NARROW
+    if columns > MOST_POSITIONS or count > (MOST_NARROW_TAKEN if narrow else MOST_TAKEN):
         return None
-    if x[0] * groups > _MATRICES and not (groups == 1 and prod(out[2:]) < _FEW):
+    if x[0] * groups > MOST_MATRICES and not (groups == 1 and prod(out[2:]) < LEAST_RESULTS):
         return None
-    if count * w[0] // groups > _PRODUCTS and not narrow:
+    if count * w[0] // groups > MOST_PRODUCTS and not narrow:
         return None
-    if prod(x[1:]) * prod([min(-(-k // s), o) for k, s, o in zip(w[2:], stride, out[2:])]) > _TABLE:
+    if prod(x[1:]) * prod([min(-(-k // s), o) for k, s, o in zip(w[2:], stride, out[2:])]) > MOST_POSITIONS:
         return None
     return Small(x, w, out, stride, padding, dilation, groups)
 
@@ -230,9 +230,9 @@ def find_small(
 def find_blocks(
     channels: int, size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Positions | None:
-    """The positions of blocks of small images, see kernels/fold.py."""
+    """The positions of blocks of small images, see fold.py."""
     out = block_counts(size, kernel, dilation, padding, stride)
     elements = channels * prod(kernel) * prod(out)
-    if min(channels, *size, *out) < 1 or max(elements, channels * prod(size) * prod(kernel)) > _TABLE:
+    if min(channels, *size, *out) < 1 or max(elements, channels * prod(size) * prod(kernel)) > MOST_POSITIONS:
         return None
     return find_positions(channels, size, kernel, out, stride, padding, dilation)

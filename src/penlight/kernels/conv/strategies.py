@@ -50,6 +50,17 @@ class Problem(NamedTuple):
 
 # ----- When a strategy suits -------------------------------------------------------------------------------------------------------------------
 
+# Of convolutions by positions, and of `fold` and `unfold`:
+MOST_SMALL = 1 << 17  # elements of a batch that is looked at for them
+MOST_POSITIONS = 1 << 14  # of a table: larger ones leave the first cache
+MOST_TAKEN = 1 << 15  # elements of all columns together: for more, other implementations are quicker
+NARROW = 3  # results in a row: machine code has no way for fewer
+MOST_NARROW_TAKEN = 1 << 18  # elements of all columns of those
+MOST_PRODUCTS = 1 << 18  # for more, other implementations are quicker
+MOST_MATRICES = 64  # products of matrices, each of which has its price
+LEAST_RESULTS = 64  # of an image: fewer are too few for a product of matrices for each image
+MOST_FOLDED = 1 << 15  # elements that `fold` and `unfold` take by their positions
+# Of others:
 _PLANE_BYTES = 1 << 20  # of a plane with its border: it stays in the second cache
 _LEAST_WINOGRAD_CHANNELS = 16  # fewer make the sums take longer than what they save
 _LEAST_WINOGRAD_RESULTS = 200  # of a channel: for fewer it takes longer to transform the weights

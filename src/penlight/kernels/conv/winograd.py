@@ -39,8 +39,8 @@ winograd_kernels = lazy_import(globals(), "winograd_kernels", ".winograd_kernels
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
-_LEAST_TILES = 48  # of a block: fewer make poor products
-_LEAST_SUMMED = 256  # the same for sums
+_BLOCK_TILES = 48  # of a block, at least: fewer make poor products
+_SUMMED_TILES = 256  # the same for sums
 _NS = 0.15  # for each result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
 _MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
@@ -58,7 +58,7 @@ class _Blocks:
         most = max(least, target // (64 * each))
         self.images = max(1, min(most // tiles, max(-(-images // 4), least // tiles)))
         blocks, threads = -(-images // self.images), parallel.native_thread_count()
-        if blocks % threads and self.images * tiles >= _LEAST_TILES:  # as many for each thread
+        if blocks % threads and self.images * tiles >= _BLOCK_TILES:  # as many for each thread
             self.images = -(-images // (-(-blocks // threads) * threads))
         self.height = -(-down // -(-tiles // most)) if tiles > most else down
         parts = -(-down // self.height)
@@ -198,7 +198,7 @@ class _Forward(_Tiled):
         self.channels, self.results, self.total = x[1] // groups, out[1] // groups, x[1] // groups * out[1]
         self.out, self.weight = out, (row, inner)
         each = self.channels + self.results
-        super().__init__(x[0], out[2:], each, _BLOCK_BYTES, _LEAST_TILES, _NS * prod(out) * self.channels)
+        super().__init__(x[0], out[2:], each, _BLOCK_BYTES, _BLOCK_TILES, _NS * prod(out) * self.channels)
         self.x = _Planes("x", x, low, self.blocks, 2, self.room)
         self.mixed = self.room.sixteen(self.channels, self.blocks.room)
         self.products = self.room.sixteen(self.results, self.blocks.room)
@@ -270,7 +270,7 @@ class _Weigh(_Tiled):
             self.x_groups * winograd_kernels.X_ROWS,
         )  # of the sums
         cost = _NS * prod(grad) * self.channels
-        super().__init__(x[0], grad[2:], self.shape[1] + self.shape[2], _WEIGHT_BYTES, _LEAST_SUMMED, cost)
+        super().__init__(x[0], grad[2:], self.shape[1] + self.shape[2], _WEIGHT_BYTES, _SUMMED_TILES, cost)
         self.x, self.g = (
             _Planes("x", x, low, self.blocks, 2, self.room),
             _Planes("g", grad, (0, 0), self.blocks, 0, self.room),

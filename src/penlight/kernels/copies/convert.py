@@ -5,7 +5,6 @@ See Note [Narrow arrays].
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,11 @@ from ..numpy_warnings import hush, unhush
 from . import LEAST_CONVERTED
 from .order import astype, in_memory_order, order_of
 
-_ALONE = 1 << 16  # elements; from here on, threads share the work
 _FLOAT, _DOUBLE, _INT = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
 _HALF = np.dtype(np.float16)
 halves = lazy_import(globals(), "halves", ".halves")
+elementwise = lazy_import(globals(), "elementwise", "..elementwise")
 machine = lazy_import(globals(), "machine", "..native")
-trace = lazy_import(globals(), "trace", "..compiler.trace")
-traced = lazy_import(globals(), "traced", "..native.traced")
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
@@ -35,7 +32,8 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     What has no 16 bits becomes float32 on its way to a 16-bit float, as in PyTorch: a float64 is rounded twice.
     """
     if is_half(dtype):
-        if x.dtype == _DOUBLE or (x.size >= LEAST_CONVERTED and x.dtype.kind in "iub"):
+        kind = x.dtype.kind  # the bytes of a bool may be others than 0 and 1, which only NumPy's own conversions know
+        if x.dtype == _DOUBLE or kind == "b" or (x.size >= LEAST_CONVERTED and kind in "iu"):
             x = _cast(x, _FLOAT)
         if x.dtype != _FLOAT:
             return _cast(x, dtype)
@@ -47,27 +45,14 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
     """The array in another dtype, by machine code or halves.py; None if there is neither."""
-    kernel = _kernel(x.dtype, dtype)
-    if kernel is None:
-        if not x.flags.c_contiguous or dtype == _INT:
-            return None
-        return halves.to_half(x) if dtype == _HALF else halves.to_single(x) if x.dtype == _HALF else None
     if not x.flags.c_contiguous:
-        return None if order_of(x) is None else in_memory_order(_copied, x, dtype)
-    out, size = np.empty(x.shape, dtype), x.size
-    if size < _ALONE and not size % 8:
-        kernel.run(0, size, x, out)
-    else:
-        traced.run_kernel(kernel, (x, out), (), ())
-    return out
-
-
-@lru_cache(None)
-def _kernel(given: np.dtype[Any], wanted: np.dtype[Any]) -> Any:
-    kinds = traced.kind_of(given), "int32" if wanted == np.int32 else traced.kind_of(wanted)
-    if None in kinds or not machine.available():
-        return None
-    return traced.kernel_of(trace.define_flat, _copy, kinds, 0)
+        if not machine.available() or order_of(x) is None:
+            return None
+        return in_memory_order(_copied, x, dtype)  # type: ignore[no-any-return]
+    copied = elementwise.attempt(elementwise.as_kernel(_copy, 1), (x,), np.empty(x.shape, dtype)) if x.ndim else None
+    if copied is not None or dtype == _INT:
+        return copied  # type: ignore[no-any-return]
+    return halves.to_half(x) if dtype == _HALF else halves.to_single(x) if x.dtype == _HALF else None  # type: ignore[no-any-return]
 
 
 def cast_operand(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

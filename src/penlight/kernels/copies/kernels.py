@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from .. import executable, native
+from .. import executable
 from ..native import _table
 from ..native._x86 import (
     R8,
@@ -47,7 +47,7 @@ _TURN = 1  # a register
 
 def available() -> bool:
     """Whether kernels run here."""
-    return native.available()
+    return executable.available()
 
 
 def _on_stack(offset: int) -> Address:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,46 +37,166 @@ def in_memory_order(kernel: Callable[..., Any], array: np.ndarray, *rest: Any) -
     if order is None:
         return kernel(array, *rest)
     found = kernel(array.transpose(order[0]), *rest)
+    if found is None:
+        return None
     return tuple([part.transpose(order[1]) for part in found]) if type(found) is tuple else found.transpose(order[1])
 
 
-# Note [Copies of expanded arrays]
-# A copy of an array with gaps has its dimensions in the order of their steps. A dimension that was expanded has step 0 and so no place in that order:
-# PyTorch leaves it where it is among its neighbours, NumPy's copies (`astype`, `np.array`) make it the innermost.
+# Note [Layouts]
+# The result of an elementwise function lies in memory as PyTorch lays it out. Operands of one shape that are all contiguous, all channels last, or all
+# dense with the same strides hand their strides on. Otherwise the result is dense, with its dimensions in the order of the first operand's strides; where
+# those are 0, as in an expanded dimension, or equal, the next operand decides, and else the order of dimensions. A copy is laid out in the same way, but that a dense array
+# always hands its strides on. NumPy differs where operands disagree, where they are expanded, and in the strides of dimensions of size 1.
+
+Operand = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, itemsize
+
+
+class Layout(NamedTuple):
+    """The order of dimensions in memory, the outermost first; the way back; and the strides in elements, if that order does not tell them."""
+
+    order: tuple[int, ...]
+    back: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+
+def _dense(order: Sequence[int], shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Layout:
+    step, usual = 1, [0] * len(shape)
+    for d in reversed(order):
+        usual[d] = step
+        step *= shape[d]
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return Layout(tuple(order), back, None if strides is None or [*strides] == usual else strides)
 
 
 @lru_cache(1024)
-def _steps_order(shape: tuple[int, ...], strides: tuple[int, ...]) -> Order:
-    """PyTorch's order of the dimensions, the outermost first, and the way back: an insertion sort that passes over steps of 0."""
+def _copy_layout(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> Layout:
+    order = _order(shape, strides, itemsize)
+    if order is not None:
+        return _dense(order[0], shape, tuple([s // itemsize for s in strides]))
+    return _dense(_sorted_dims(shape, [strides]), shape)
+
+
+@lru_cache(4096)
+def _layout(operands: tuple[Operand, ...]) -> Layout | None:
+    """The layout of an elementwise result; None if the operands do not broadcast, or there is nothing to lay out."""
+    try:
+        shape = np.broadcast_shapes(*[o[0] for o in operands])
+    except ValueError:
+        return None
+    if 0 in shape or len(shape) < 2:
+        return None
+    dims = range(len(shape))
+    if all(o[0] == shape for o in operands):
+        for order in ((*dims,), (0, 2, 3, 1)):
+            if len(order) == len(shape) and all(_is_dense_in(order, *o) for o in operands):
+                return _dense(order, shape)
+        found = {_order(*o) for o in operands}
+        strides = {tuple([s // itemsize for s in strides]) for _, strides, itemsize in operands}
+        if None not in found and len(strides) == 1:
+            return _dense(_order(*operands[0])[0], shape, *strides)  # type: ignore[index]
+    return _dense(_sorted_dims(shape, [_broadcast_strides(shape, *o[:2]) for o in operands]), shape)
+
+
+def _is_dense_in(order: Sequence[int], shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> bool:
+    for d in reversed(order):
+        if shape[d] != 1 and strides[d] != step:
+            return False
+        step *= shape[d]
+    return True
+
+
+def _broadcast_strides(shape: tuple[int, ...], own: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
+    missing = len(shape) - len(own)
+    return [0] * missing + [s if n == to else 0 for n, to, s in zip(own, shape[missing:], strides)]
+
+
+def _sorted_dims(shape: tuple[int, ...], strides: Sequence[Sequence[int]]) -> list[int]:
+    """The dimensions, the outermost first: an insertion sort that passes over pairs for which no operand decides."""
+
+    def inside(a: int, b: int) -> int:
+        """Positive if dimension b lies inside of a, negative if outside, 0 if that is open."""
+        for steps in strides:
+            if steps[a] and steps[b]:
+                if steps[a] != steps[b]:
+                    return 1 if steps[a] > steps[b] else -1
+                if shape[a] > shape[b]:
+                    return 1
+        return 0
+
     inner = list(range(len(shape) - 1, -1, -1))
     for last in range(1, len(inner)):
-        place = last
+        at = last
         for before in range(last - 1, -1, -1):
-            a, b = inner[before], inner[place]
-            if not strides[a] or not strides[b]:
-                continue
-            if strides[a] > strides[b] or (strides[a] == strides[b] and shape[a] > shape[b]):
-                inner[before], inner[place], place = b, a, before
-            elif strides[a] < strides[b]:
+            side = inside(inner[before], inner[at])
+            if side > 0:
+                inner[before], inner[at], at = inner[at], inner[before], before
+            elif side < 0:
                 break
-    order = tuple(reversed(inner))
-    return order, tuple(sorted(range(len(order)), key=order.__getitem__))
+    return inner[::-1]
 
 
-def empty_like_expanded(array: np.ndarray, dtype: Any = None) -> np.ndarray:
-    """Memory for a copy of an array some of whose steps are 0. See Note [Copies of expanded arrays].
+def _with_layout(array: np.ndarray, layout: Layout) -> np.ndarray:
+    """An array whose dimensions are in the order of memory, in that of the layout."""
+    if layout.strides is None:
+        return array.transpose(layout.back)
+    shape = [array.shape[d] for d in layout.back]
+    return np.ndarray(shape, array.dtype, array, 0, [s * array.itemsize for s in layout.strides])
 
-    >>> empty_like_expanded(np.broadcast_to(np.zeros(3), (2, 3))).strides
+
+def in_layout(kernel: Callable[..., Any], *values: Any) -> Any:
+    """`kernel(*values)` of an elementwise kernel, the results laid out as PyTorch's are. See Note [Layouts].
+
+    >>> x, y = np.zeros((2, 3, 4)).transpose(2, 0, 1), np.zeros((4, 2, 3))
+    >>> in_layout(np.add, x, y).strides == x.strides
+    True
+    """
+    layout = _layout(tuple([(v.shape, v.strides, v.itemsize) for v in values if type(v) is np.ndarray]))
+    if layout is None:
+        return kernel(*values)
+    order, ndim = layout.order, len(layout.order)
+    ordered = []
+    for v in values:
+        if type(v) is np.ndarray and v.ndim:
+            v = (v if v.ndim == ndim else v.reshape((1,) * (ndim - v.ndim) + v.shape)).transpose(order)
+        ordered.append(v)
+    found = kernel(*ordered)
+    if type(found) is tuple:
+        return tuple([_with_layout(np.ascontiguousarray(part), layout) for part in found])
+    return _with_layout(np.ascontiguousarray(found), layout)
+
+
+def empty_like(array: np.ndarray, dtype: Any = None, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
+    """Memory for a copy of an array, or what else `make(shape, dtype)` makes. See Note [Layouts].
+
+    >>> empty_like(np.broadcast_to(np.zeros(3), (2, 3))).strides
     (24, 8)
     """
-    order, back = _steps_order(array.shape, array.strides)
-    return np.empty([array.shape[d] for d in order], array.dtype if dtype is None else dtype).transpose(back)
+    dtype = array.dtype if dtype is None else dtype
+    if array.size == 0 or array.flags.c_contiguous:
+        return make(array.shape, dtype)
+    layout = _copy_layout(array.shape, array.strides, array.itemsize)
+    return _with_layout(make([array.shape[d] for d in layout.order], dtype), layout)
+
+
+def in_format(make: Callable[..., np.ndarray], shape: Sequence[int], dtype: Any, memory_format: Any) -> np.ndarray:
+    """What `make(shape, dtype)` makes, in a memory format.
+
+    >>> in_format(np.empty, (2, 3, 4, 5), np.int8, "torch.channels_last").strides
+    (60, 1, 15, 3)
+    """
+    name = str(memory_format)
+    if not name.startswith("torch.channels_last"):
+        return make(shape, dtype)
+    rank = 5 if name.endswith("3d") else 4
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {name[6:]} format")
+    return make((shape[0], *shape[2:], shape[1]), dtype).transpose(0, rank - 1, *range(1, rank - 1))
 
 
 def astype(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """A copy in another dtype. See Note [Copies of expanded arrays]."""
-    if 0 in array.strides:
-        out = empty_like_expanded(array, dtype)
-        out[...] = array
-        return out
-    return array.astype(dtype)
+    """A copy in another dtype, laid out as PyTorch's are."""
+    if array.flags.c_contiguous:
+        return array.astype(dtype)
+    out = empty_like(array, dtype)
+    out[...] = array
+    return out

@@ -1,4 +1,4 @@
-"""Sampling images at the places a grid names, and the gradients for the image and for the grid.
+"""Sampling images at the points of a grid, and the gradients for the image and for the grid. Which implementation runs when: see kernels/strategy.py.
 
 The image is ``(N, C, *spatial)`` with 2 or 3 spatial dims, the grid ``(N, *out, dims)`` with coordinates in [-1, 1], the
 last dim of the image first. One dim at a time, a coordinate becomes a few taps (an index and a weight each, and the
@@ -22,12 +22,10 @@ from ..numpy_warnings import silent
 from ..ranges import linspace
 from ..resample import cubic_weights
 from ..strategy import Strategy, apply
-from . import compiled, vectors
+from . import kernels
 
-# Samples in a block of images.
-_BLOCK = 1 << 16
-_MOST_COMPILED = 1 << 10  # elements of a grid: for more, vectors save more than their several calls cost
-_MOST_KEPT = 1 << 12  # positions of images whose coordinates are kept
+_BLOCK = 1 << 16  # samples of a block of images in NumPy
+_MOST_KEPT = 1 << 12  # pixels of images whose coordinates are kept
 
 # One tap of one dim: indices, weights, derivatives of the weights (if asked for), and which are inside (None: all).
 Tap = tuple[np.ndarray, np.ndarray, Any, Any]
@@ -69,9 +67,9 @@ class _Sampler:
     ) -> None:
         self.grid = grid.reshape(len(grid), -1, grid.shape[-1])
         self.channels, self.sizes = shape[1], shape[2:]
-        self.size, self.places = prod(self.sizes), self.grid.shape[1]
+        self.size, self.points = prod(self.sizes), self.grid.shape[1]
         self.mode, self.padding, self.align_corners, self.slopes = mode, padding, align_corners, slopes
-        self.images = max(1, _BLOCK // max(self.channels * self.places, 1))
+        self.images = max(1, _BLOCK // max(self.channels * self.points, 1))
 
     def share(self, body: Callable[[int, int], None]) -> None:
         """Run ``body(first image, past the last)`` for every block."""
@@ -80,12 +78,12 @@ class _Sampler:
             for first in range(low * self.images, min(high * self.images, len(self.grid)), self.images):
                 body(first, min(first + self.images, len(self.grid)))
 
-        cost = 40.0 * len(self.grid) * self.places * (1 + self.channels / 4)
+        cost = 40.0 * len(self.grid) * self.points * (1 + self.channels / 4)
         with silent():
             share(blocks, -(-len(self.grid) // self.images), cost)
 
     def corners(self, first: int, last: int) -> Iterator[tuple[np.ndarray, tuple[Tap, ...]]]:
-        """For each combination of taps: flat indices ``(images, places)`` into a plane, and the taps."""
+        """For each combination of taps: flat indices ``(images, points)`` into a plane, and the taps."""
         dims = len(self.sizes)
         taps = []
         for i, n in enumerate(self.sizes):
@@ -173,7 +171,7 @@ def _clear_outside(part: np.ndarray, corner: tuple[Tap, ...]) -> None:
 
 
 def _take(source: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """From ``(images, C, size)`` the elements at ``(images, places)`` of each plane."""
+    """From ``(images, C, size)`` the elements at ``(images, points)`` of each plane."""
     if source.shape[1] == 1:
         return np.take_along_axis(source, index[:, None], 2)
     return np.stack([planes.take(at, 1) for planes, at in zip(source, index, strict=True)])
@@ -181,7 +179,7 @@ def _take(source: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 def _numpy_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners)
-    out = np.zeros((*x.shape[:2], sampler.places), x.dtype)
+    out = np.zeros((*x.shape[:2], sampler.points), x.dtype)
     shape = (*x.shape[:2], *grid.shape[1:-1])
     if not x.size:
         return out.reshape(shape)
@@ -253,24 +251,23 @@ def _numpy_grid_grad(
     return result
 
 
-# fmt: off
-def _table(name: str, numpy: Callable[..., np.ndarray], grid: Callable[..., np.ndarray]) -> tuple[Strategy, ...]:
-    return (
-        Strategy(lambda *a: grid(*a).size <= _MOST_COMPILED, getattr(compiled, name), "1.5 to 3 times vectors, 10 times NumPy"),
-        Strategy(lambda *_: True, getattr(vectors, name), "float32: up to 10 times compiled loops for large images"),
-        Strategy(lambda *_: True, getattr(compiled, name), "float64: as for small images"),
-        Strategy(lambda *_: True, numpy, "every dtype and machine"),
-    )
-
-
-SAMPLES = _table("sample", _numpy_sample, lambda x, grid, *_: grid)
-IMAGE_GRADIENTS = _table("image_grad", _numpy_image_grad, lambda grad, grid, *_: grid)
-GRID_GRADIENTS = _table("grid_grad", _numpy_grid_grad, lambda grad, x, grid, *_: grid)
-# fmt: on
+# Compiled loops return None for other dtypes, for empty arrays, and where an image with padding "zeros" has elements that are not finite.
+SAMPLES = (
+    Strategy(lambda *_: True, kernels.sample, "10 times NumPy"),
+    Strategy(lambda *_: True, _numpy_sample, "every dtype and machine"),
+)
+IMAGE_GRADIENTS = (
+    Strategy(lambda *_: True, kernels.image_grad, "5 to 10 times NumPy"),
+    Strategy(lambda *_: True, _numpy_image_grad, "every dtype and machine"),
+)
+GRID_GRADIENTS = (
+    Strategy(lambda *_: True, kernels.grid_grad, "5 to 10 times NumPy"),
+    Strategy(lambda *_: True, _numpy_grid_grad, "every dtype and machine"),
+)
 
 
 def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
-    """Sample `x` at the places of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
+    """Sample `x` at the points of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
 
     >>> import numpy as np
     >>> grid_sample(np.arange(4.0).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2)), "bilinear", "zeros", True)
@@ -306,7 +303,7 @@ def grid_sample_grid_grad(
 
 
 def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
-    """The coordinates of every place of an image, and a 1: ``(*sizes, dims + 1)``, the last dim of the image first.
+    """The coordinates of every pixel of an image, and a 1: ``(*sizes, dims + 1)``, the last dim of the image first.
 
     A matrix ``theta`` ``(N, dims, dims + 1)`` makes the grid ``base.reshape(-1, dims + 1) @ theta.swapaxes(1, 2)``.
 
@@ -316,22 +313,22 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
             [ 0.5,  0. ,  1. ]]])
     """
     return (
-        _kept_places(sizes, align_corners, dtype) if prod(sizes) <= _MOST_KEPT else _places(sizes, align_corners, dtype)
+        _kept_pixels(sizes, align_corners, dtype) if prod(sizes) <= _MOST_KEPT else _pixels(sizes, align_corners, dtype)
     )
 
 
-def _places(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
+def _pixels(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     base = np.ones((*sizes, len(sizes) + 1), dtype)
     for i, n in enumerate(sizes):
-        place = np.zeros(n, dtype)
+        coordinates = np.zeros(n, dtype)
         if n > 1:
-            place = linspace(-1.0, 1.0, n, dtype)
+            coordinates = linspace(-1.0, 1.0, n, dtype)
             if not align_corners:
-                place *= dtype.type(n - 1)
-                place /= dtype.type(n)
-        base[..., len(sizes) - 1 - i] = place.reshape([-1 if j == i else 1 for j in range(len(sizes))])
+                coordinates *= dtype.type(n - 1)
+                coordinates /= dtype.type(n)
+        base[..., len(sizes) - 1 - i] = coordinates.reshape([-1 if j == i else 1 for j in range(len(sizes))])
     base.flags.writeable = False
     return base
 
 
-_kept_places = lru_cache(32)(_places)  # which takes longer than what it is for
+_kept_pixels = lru_cache(32)(_pixels)  # which takes longer than what it is for

@@ -1,4 +1,4 @@
-"""Writes to computed places: scatter_add and the like, index_add, index_put with accumulation, embedding backward.
+"""Writes to computed positions: scatter_add and the like, index_add, index_put with accumulation, embedding backward.
 
 All return a new array, or write into `base` with `inplace=True`; indices are checked before anything is written.
 
@@ -6,7 +6,7 @@ Note [Accumulating by flat positions]
 `np.add.at` on a 2-d array with a row index runs a generic loop of some 25 ns for each element, but with one flat index array on a
 flat array it takes a specialised loop of 1 to 2 ns. So every accumulation here is turned into flat positions. Rows of an even number
 of real floats are added as half as many complex numbers: the same additions with half of the positions. And where most
-rows go to a place of their own (a big embedding table), those are written by one plain fancy assignment, and only the
+rows have a target of their own (a big embedding table), those are written by one plain fancy assignment, and only the
 others are accumulated.
 """
 
@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 
 from .. import index_width
-from ..lazy import lazy_import
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
-from . import LEAST_MOVED, MOST_BY_POSITIONS
-from .moves import add_columns, all_inside, places, reduce_along, spread
+from . import LEAST_COLUMNS, LEAST_MOVED, MOST_BY_POSITIONS, moves
+from .moves import add_columns, all_inside, nonzero, put_masked, reduce_along
 
-native = lazy_import(globals(), "native", ".scatter_kernels")
 Index = np.ndarray | slice | int | None | EllipsisType
 
 _PAIRS: dict[np.dtype, np.dtype] = {
@@ -35,30 +33,20 @@ _PAIRS: dict[np.dtype, np.dtype] = {
     np.dtype(np.float64): np.dtype(np.complex128),
 }
 _POSITION_BLOCK = 1 << 16
-_NATIVE_COLUMNS = 3  # of a row; fewer are not worth a loop of their own
 
 
 def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
     """`index` as intp, after checking 0 <= index < size; `message` may hold {index}."""
     index = np.asarray(index, np.intp)
-    if index.size and not _inside(index, size):
+    if index.size and not all_inside(index, size):
         bad = index[(index < 0) | (index >= size)].flat[0]
         raise error(message.format(index=bad))
     return index
 
 
-def _inside(index: np.ndarray, size: int) -> bool:
-    """Whether 0 <= index < size for all. `argmax` and `item` are NumPy's quickest way to the largest in a small array."""
-    if index.size >= LEAST_MOVED:
-        return all_inside(index, size)
-    bits = index.view(np.uintp)  # as which negative ones are huge
-    largest: int = bits.item(bits.argmax())
-    return largest < size
-
-
 def _checked_along(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
     size = shape[dim] if shape else 1
-    if type(index) is np.ndarray and index.dtype == _INTP and index.size and _inside(index, size):
+    if type(index) is np.ndarray and index.dtype == _INTP and index.size and all_inside(index, size):
         return index
     return _checked(index, size, f"index {{index}} is out of bounds for dimension {dim} with size {size}", RuntimeError)
 
@@ -69,7 +57,7 @@ _INTP = np.dtype(np.intp)
 def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
     """`index` as intp with negative entries counted from the end, as indexing with brackets does."""
     index = np.asarray(index, np.intp)
-    if index.size and not _inside(index, size):
+    if index.size and not all_inside(index, size):
         bad = index[(index < -size) | (index >= size)]
         if bad.size:
             raise IndexError(f"index {bad.flat[0]} is out of bounds for dimension {dim} with size {size}")
@@ -170,10 +158,10 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         _at(ufunc, out, index, rows.reshape(-1))
         return
     step = max(1, _POSITION_BLOCK // max(columns, 1))
-    places = np.arange(columns)
+    targets = np.arange(columns)
     for start in range(0, len(index), step):
         part = slice(start, start + step)
-        flat = (index[part] * columns)[:, None] + places
+        flat = (index[part] * columns)[:, None] + targets
         _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
 
 
@@ -185,7 +173,7 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
     count, columns = rows.shape
     if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
         return
-    if columns >= _NATIVE_COLUMNS and native.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+    if columns >= LEAST_COLUMNS and moves.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
         return
     if count * columns <= MOST_BY_POSITIONS:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
@@ -197,12 +185,12 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
         last[index] = order
         alone = last[index] == order
         if 2 * np.count_nonzero(alone) > count:
-            places = index[alone]
+            targets = index[alone]
             if fresh:
-                out[places] = rows[alone]
+                out[targets] = rows[alone]
             else:
                 with silent():
-                    out[places] += rows[alone]
+                    out[targets] += rows[alone]
             np.logical_not(alone, out=alone)
             index, rows = index[alone], rows[alone]
     _at_rows(ufunc, out, index, rows)
@@ -303,9 +291,9 @@ def _identity(reduce: str, dtype: np.dtype) -> object:
     return -np.inf if lowest else np.inf
 
 
-def _start(flat: np.ndarray, places: np.ndarray, reduce: str) -> None:
-    """Forget what stands in these places: they begin with what changes nothing."""
-    flat[places] = _identity(reduce, flat.dtype)
+def _start(flat: np.ndarray, targets: np.ndarray, reduce: str) -> None:
+    """Forget what the targets hold: they begin with what changes nothing."""
+    flat[targets] = _identity(reduce, flat.dtype)
 
 
 def _divide(totals: np.ndarray, count: np.ndarray) -> None:
@@ -337,14 +325,14 @@ def scatter_reduce(
     if index.size:
         ufunc, flat = _REDUCTIONS[reduce], out.reshape(-1)
         values = widen(_prefix(source, index.shape)).astype(out.dtype, copy=False)
-        places: Any = _positions(index, base.shape, dim) if reduce == "mean" or not include_self else None
+        targets: Any = _positions(index, base.shape, dim) if reduce == "mean" or not include_self else None
         if not include_self:
-            _start(flat, places, reduce)
+            _start(flat, targets, reduce)
         if not reduce_along(out, index, values, dim, _WAYS[ufunc]):
-            places = _positions(index, base.shape, dim) if places is None else places
-            _at(ufunc, flat, places, values.reshape(-1))
+            targets = _positions(index, base.shape, dim) if targets is None else targets
+            _at(ufunc, flat, targets, values.reshape(-1))
         if reduce == "mean":
-            _divide(flat, index_width.bincount(places, minlength=flat.size) + int(include_self))
+            _divide(flat, index_width.bincount(targets, minlength=flat.size) + int(include_self))
     return _finish(out, base, inplace)
 
 
@@ -386,7 +374,7 @@ def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inpla
         raise RuntimeError("Number of elements of source < number of ones in mask")
     out = base if inplace else np.array(base, order="C")
     few = source.reshape(-1)[:count]
-    if out.size < LEAST_MOVED or not spread(out, mask, few):
+    if out.size < LEAST_MOVED or not put_masked(out, mask, few):
         out[mask] = few
     return out
 
@@ -401,7 +389,7 @@ def put(
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
     flat = np.asarray(index, np.intp).reshape(-1)
-    if flat.size and not _inside(flat, base.size):
+    if flat.size and not all_inside(flat, base.size):
         bad = flat[(flat < -base.size) | (flat >= base.size)]
         if bad.size:
             raise IndexError(f"out of range: tried to access index {bad[0]} on a tensor of {base.size} elements.")
@@ -438,7 +426,7 @@ def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[li
                 basic.append(None)
                 advanced.append(np.zeros(int(entry), np.intp))
                 continue
-            for array in places(entry) if entry.dtype.kind == "b" else (entry,):
+            for array in nonzero(entry) if entry.dtype.kind == "b" else (entry,):
                 basic.append(slice(None))
                 advanced.append(_wrapped(array, dim, shape[dim]))
                 dim += 1
@@ -451,7 +439,7 @@ def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[li
 
 
 def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...], int]:
-    """(places, result shape, row length): the index selects, row by row, rows number `places` of that length."""
+    """(targets, result shape, row length): the index selects, row by row, rows number `targets` of that length."""
     basic, advanced = _split_index(indices, shape)
     arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
     try:
@@ -479,10 +467,10 @@ def _rows_at(
     arrays: list[np.ndarray], common: tuple[int, ...], shape: tuple[int, ...]
 ) -> tuple[np.ndarray, tuple[int, ...], int]:
     """`_flat_index` of arrays for the first dimensions, which broadcast to a common shape."""
-    lead, places = len(arrays), arrays[0]
+    lead, targets = len(arrays), arrays[0]
     for array, size in zip(arrays[1:], shape[1:lead], strict=True):
-        places = places * size + array
-    return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
+        targets = targets * size + array
+    return targets.reshape(-1), common + shape[lead:], prod(shape[lead:])
 
 
 def _row_numbers(indices: tuple[Index, ...], values: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray | None:
@@ -541,9 +529,9 @@ def index_put_add(
         index = _wrapped(indices[dim], dim, size)  # type: ignore[arg-type]
         if values.shape == (*base[:dim], len(index), *base[dim + 1 :]):
             return index_add(base, dim, index, values)
-    places, shape, columns = _flat_index(indices, base if isinstance(base, tuple) else base.shape)
+    targets, shape, columns = _flat_index(indices, base if isinstance(base, tuple) else base.shape)
     try:
-        rows = broadcast_to(widen(values), shape).reshape(len(places), columns)
+        rows = broadcast_to(widen(values), shape).reshape(len(targets), columns)
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
@@ -551,5 +539,5 @@ def index_put_add(
         ) from None
     base, out = _accumulator(base, values.dtype, inplace)
     if rows.size:
-        reduce_rows(np.add, out.reshape(-1, columns), places, rows, fresh)
+        reduce_rows(np.add, out.reshape(-1, columns), targets, rows, fresh)
     return _finish(out, base, inplace)

@@ -51,7 +51,7 @@ def reduce_segments(
 
 
 def covered(sizes: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The places that belong to segments of these sizes, which follow each other; `starts` is where the first in each row of them starts."""
+    """The positions that belong to segments of these sizes, which follow each other; `starts` is where the first in each row of them starts."""
     first = (starts[..., None] + np.cumsum(sizes, -1) - sizes).reshape(-1)
     counts = sizes.reshape(-1)
     before = np.cumsum(counts) - counts

@@ -10,7 +10,6 @@ from ..native._x86 import R8, R9, R12, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Addres
 
 _IN_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # the first arguments of a call; the others are on the stack
 _SAVED = (RBX, R12)
-MOST_ARRAYS = len(_IN_REGISTERS) - 1
 
 
 @lru_cache(64)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import call, executable, parallel, waiting_threads
 from ..native._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from ..numpy_warnings import silent
+from ..numpy_warnings import hush, unhush
 from .strategies import LEAST_RANGE, LEAST_SIZE, MOST_PLANS
 
 _CUTS = "rows", "columns", "batch"
@@ -177,7 +177,8 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.n
         out = np.empty(plan.shape, a.dtype)
     elif not out.flags.behaved:
         return None
-    waiting_threads.start(threads - 1)
+    if waiting_threads._working != threads - 1:
+        waiting_threads.start(threads - 1)
     with parallel.blas_alone():
         plan.run(plan.each, plan.total, plan.table, a, b, out)
     return out
@@ -219,9 +220,10 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
         return result
     if parallel.native_thread_count() < 2 or not executable.available():
         return _numpy_product(a, b, out)
-    if a.dtype == b.dtype and a.dtype in _FORMS:
-        a, b = (x if _layout(x) else np.ascontiguousarray(x) for x in (a, b))  # as NumPy would, too
-        result = product(a, b, out)
+    if a.size * b.shape[-1] >= parallel.PRODUCTS_FROM and a.dtype == b.dtype and a.dtype in _FORMS:
+        if not _layout(a) or not _layout(b):  # copied as NumPy would, too
+            a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]
+            result = product(a, b, out)
     if result is None:
         with parallel.blas_alone():
             result = _numpy_product(a, b, out)
@@ -230,8 +232,11 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
 
 def _numpy_product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
     """np.matmul without warnings: of overflows, and on ARM of divisions by zero that there are none of."""
-    with silent():
+    token = hush()
+    try:
         return np.matmul(a, b, out)
+    finally:
+        unhush(token)
 
 
 def _steps(array: np.ndarray, cut: str, which: int) -> tuple[int, int]:

@@ -32,7 +32,6 @@ _LETTERS = {np.dtype(t): letter for t, letter in zip((np.float32, np.float64, np
 DOUBLE = {np.dtype(t): np.dtype(d) for t, d in zip("fdFD", "ddDD")}
 BLOCK = 64  # rows of a block, for which LAPACK wants room
 INT, LONG = np.dtype(np.int32), np.dtype(np.int64)
-_BYTES = bytes.__basicsize__ - 1  # from a bytes object to its bytes
 _number = Struct("<q").pack
 
 
@@ -88,7 +87,7 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
     lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
     kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]
     known = iter(kept)
-    words = [id(next(known)) + _BYTES if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
+    words = [_address(next(known)) if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
     words += lengths
     steps = [a.step if isinstance(a, Each) else 0 for a in arguments] + [0] * len(lengths)
     places = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
@@ -96,6 +95,10 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
     table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
     least = [max(count * a.step, a.least) for a in arguments if isinstance(a, Each)]
     return Plan(repeat(len(words), places), table, kept, least)
+
+
+def _address(content: bytes) -> int:
+    return ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value or 0
 
 
 @lru_cache(32)

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..activation import log1p_exp
+from ..elementwise import as_kernel, blocks
+from ..elementwise.activation import log1p_exp
 from ..numpy_calls import expand_dims, positions
-from ..rows import narrow, pointwise, pointwise_sum, quiet, split_shape, widen
+from ..rows import narrow, quiet, split_shape, widen
 from ..softmax import SavedCrossEntropy, check_target, nll_from_logits
 from ..strategy import Strategy, apply
 from . import compiled
@@ -55,8 +56,8 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, ignore_index: int, reductio
 def _reduce(body: Callable[..., None], reduction: str, *arrays: np.ndarray) -> np.ndarray:
     """The elementwise loss that `body(*blocks, out)` writes, reduced."""
     if reduction == "none":
-        return pointwise(body, *arrays)
-    total = pointwise_sum(body, *arrays)
+        return as_kernel(body, len(arrays))(*arrays)  # type: ignore[no-any-return]
+    total = blocks.total(as_kernel(body, len(arrays)), *arrays)
     if reduction == "mean":
         count = arrays[0].size
         total = total / count if count else np.nan
@@ -73,7 +74,7 @@ def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arra
             body(*inputs, out)
             out *= g
 
-        return pointwise(scaled, *arrays, grad)
+        return as_kernel(scaled, len(arrays) + 1)(*arrays, grad)  # type: ignore[no-any-return]
     factor = float(grad) / (arrays[0].size or 1) if reduction == "mean" else float(grad)
 
     def uniform(*given: Any) -> None:
@@ -82,16 +83,12 @@ def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arra
         out = blocks[-1]
         out *= factor
 
-    return pointwise(uniform, *arrays, numbers=(factor,))
+    return as_kernel(uniform, len(arrays))(*arrays, factor)  # type: ignore[no-any-return]
 
 
 def _like(x: np.ndarray, other: np.ndarray | None) -> tuple[np.ndarray, ...]:
     """`other` expanded to the shape of x, as a tuple to be unpacked; none of it if None."""
     return () if other is None else (np.broadcast_to(other, x.shape),)
-
-
-def _difference(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
-    np.subtract(x, target, out)
 
 
 def mse_loss(x: np.ndarray, target: np.ndarray, reduction: str = "mean") -> np.ndarray:
@@ -102,12 +99,6 @@ def mse_loss(x: np.ndarray, target: np.ndarray, reduction: str = "mean") -> np.n
         np.multiply(out, out, out)
 
     return _reduce(body, reduction, x, target)
-
-
-@quiet
-def mse_loss_backward(grad: np.ndarray, x: np.ndarray, target: np.ndarray, reduction: str = "mean") -> np.ndarray:
-    """2 (x - target) grad."""
-    return _backward(_difference, 2.0 * widen(grad), reduction, x, target)
 
 
 # Note [Huber without branches]

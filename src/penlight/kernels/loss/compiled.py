@@ -9,11 +9,6 @@ import numpy as np
 
 from ..compiler.loops import Bytes, Doubles, Floats, Ints, checked, compile_loops
 
-
-def _plain(array: np.ndarray) -> np.ndarray:
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
 # ----- Negative log-likelihood ----------------------------------------------------------------------------------------
 
 
@@ -100,7 +95,7 @@ def nll_loss(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignor
     run = compile_loops(_nll, x.dtype, True, weighted=weight is not None, each=reduction == 0)
     if run is None or not _suited(x, target, weight, x.shape[1]):
         return None
-    x, target = _plain(x), _plain(target)
+    x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     inner = target.size // len(x)
     shape = target.shape if reduction == 0 else None
     losses, sums = run(0, len(x), x, target, weight, shape, (3,), x.shape[1], inner, ignore_index)
@@ -126,7 +121,7 @@ def nll_loss_backward(
     run = compile_loops(_nll_back, grad.dtype, True, weighted=weight is not None, reduction=reduction)
     if run is None or not _suited(grad, target, weight, shape[1]):
         return None
-    grad, target = _plain(grad), _plain(target)
+    grad, target = np.ascontiguousarray(grad), np.ascontiguousarray(target)
     out = np.zeros(shape, grad.dtype)
     inner = target.size // shape[0]
     _, sums = run(0, shape[0], grad, target, weight, out, (1,), shape[1], inner, ignore_index)
@@ -209,7 +204,7 @@ class SavedCompiledCrossEntropy(NamedTuple):
     def backward(self, grad: Any) -> np.ndarray:
         """The gradient with respect to the logits."""
         run = compile_loops(_cross_entropy_back, self.dtype, each=self.reduction == 0)
-        arrays = _plain(np.asarray(grad)), self.exps, self.totals, self.target, self.exps.shape
+        arrays = np.ascontiguousarray(grad), self.exps, self.totals, self.target, self.exps.shape
         out: np.ndarray = run(0, len(self.totals), *arrays, self.exps.shape[1], self.ignore_index, self.divisor)
         return out
 
@@ -221,7 +216,7 @@ def cross_entropy(
     run = compile_loops(_cross_entropy, x.dtype, each=reduction == 0)
     if run is None or not x.size:
         return None
-    x, target = _plain(x), _plain(target)
+    x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     rows, classes = x.shape
     each = (rows,) if reduction == 0 else None
     losses, exps, totals, sums = run(0, rows, x, target, each, x.shape, (rows,), (3,), classes, ignore_index)
@@ -290,7 +285,7 @@ def multi_margin(
     run = compile_loops(_multi_margin, x.dtype, p=p, weighted=weight is not None)
     if run is None or not _suited(x, target, weight, x.shape[1]):
         return None
-    x, target = _plain(x), _plain(target)
+    x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     losses: np.ndarray = run(0, len(x), x, target, weight, (len(x),), x.shape[1], float(margin))
     return losses
 
@@ -308,7 +303,7 @@ def multi_margin_backward(
     run = compile_loops(_multi_margin_slopes, x.dtype, p=p, weighted=weight is not None, reduction=reduction)
     if run is None or not _suited(x, target, weight, x.shape[1]) or grad.dtype != x.dtype:
         return None
-    x, target, grad = _plain(x), _plain(target), _plain(grad)
+    x, target, grad = np.ascontiguousarray(x), np.ascontiguousarray(target), np.ascontiguousarray(grad)
     out: np.ndarray = run(0, len(x), x, target, weight, grad, x.shape, x.shape[1], float(margin))
     return out
 
@@ -350,7 +345,7 @@ def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     run = compile_loops(_multilabel, x.dtype, back=False)
     if run is None or not _suited(x, target, None, x.shape[1]):
         return None
-    x, target = _plain(x), _plain(target)
+    x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     losses, *_ = run(0, len(x), x, target, (len(x),), None, (x.size,), x.shape[1])
     return losses  # type: ignore[no-any-return]
 
@@ -360,6 +355,6 @@ def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     run = compile_loops(_multilabel, x.dtype, back=True)
     if run is None or not _suited(x, target, None, x.shape[1]):
         return None
-    x, target = _plain(x), _plain(target)
+    x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     _, slopes, _ = run(0, len(x), x, target, None, x.shape, (x.size,), x.shape[1])
     return slopes  # type: ignore[no-any-return]

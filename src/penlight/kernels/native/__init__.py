@@ -4,11 +4,11 @@ Note [Native kernels]
 NumPy does one thing at a time: each of its functions reads its operands from the cache and writes its result back, and its
 `exp` alone takes longer than all of PyTorch's softmax. A row of softmax, a gelu with its derivative, or a step of Adam is a
 few dozen instructions on eight numbers that need not leave the processor's registers in between. So such kernels are also
-written down as small Python functions (softmax/kernels.py, norm/kernels.py, ...), which compiler/rows.py turns to IR and the
+written down as small Python functions (softmax/kernels.py, recurrent/kernels.py, ...), which compiler/rows.py turns to IR and the
 compiler to machine code: no compiler and no binary is shipped or needed.
 
 What is written in NumPy stays: it is the specification that the tests compare with, it serves every other dtype, layout and
-machine (`available` says whether this one can), and PENLIGHT_NATIVE=0 chooses it. The two agree within rounding.
+machine (`available` says whether a backend compiles for this one), and PENLIGHT_NATIVE=0 chooses it. The two agree within rounding.
 
 A kernel gets arrays as they are and refuses those that do not fit it: Note [Calling machine code]. `suits` says beforehand
 whether arrays do.
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import waiting_threads
-from ..executable import available
+from ..executable import compiles as available
 from ..lazy import lazy_import
 from ..rows import GROUP, column_sum
 

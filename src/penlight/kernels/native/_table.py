@@ -90,18 +90,6 @@ class Numbers:
         else:
             kernel(0, total, address(self._numbers))
 
-    def at_once(self, kernel: Any, differing: dict[str, np.ndarray]) -> None:
-        """Call a kernel of `function` for several copies of the table that differ in some numbers, at the same time where there are threads."""
-        jobs = len(next(iter(differing.values())))
-        tables = np.empty((jobs, self._layout.size), np.int64)
-        tables[:] = self._numbers
-        for name, values in differing.items():
-            tables[:, self._layout.places[name]] = values
-        if jobs > 1:
-            _shared_driver()(1, jobs, kernel.address, address(tables), tables.strides[0])
-        else:
-            kernel(address(tables))
-
     def __getitem__(self, name: str) -> int:
         return int(self._numbers[self._layout.places[name]])
 

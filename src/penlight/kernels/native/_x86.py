@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 # General registers by their numbers.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 = range(16)
-BYTES = 32  # of a vector
 NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
 
 
@@ -164,16 +163,6 @@ class Assembler:
         name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
         self._vector(f"{name} {{1}}, {{0}}", 0x11, 1, pp, source, target, wide=False)
 
-    def gather(self, target: int, base: int, index: int, mask: int) -> None:
-        """The floats number `index` from `base` on, in the lanes whose bits the mask has set; the others stay, and the mask is cleared.
-
-        All three registers have to be different ones.
-        """
-        first = (target < 8) << 7 | (index < 8) << 6 | (base < 8) << 5 | 2
-        self.code += bytes((0xC4, first, (~mask & 15) << 3 | 5, 0x92))
-        self.code += bytes((0x80 | (target & 7) << 3 | 4, 0x80 | (index & 7) << 3 | base & 7)) + bytes(4)
-        self.listing.append(f"    vgatherdps ymm{target}, [{NAMES[base]}+ymm{index}*4], ymm{mask}")
-
     def swap_halves(self, target: int, source: int) -> None:
         """Exchange the upper four lanes and the lower."""
         self._vector(f"vperm2f128 {{}}, ymm{source}, {{}}, 1", 0x06, 3, 1, target, source, source, b"\x01")
@@ -220,10 +209,6 @@ class Assembler:
         """Write the upper four lanes."""
         self._vector("vextractf128 {1}, {0}, 1", 0x19, 3, 1, source, target, tail=b"\x01")
 
-    def store_quarter(self, target: Address, source: int) -> None:
-        """Write the lowest 8 bytes."""
-        self._vector("vmovq {1}, {0}", 0xD6, 1, 1, source, target, wide=False)
-
     def forget_upper(self) -> None:
         """Before returning to code that uses the older instructions, which would be slow otherwise."""
         self._raw(b"\xc5\xf8\x77", "vzeroupper")
@@ -233,10 +218,6 @@ class Assembler:
     def load_register(self, target: int, source: Address) -> None:
         """A 64-bit number from memory."""
         self._general(f"mov {NAMES[target]}, {source}", b"\x8b", target, source)
-
-    def load_short(self, target: int, source: Address) -> None:
-        """A 32-bit number from memory, with its sign."""
-        self._general(f"movsxd {NAMES[target]}, {source}", b"\x63", target, source)
 
     def store_register(self, target: Address, source: int) -> None:
         """A 64-bit number to memory."""
@@ -254,20 +235,12 @@ class Assembler:
         opcode = b"\x88" if size == 1 else b"\x89"
         self._general(f"mov {target}, {NAMES[source]} ({size} bytes)", opcode, source, target, wide=size == 8)
 
-    def copy_if_not_zero(self, target: int, source: int, tested: int) -> None:
-        """`target` becomes `source` unless `tested` is 0."""
-        self._general(f"test {NAMES[tested]}, {NAMES[tested]}", b"\x85", tested, tested)
-        self._general(f"cmovnz {NAMES[target]}, {NAMES[source]}", b"\x0f\x45", target, source)
-
     def copy_register(self, target: int, source: int) -> None:
         self._general(f"mov {NAMES[target]}, {NAMES[source]}", b"\x8b", target, source)
 
     def add(self, target: int, source: int | Address) -> None:
         text = source if isinstance(source, Address) else NAMES[source]
         self._general(f"add {NAMES[target]}, {text}", b"\x03", target, source)
-
-    def or_register(self, target: int, source: int) -> None:
-        self._general(f"or {NAMES[target]}, {NAMES[source]}", b"\x0b", target, source)
 
     def add_to_memory(self, target: Address, source: int) -> None:
         self._general(f"add {target}, {NAMES[source]}", b"\x01", source, target)

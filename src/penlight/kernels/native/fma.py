@@ -11,7 +11,7 @@ from ..compiler.rows import Rows
 from ..compiler.values import fma
 from . import kernel, over_elements
 
-_SMALL = 1 << 12  # elements; see Note [Small arrays in machine code] in small.py
+_SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
 
 
 @lru_cache(4)

@@ -6,63 +6,47 @@ for 16-bit inputs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .. import native
+from ..rows import is_half, narrow, widen
 from ..strategy import Strategy, apply
-from . import channels, compiled, layer
+from . import channels, kernels, layer
 from .layer import Grads, Needs
 
-_MOST_LAYER = 1 << 11  # elements of float32: row kernels do more of them at a time, but their calls take longer
-_MOST_CHANNELS = 1 << 15  # the same for kernels of channels, which take several calls
+
+def _table(
+    compiled: Callable[..., Any], gain: str, numpy: Callable[..., Any], is_gradient: bool
+) -> tuple[Strategy, ...]:
+    """Compiled loops return None or refuse what they are not made for: other dtypes, parameters that are not contiguous, and empty arrays."""
+
+    def in_float32(x: np.ndarray, *rest: Any) -> Any:
+        found = apply(table, widen(x), *[widen(a) if isinstance(a, np.ndarray) else a for a in rest])
+        if isinstance(found, np.ndarray):
+            return narrow(found, x.dtype)
+        if not is_gradient:
+            return narrow(found[0], x.dtype), *found[1:]  # statistics stay float32
+        *_, weight = [a for a in rest if a is None or isinstance(a, np.ndarray)]
+        dtypes = x.dtype, *(x.dtype if weight is None else weight.dtype,) * 2
+        return tuple([a if a is None else narrow(a, dtype) for a, dtype in zip(found, dtypes, strict=True)])
+
+    table = (
+        Strategy(lambda x, *_: is_half(x.dtype), in_float32, "16-bit floats are computed in float32"),
+        Strategy(lambda *_: True, compiled, gain),
+        Strategy(lambda *_: True, numpy, "every dtype and machine"),
+    )
+    return table
 
 
-# Compiled loops compute in float64, so for arrays of float64 nothing is faster. They refuse parameters that are not contiguous or of another dtype.
-# fmt: off
-LAYER = (
-    Strategy(lambda x, *_: x.size <= _MOST_LAYER or x.itemsize == 8, compiled.layer_norm,
-             "up to 3 times row kernels, 2.5 to 5 times NumPy"),
-    Strategy(lambda x, dims, weight, bias, eps, centred: x.size and type(eps) is float and native.suits(x, weight, bias), layer.row_kernel,
-             "3 to 5 times NumPy, and 1.1 to 1.5 times the next, which takes any array"),
-    Strategy(lambda *_: True, layer.layer_norm, "every dtype and machine"),
-)
-LAYER_GRADIENTS = (
-    Strategy(lambda grad, x, *_: x.size <= _MOST_LAYER or x.itemsize == 8, compiled.layer_norm_backward,
-             "up to 3 times row kernels, 2 to 5 times NumPy"),
-    Strategy(lambda grad, x, dims, mean, rstd, weight, needs: x.size and native.suits(x, grad, mean, rstd, weight), layer.row_kernel_backward,
-             "3 to 5 times NumPy"),
-    Strategy(lambda *_: True, layer.layer_norm_backward, "every dtype and machine"),
-)
-GROUP = (
-    Strategy(lambda x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.group_norm,
-             "up to 4 times row kernels, 2.5 times NumPy"),
-    Strategy(lambda x, groups, weight, bias, eps: x.size and type(eps) is float and native.suits(x, weight, bias), channels.group_norm_by_row_kernels,
-             "4 times NumPy"),
-    Strategy(lambda *_: True, channels.group_norm, "every dtype and machine"),
-)
-GROUP_GRADIENTS = (
-    Strategy(lambda grad, x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.group_norm_backward,
-             "2 to 6 times the next, 3 times in float64"),
-    Strategy(lambda *_: True, channels.group_norm_backward, "vectors of float32, and NumPy for every dtype and machine"),
-)
-BATCH = (
-    Strategy(lambda x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.batch_norm,
-             "1.5 to 9 times the next, 2 to 3 times in float64"),
-    Strategy(lambda *_: True, channels.batch_norm, "vectors of float32, and NumPy for every dtype and machine"),
-)
-BATCH_EVAL = (
-    Strategy(lambda x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8,
-             compiled.batch_norm_eval, "2 to 3 times the next"),
-    Strategy(lambda *_: True, channels.batch_norm_eval, "vectors of float32, and NumPy for every dtype and machine"),
-)
-BATCH_GRADIENTS = (
-    Strategy(lambda grad, x, *_: x.size <= _MOST_CHANNELS or x.itemsize == 8, compiled.batch_norm_backward,
-             "1.1 to 7 times the next, 2 to 3 times in float64"),
-    Strategy(lambda *_: True, channels.batch_norm_backward, "vectors of float32, and NumPy for every dtype and machine"),
-)
-# fmt: on
+LAYER = _table(kernels.layer_norm, "3 to 5 times NumPy", layer.layer_norm, False)
+LAYER_GRADIENTS = _table(kernels.layer_norm_backward, "3 to 5 times NumPy", layer.layer_norm_backward, True)
+GROUP = _table(kernels.group_norm, "4 to 8 times NumPy", channels.group_norm, False)
+GROUP_GRADIENTS = _table(kernels.group_norm_backward, "4 to 8 times NumPy", channels.group_norm_backward, True)
+BATCH = _table(kernels.batch_norm, "3 to 9 times NumPy", channels.batch_norm, False)
+BATCH_EVAL = _table(kernels.batch_norm_eval, "2 to 4 times NumPy", channels.batch_norm_eval, False)
+BATCH_GRADIENTS = _table(kernels.batch_norm_backward, "3 to 7 times NumPy", channels.batch_norm_backward, True)
 
 
 def layer_norm(

@@ -1,7 +1,7 @@
-"""Batch and group normalisation: forward with its statistics, and backward. Layer norm, and what both use: layer.py.
+"""Batch and group normalisation in NumPy: forward with its statistics, and backward. Layer norm, and what both use: layer.py.
 
 Note [Channels of a batch]
-A batch (N, C, S) is handled in one of two ways. Long channels (S >= _LONG) are N * C rows, each with its scalars.
+A batch (N, C, S) is handled in one of two ways. Long channels (S >= LONG_CHANNEL) are N * C rows, each with its scalars.
 Short ones (also plain (N, C) features) are N rows of C * S, with the channel's scalars repeated S times: otherwise
 the inner loops would be as short as S.
 """
@@ -12,20 +12,16 @@ from math import prod
 
 import numpy as np
 
-from .. import native
-from ..rows import column_sum, each_block, even_pieces, narrow, quiet, row_sum, widen
-from . import kernels as definitions
+from ..rows import column_sum, each_block, narrow, quiet, row_sum, widen
 from .layer import OFF_CENTRE, Grads, Needs, reciprocal_root, sum_parts
-
-# A channel's values are handled as a row of their own from this length on; shorter ones side by side.
-_LONG = 64
+from .strategies import LONG_CHANNEL
 
 
 def _channel_rows(x: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
     """x as described in Note [Channels of a batch], and (N, C, S)."""
     n, channels, size = x.shape[0], x.shape[1] if x.ndim > 1 else 1, prod(x.shape[2:])
     x = np.ascontiguousarray(x)
-    return x.reshape((n * channels, size) if size >= _LONG else (n, channels * size)), (n, channels, size)
+    return x.reshape((n * channels, size) if size >= LONG_CHANNEL else (n, channels * size)), (n, channels, size)
 
 
 def _per_row(values: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
@@ -33,7 +29,7 @@ def _per_row(values: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
     n, _, size = sizes
     if size == 1:
         return values[None, :]
-    return np.tile(values, n)[:, None] if size >= _LONG else np.repeat(values, size)[None, :]
+    return np.tile(values, n)[:, None] if size >= LONG_CHANNEL else np.repeat(values, size)[None, :]
 
 
 def _part(values: np.ndarray, rows: slice) -> np.ndarray:
@@ -46,9 +42,6 @@ def _channel_sums(
     """For each channel the sums, in float64, of rows and of rows * (others - center); if `others` is the same array, of
     rows - center and its square. Without a center that is 0."""
     n, channels, size = sizes
-    if rows.size and native.suits(rows, others, center):
-        sums, products = _native_sums(rows, others, center, size >= _LONG)
-        return _of_channels(sums, sizes), _of_channels(products, sizes)
     sums, products = np.empty((2, n * channels), rows.dtype)
     total_parts: dict[int, np.ndarray] = {}
     product_parts: dict[int, np.ndarray] = {}
@@ -58,14 +51,14 @@ def _channel_sums(
         if center is not None:
             partner = np.subtract(partner, _part(center, part))
             block = partner if others is rows else block
-        if size >= _LONG:
+        if size >= LONG_CHANNEL:
             sums[part] = row_sum(block)
             np.vecdot(block, partner, products[part])
         else:
             total_parts[part.start], product_parts[part.start] = column_sum(block), column_sum(block, partner)
 
     each_block(add_up, *rows.shape)
-    if size >= _LONG:
+    if size >= LONG_CHANNEL:
         return _of_channels(sums, sizes), _of_channels(products, sizes)
     wide = np.dtype(np.float64)
     sums, products = (sum_parts(parts, channels * size, wide) for parts in (total_parts, product_parts))
@@ -75,43 +68,15 @@ def _channel_sums(
 def _of_channels(sums: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
     """The sum for each channel, in float64, from sums over the rows of `_channel_rows` or over their columns."""
     n, channels, size = sizes
-    if size >= _LONG:
+    if size >= LONG_CHANNEL:
         return np.add.reduce(sums.reshape(n, channels), 0, np.float64)
     columns = np.add.reduce(sums.reshape(-1, channels * size), 0, np.float64)
     return columns if size == 1 else np.add.reduce(columns.reshape(channels, size), 1)
 
 
-def _native_sums(
-    rows: np.ndarray, others: np.ndarray, center: np.ndarray | None, by_row: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The sums that `_channel_sums` is about, for each row or over groups of rows."""
-    squared = others is rows
-    count, columns = rows.shape
-    pieces = (by_row and even_pieces(columns)) or 1  # of long rows, lest rounding adds up
-    shape = (count * pieces, columns // pieces)
-    if center is not None and pieces > 1:
-        center = np.repeat(center, pieces)
-    sums, products = (np.empty(shape[0], rows.dtype) if by_row else native.sums(shape) for _ in range(2))
-    native.over_rows(
-        definitions.moments,
-        shape,
-        *[a for a in (rows, None if squared else others, center, sums, products) if a is not None],
-        by_row=by_row,
-        centred=center is not None,
-        squared=squared,
-    )
-    if pieces > 1:
-        sums, products = (np.add.reduce(v.reshape(count, pieces), 1) for v in (sums, products))
-    return sums, products
-
-
 def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """rows * scale + shift, block by block, as an array of `shape`."""
     result = np.empty(shape, rows.dtype)
-    if rows.size and native.suits(rows, scale, shift):
-        by_row = scale.shape == (len(rows), 1)
-        native.over_rows(definitions.affine, rows.shape, rows, scale, shift, result, by_row=by_row)
-        return result
     out = result.reshape(rows.shape)
 
     def apply(part: slice) -> None:
@@ -242,10 +207,6 @@ def _affine_pair(
 ) -> np.ndarray:
     """grads * scale - rows * slope + shift, block by block, as an array of `shape`."""
     result = np.empty(shape, rows.dtype)
-    if rows.size and native.suits(grads, scale, rows, slope, shift):
-        by_row = scale.shape == (len(rows), 1)
-        native.over_rows(definitions.affine_pair, rows.shape, grads, scale, rows, slope, shift, result, by_row=by_row)
-        return result
     out = result.reshape(rows.shape)
 
     def apply(part: slice) -> None:
@@ -272,29 +233,9 @@ def group_norm(
     return narrow(out, x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
-def group_norm_by_row_kernels(
-    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same of a contiguous array of float32: the kernels' arrays are as large as they must be, and need no check."""
-    n, channels, dtype = x.shape[0], x.shape[1], x.dtype
-    rows, columns = n * groups, x.size // (n * groups)
-    mean, rstd, out = np.empty((n, groups), dtype), np.empty((n, groups), dtype), np.empty(x.shape, dtype)
-    kernel = native.kernel(definitions.statistics)
-    kernel.over(rows, kernel.grain // columns + 1, columns, x, mean, rstd, columns, eps)
-    scale, shift = _group_affine(mean[:, :, None], rstd[:, :, None], channels, weight, bias)
-    kernel = native.kernel(definitions.affine, by_row=True)
-    size = columns * groups // channels
-    kernel.over(n * channels, kernel.grain // size + 1, size, x, scale, shift, out)
-    return out, mean, rstd
-
-
 def _group_statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """The mean and 1 / sqrt(variance + eps) of each row."""
     count, columns = rows.shape
-    if rows.size and type(eps) is float and native.suits(rows):
-        mean, rstd = np.empty(count, rows.dtype), np.empty(count, rows.dtype)
-        native.over_rows(definitions.statistics, rows.shape, rows, mean, rstd, numbers=(columns, eps))
-        return mean, rstd
     mean, rstd = np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
 
     def measure(part: slice) -> None:
@@ -360,8 +301,6 @@ def group_norm_backward(
 
 def _group_sums(grads: np.ndarray, rows: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sums over each row of grads and of grads * (rows - center)."""
-    if rows.size and native.suits(grads, rows, center):
-        return _native_sums(grads, rows, center, by_row=True)
     total, moment = np.zeros(len(rows), rows.dtype), np.zeros(len(rows), rows.dtype)
 
     def add_up(part: slice) -> None:

@@ -1,173 +1,414 @@
-"""Norms and their backward over rows. The same in NumPy: kernels/norm/ and kernels/norm/channels.py."""
+"""Norms as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: layer.py, channels.py.
+
+Functions give None where there is no machine code or nothing to do. Machine code refuses arrays of other dtypes, and parameters that are not
+contiguous. Sums over rows that threads share are taken for some rows at a time, and then added up: their order depends on sizes only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from math import prod
+from typing import Any
 
-from ..compiler.rows import Array, Rows
-from ..compiler.values import Value, at_least_number, fma, fnma, sqrt
+import numpy as np
 
+from ..compiler.loops import Floats, compile_loops, reassociated
+from ..copies import contiguous
+from ..waiting_threads import over
 
-def layer_norm(b: Rows, centred: bool, weighted: bool, biased: bool) -> None:
-    """out = (x - mean) * rstd * weight + bias, and the mean and rstd of each row; without `centred` the mean is taken as 0."""
-    x, out, rstd = b.array(), b.array(), b.per_row()
-    mean = b.per_row() if centred else None
-    weight = b.array(width=0) if weighted else None
-    bias = b.array(width=0) if biased else None
-    columns, eps = b.number(), b.number()
-    count = columns()
-    if mean:
-        middle, square = _mean_and_variance(b, x, count)
-        mean.put(middle)
-    else:
-        middle, square = None, b.total(lambda: _square(x.load()), unroll=4) / count
-    scale = 1.0 / sqrt(square + eps())
-    rstd.put(scale)
-
-    def normalise() -> None:
-        value = _from(middle, x) * scale
-        if weight and bias:
-            value = fma(value, weight.load(), bias.load())
-        elif weight:
-            value = value * weight.load()
-        elif bias:
-            value = value + bias.load()
-        out.store(value)
-
-    b.each(normalise, unroll=4)
+_GRAIN = 1 << 15  # elements that are worth sharing
+_ROWS = 64  # that are summed up by one thread
+Three = tuple[Any, Any, Any]
 
 
-def layer_norm_backward(b: Rows, centred: bool, weighted: bool, dx: bool, dweight: bool, dbias: bool) -> None:
-    """dx = rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) with gw = grad * weight and xhat = (x - mean) * rstd, and the sums over
-    rows of grad * xhat and of grad. Without `centred` the mean is 0 and does not depend on x."""
-    grad, x, rstd = b.array(), b.array(), b.per_row()
-    mean = b.per_row() if centred else None
-    weight = b.array(width=0) if weighted else None
-    out = b.array() if dx else None
-    down_weight = b.sums() if dweight else None
-    down_bias = b.sums() if dbias else None
-    columns = b.number() if dx else None
-    scale, middle = rstd.get(), mean.get() if mean else None
-
-    def sums() -> list[Value]:
-        g = grad.load()
-        if down_bias:
-            down_bias.add(g)
-        if not (out or down_weight):
-            return []
-        product = g * (_from(middle, x) * scale)
-        if down_weight:
-            down_weight.add(product)
-        if not out:
-            return []
-        if weight:
-            w = weight.load()
-            g, product = g * w, product * w
-        return [product, g] if centred else [product]
-
-    totals = b.totals(sums, (1 + centred) if out else 0, unroll=2)
-    if out and columns:
-        _write_dx(b, out, grad, x, weight, middle, scale, [total / columns() for total in totals])
+def _sum(x: Floats, start: int, count: int) -> float:
+    total = 0.0
+    for i in reassociated(range(count)):
+        total += x[start + i]
+    return total
 
 
-def _write_dx(
-    b: Rows,
-    out: Array,
-    grad: Array,
-    x: Array,
-    weight: Array | None,
-    middle: Value | None,
-    scale: Value,
-    means: list[Value],
+def _deviations(x: Floats, start: int, count: int, middle: float) -> tuple[float, float]:
+    """The sums of distances from the middle, and of their squares."""
+    total, squares = 0.0, 0.0
+    for i in reassociated(range(count)):
+        distance = x[start + i] - middle
+        total += distance
+        squares += distance * distance
+    return total, squares
+
+
+def _products(grad: Floats, x: Floats, start: int, count: int, middle: float) -> tuple[float, float]:
+    """The sums of gradients, and of gradients times distances from the middle."""
+    total, moment = 0.0, 0.0
+    for i in reassociated(range(count)):
+        total += grad[start + i]
+        moment += grad[start + i] * (x[start + i] - middle)
+    return total, moment
+
+
+def _affine(x: Floats, out: Floats, start: int, count: int, middle: float, scale: float, shift: float) -> None:
+    for i in range(count):
+        out[start + i] = (x[start + i] - middle) * scale + shift
+
+
+def _affine_pair(
+    grad: Floats,
+    x: Floats,
+    out: Floats,
+    start: int,
+    count: int,
+    middle: float,
+    scale: float,
+    slope: float,
+    shift: float,
 ) -> None:
-    slope = -(means[0] * scale)
-    shift = means[1] if middle else None
-
-    def write() -> None:
-        g = grad.load()
-        if weight:
-            g = g * weight.load()
-        if shift:
-            g = g - shift
-        out.store(fma(_from(middle, x), slope, g) * scale)
-
-    b.each(write, unroll=4)
+    for i in range(count):
+        out[start + i] = grad[start + i] * scale - (x[start + i] - middle) * slope - shift
 
 
-def _from(middle: Value | None, x: Array) -> Value:
-    """x at the loop's place, as a distance from `middle`."""
-    return x.load() - middle if middle else x.load()
+def _mean_and_variance(x: Floats, start: int, count: int) -> tuple[float, float]:
+    """By what the mean distance from the mean is not 0, the mean was off."""
+    middle = _sum(x, start, count) / count
+    off, squares = _deviations(x, start, count, middle)
+    off /= count
+    return middle + off, max(squares / count - off * off, 0.0)
 
 
-def _mean_and_variance(b: Rows, x: Array, count: Value) -> tuple[Value, Value]:
-    """Of a row. The distances from the mean are summed up, too: by what their mean is not 0, the mean was off."""
-    middle = b.total(x.load, unroll=4) / count
-
-    def pair() -> list[Value]:
-        distance = x.load() - middle
-        return [distance, distance * distance]
-
-    off, square = (total / count for total in b.totals(pair, 2, unroll=4))
-    return middle + off, at_least_number(fnma(off, off, square), 0.0)
+# ----- Rows -----------------------------------------------------------------------------------------------------------
 
 
-def _square(value: Value) -> Value:
-    return value * value
+def _moments(begin: int, end: int, x: Floats, mean: Floats, variance: Floats, columns: int) -> None:
+    for row in range(begin, end):
+        mean[row], variance[row] = _mean_and_variance(x, row * columns, columns)
 
 
-def statistics(b: Rows) -> None:
-    """The mean and 1 / sqrt(variance + eps) of each row."""
-    x, mean, rstd = b.array(), b.per_row(), b.per_row()
-    columns, eps = b.number(), b.number()
-    middle, square = _mean_and_variance(b, x, columns())
-    mean.put(middle)
-    rstd.put(1.0 / sqrt(square + eps()))
+def _layer(
+    begin: int, end: int, x: Floats, out: Floats, mean: Floats, rstd: Floats, weight: Floats, bias: Floats, columns: int, eps: float,
+    *, centred: bool, scaled: bool, shifted: bool,
+) -> None:  # fmt: skip
+    for row in range(begin, end):
+        start = row * columns
+        middle, square = 0.0, 0.0
+        if centred:
+            middle, square = _mean_and_variance(x, start, columns)
+            mean[row] = middle
+        else:
+            square = _deviations(x, start, columns, 0.0)[1] / columns
+        scale = 1.0 / math.sqrt(square + eps)
+        rstd[row] = scale
+        for i in range(columns):
+            value = (x[start + i] - middle) * scale
+            if scaled:
+                value *= weight[i]
+            if shifted:
+                value += bias[i]
+            out[start + i] = value
 
 
-# In the following, numbers belong to rows with `by_row`, else to columns.
+def _layer_back(
+    begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
+    rows: int, columns: int, *, centred: bool, scaled: bool, of_x: bool, of_weight: bool, of_bias: bool,
+) -> None:  # fmt: skip
+    """The range is over blocks of rows, each of which has its own sums for the weight and the bias."""
+    for block in range(begin, end):
+        for i in range(columns):
+            if of_weight:
+                dweight[block * columns + i] = 0.0
+            if of_bias:
+                dbias[block * columns + i] = 0.0
+        for row in range(block * _ROWS, min(rows, block * _ROWS + _ROWS)):
+            start = row * columns
+            middle, scale = mean[row] if centred else 0.0, rstd[row]
+            along, total = 0.0, 0.0
+            for i in reassociated(range(columns)):
+                g = grad[start + i]
+                if of_bias:
+                    dbias[block * columns + i] += g
+                if of_x or of_weight:
+                    product = g * ((x[start + i] - middle) * scale)
+                    if of_weight:
+                        dweight[block * columns + i] += product
+                    if of_x:
+                        along += product * weight[i] if scaled else product
+                        total += g * weight[i] if scaled else g
+            if of_x:
+                slope = along / columns * scale
+                shift = total / columns if centred else 0.0
+                for i in range(columns):
+                    g = grad[start + i] * weight[i] if scaled else grad[start + i]
+                    dx[start + i] = (g - shift - (x[start + i] - middle) * slope) * scale
 
 
-def moments(b: Rows, by_row: bool, centred: bool, squared: bool) -> None:
-    """The sums of x and x * (other - center), or with `squared` of x - center and its square; without `centred` that is 0."""
-    x, other = b.array(), None if squared else b.array()
-    center = _numbers(b, by_row) if centred else None
-    results = [b.per_row() if by_row else b.sums() for _ in range(2)]
-
-    def pair() -> list[Value]:
-        value, partner = x.load(), other.load() if other else None
-        if not partner:
-            value = value - center() if center else value
-        elif center:
-            partner = partner - center()
-        return [value, value * (partner or value)]
-
-    def add() -> None:
-        for result, value in zip(results, pair(), strict=True):
-            result.add(value)
-
-    if by_row:
-        for result, total in zip(results, b.totals(pair, 2, unroll=4), strict=True):
-            result.put(total)
-    else:
-        b.each(add, unroll=2)
+# ----- Groups of channels ---------------------------------------------------------------------------------------------
 
 
-def affine(b: Rows, by_row: bool) -> None:
-    """out = x * scale + shift."""
-    x, scale, shift, out = b.array(), _numbers(b, by_row), _numbers(b, by_row), b.array()
-    b.each(lambda: out.store(fma(x.load(), scale(), shift())), unroll=4)
+def _group(
+    begin: int, end: int, x: Floats, out: Floats, mean: Floats, rstd: Floats, weight: Floats, bias: Floats, groups: int, each: int,
+    size: int, eps: float, *, scaled: bool, shifted: bool,
+) -> None:  # fmt: skip
+    for row in range(begin, end):
+        start = row * each * size
+        middle, square = _mean_and_variance(x, start, each * size)
+        scale = 1.0 / math.sqrt(square + eps)
+        mean[row] = middle
+        rstd[row] = scale
+        channel = row % groups * each
+        for c in range(each):
+            factor = scale * weight[channel + c] if scaled else scale
+            _affine(x, out, start + c * size, size, middle, factor, bias[channel + c] if shifted else 0.0)
 
 
-def affine_pair(b: Rows, by_row: bool) -> None:
-    """out = grad * scale - x * slope + shift."""
-    grad, scale, x, slope = b.array(), _numbers(b, by_row), b.array(), _numbers(b, by_row)
-    shift, out = _numbers(b, by_row), b.array()
-    b.each(lambda: out.store(fma(grad.load(), scale(), fnma(x.load(), slope(), shift()))), unroll=4)
+def _group_back(
+    begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
+    groups: int, each: int, size: int, *, scaled: bool,
+) -> None:  # fmt: skip
+    """The gradients of weight and bias are those of each sample."""
+    for row in range(begin, end):
+        middle, scale = mean[row], rstd[row]
+        channel = row % groups * each
+        along, total = 0.0, 0.0
+        for c in range(each):
+            plain, moment = _products(grad, x, (row * each + c) * size, size, middle)
+            dweight[row * each + c] = moment * scale
+            dbias[row * each + c] = plain
+            along += moment * weight[channel + c] if scaled else moment
+            total += plain * weight[channel + c] if scaled else plain
+        slope = along * scale / (each * size) * scale * scale
+        shift = total / (each * size) * scale
+        for c in range(each):
+            factor = scale * weight[channel + c] if scaled else scale
+            _affine_pair(grad, x, dx, (row * each + c) * size, size, middle, factor, slope, shift)
 
 
-def _numbers(b: Rows, by_row: bool) -> Callable[[], Value]:
-    """The next argument, with numbers for rows or columns; call it in a loop for those at its place."""
-    if not by_row:
-        return b.array(width=0).load
-    number = b.per_row().get()
-    return lambda: number
+# ----- Batches --------------------------------------------------------------------------------------------------------
+
+
+def _batch(
+    begin: int, end: int, x: Floats, out: Floats, mean: Floats, rstd: Floats, var: Floats, weight: Floats, bias: Floats, count: int,
+    channels: int, size: int, eps: float, *, scaled: bool, shifted: bool,
+) -> None:  # fmt: skip
+    """The range is over channels."""
+    for c in range(begin, end):
+        total, off, squares = 0.0, 0.0, 0.0
+        for n in range(count):
+            total += _sum(x, (n * channels + c) * size, size)
+        middle = total / (count * size)
+        for n in range(count):
+            distances, more = _deviations(x, (n * channels + c) * size, size, middle)
+            off += distances
+            squares += more
+        off /= count * size
+        middle += off
+        square = max(squares / (count * size) - off * off, 0.0)
+        scale = 1.0 / math.sqrt(square + eps)
+        mean[c] = middle
+        rstd[c] = scale
+        var[c] = square
+        factor = scale * weight[c] if scaled else scale
+        for n in range(count):
+            _affine(x, out, (n * channels + c) * size, size, middle, factor, bias[c] if shifted else 0.0)
+
+
+def _batch_eval(
+    begin: int, end: int, x: Floats, out: Floats, mean: Floats, var: Floats, weight: Floats, bias: Floats, channels: int, size: int,
+    eps: float, *, scaled: bool, shifted: bool,
+) -> None:  # fmt: skip
+    """The range is over samples."""
+    for n in range(begin, end):
+        for c in range(channels):
+            scale = 1.0 / math.sqrt(var[c] + eps)
+            factor = scale * weight[c] if scaled else scale
+            _affine(x, out, (n * channels + c) * size, size, mean[c], factor, bias[c] if shifted else 0.0)
+
+
+def _batch_back(
+    begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
+    count: int, channels: int, size: int, *, scaled: bool, training: bool,
+) -> None:  # fmt: skip
+    for c in range(begin, end):
+        middle, scale = mean[c], rstd[c]
+        moment, total = 0.0, 0.0
+        for n in range(count):
+            plain, more = _products(grad, x, (n * channels + c) * size, size, middle)
+            total += plain
+            moment += more
+        dweight[c] = moment * scale
+        dbias[c] = total
+        factor = scale * weight[c] if scaled else scale
+        slope = moment * scale / (count * size) * scale * factor if training else 0.0
+        shift = total / (count * size) * factor if training else 0.0
+        for n in range(count):
+            _affine_pair(grad, x, dx, (n * channels + c) * size, size, middle, factor, slope, shift)
+
+
+# With one value per channel in each sample, (N, C), those of a sample lie next to each other: the sums of all channels go on together.
+
+
+def _features(
+    begin: int, end: int, x: Floats, out: Floats, mean: Floats, rstd: Floats, var: Floats, weight: Floats, bias: Floats, offs: Floats,
+    count: int, channels: int, eps: float, *, scaled: bool, shifted: bool,
+) -> None:  # fmt: skip
+    for c in range(begin, end):
+        mean[c], var[c], offs[c] = 0.0, 0.0, 0.0
+    for n in range(count):
+        for c in range(begin, end):
+            mean[c] += x[n * channels + c]
+    for c in range(begin, end):
+        mean[c] /= count
+    for n in range(count):
+        for c in range(begin, end):
+            distance = x[n * channels + c] - mean[c]
+            offs[c] += distance
+            var[c] += distance * distance
+    for c in range(begin, end):
+        off = offs[c] / count
+        mean[c] += off
+        var[c] = max(var[c] / count - off * off, 0.0)
+        rstd[c] = 1.0 / math.sqrt(var[c] + eps)
+    for n in range(count):
+        for c in range(begin, end):
+            value = (x[n * channels + c] - mean[c]) * rstd[c]
+            if scaled:
+                value *= weight[c]
+            if shifted:
+                value += bias[c]
+            out[n * channels + c] = value
+
+
+def _features_back(
+    begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
+    count: int, channels: int, *, scaled: bool, training: bool,
+) -> None:  # fmt: skip
+    for c in range(begin, end):
+        dweight[c], dbias[c] = 0.0, 0.0
+    for n in range(count):
+        for c in range(begin, end):
+            g = grad[n * channels + c]
+            dbias[c] += g
+            dweight[c] += g * ((x[n * channels + c] - mean[c]) * rstd[c])
+    for n in range(count):
+        for c in range(begin, end):
+            value = grad[n * channels + c]
+            if training:
+                value -= (dbias[c] + (x[n * channels + c] - mean[c]) * rstd[c] * dweight[c]) / count
+            dx[n * channels + c] = value * rstd[c] * weight[c] if scaled else value * rstd[c]
+
+
+# ----- Their calls ----------------------------------------------------------------------------------------------------
+
+
+def row_moments(x: np.ndarray, rows: int, columns: int) -> Any:
+    """The mean and the variance of each of so many rows of an array of floats; None if there is no machine code for it."""
+    run = compile_loops(_moments, x.dtype) if type(x) is np.ndarray and x.dtype.kind == "f" else None
+    if run is None or x.size != rows * columns or not x.size or not x.flags.c_contiguous:
+        return None
+    return over(run, rows, -(-_GRAIN // columns), x, (rows,), (rows,), columns)
+
+
+def layer_norm(
+    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool
+) -> Three | None:
+    """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred` the mean is None."""
+    run = compile_loops(_layer, x.dtype, centred=centred, scaled=weight is not None, shifted=bias is not None)
+    if run is None or not x.size or type(eps) is not float:
+        return None
+    stats = (*x.shape[: x.ndim - dims], *(1,) * dims)
+    rows = prod(stats)
+    columns = x.size // rows
+    arrays = contiguous(x), x.shape, stats if centred else None, stats, weight, bias
+    return over(run, rows, -(-_GRAIN // columns), *arrays, columns, eps)  # type: ignore[no-any-return]
+
+
+def layer_norm_backward(
+    grad: np.ndarray, x: np.ndarray, dims: int, mean: np.ndarray | None, rstd: np.ndarray, weight: np.ndarray | None, needs: Any
+) -> Three | None:  # fmt: skip
+    """Gradients (dx, dweight, dbias)."""
+    of_x, of_weight, of_bias = needs
+    known = {"centred": mean is not None, "scaled": weight is not None and of_x}
+    run = compile_loops(_layer_back, x.dtype, **known, of_x=of_x, of_weight=of_weight, of_bias=of_bias)
+    if run is None or not x.size:
+        return None
+    rows, shape = rstd.size, x.shape[x.ndim - dims :]
+    columns, blocks = x.size // rows, -(-rows // _ROWS)
+    sums = shape if blocks == 1 else (blocks, *shape)
+    shapes = x.shape if of_x else None, sums if of_weight else None, sums if of_bias else None
+    arrays = contiguous(grad), contiguous(x), mean, rstd, weight, *shapes
+    dx, dweight, dbias = over(run, blocks, -(-_GRAIN // (_ROWS * columns)), *arrays, rows, columns)
+    if blocks > 1:
+        dweight, dbias = (None if part is None else np.add.reduce(part, 0) for part in (dweight, dbias))
+    return dx, dweight, dbias
+
+
+def group_norm(
+    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> Three | None:
+    """(out, mean, rstd) of normalising each group of channels of each sample; statistics are (N, groups)."""
+    run = compile_loops(_group, x.dtype, scaled=weight is not None, shifted=bias is not None)
+    if run is None or not x.size or type(eps) is not float:
+        return None
+    n, channels = x.shape[:2]
+    arrays = contiguous(x), x.shape, (n, groups), (n, groups), weight, bias
+    sizes = groups, channels // groups, prod(x.shape[2:])
+    return over(run, n * groups, -(-_GRAIN * n * groups // x.size), *arrays, *sizes, eps)  # type: ignore[no-any-return]
+
+
+def group_norm_backward(
+    grad: np.ndarray, x: np.ndarray, groups: int, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, needs: Any
+) -> Three | None:  # fmt: skip
+    """Gradients (dx, dweight, dbias)."""
+    run = compile_loops(_group_back, x.dtype, scaled=weight is not None)
+    if run is None or not x.size:
+        return None
+    n, channels = x.shape[:2]
+    arrays = contiguous(grad), contiguous(x), mean, rstd, weight, x.shape, (n, channels), (n, channels)
+    sizes = groups, channels // groups, prod(x.shape[2:])
+    dx, dweight, dbias = over(run, n * groups, -(-_GRAIN * n * groups // x.size), *arrays, *sizes)
+    return (
+        dx if needs[0] else None,
+        np.add.reduce(dweight, 0) if needs[1] else None,
+        np.add.reduce(dbias, 0) if needs[2] else None,
+    )
+
+
+def batch_norm(
+    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[Any, Any, Any, Any] | None:
+    """(out, mean, rstd, biased variance) of a batch."""
+    flat = prod(x.shape[2:]) == 1
+    run = compile_loops(_features if flat else _batch, x.dtype, scaled=weight is not None, shifted=bias is not None)
+    if run is None or not x.size or type(eps) is not float or x.ndim < 2:
+        return None
+    count, channels = x.shape[:2]
+    each, grain = (channels,), -(-_GRAIN * channels // x.size)
+    arrays = contiguous(x), x.shape, each, each, each, weight, bias
+    if flat:
+        return over(run, channels, grain, *arrays, each, count, channels, eps)[:4]  # type: ignore[no-any-return]
+    return over(run, channels, grain, *arrays, count, channels, prod(x.shape[2:]), eps)  # type: ignore[no-any-return]
+
+
+def batch_norm_eval(
+    x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> Any:
+    """The batch normalised by given statistics."""
+    run = compile_loops(_batch_eval, x.dtype, scaled=weight is not None, shifted=bias is not None)
+    if run is None or not x.size or type(eps) is not float or x.ndim < 2:
+        return None
+    arrays = contiguous(x), x.shape, mean, var, weight, bias
+    return over(run, len(x), -(-_GRAIN * len(x) // x.size), *arrays, x.shape[1], prod(x.shape[2:]), eps)
+
+
+def batch_norm_backward(
+    grad: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, training: bool, needs: Any
+) -> Three | None:  # fmt: skip
+    """Gradients (dx, dweight, dbias); with `training` the statistics depend on x."""
+    size = prod(x.shape[2:])
+    loops = _features_back if size == 1 else _batch_back
+    run = compile_loops(loops, x.dtype, scaled=weight is not None, training=training)
+    if run is None or not x.size or x.ndim < 2:
+        return None
+    count, channels = x.shape[:2]
+    arrays = contiguous(grad), contiguous(x), mean, rstd, weight, x.shape, (channels,), (channels,)
+    sizes = (count, channels) if size == 1 else (count, channels, size)
+    dx, dweight, dbias = over(run, channels, -(-_GRAIN * channels // x.size), *arrays, *sizes)
+    return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None

@@ -1,4 +1,4 @@
-"""Layer and RMS normalisation by row kernels and in NumPy: forward with its statistics, and backward. Batch and group norm: channels.py.
+"""Layer and RMS normalisation in NumPy: forward with its statistics, and backward. Batch and group norm: channels.py.
 
 Every variance is the biased one. Backward kernels take `needs = (dx, dweight, dbias)` and give None for what is not
 needed. Statistics are float32 for 16-bit inputs. Blocks: see Note [Row blocks] in kernels/rows.py.
@@ -16,10 +16,8 @@ from math import prod
 
 import numpy as np
 
-from .. import native
 from ..parallel import blas_alone
 from ..rows import LONG_ROW, column_sum, each_block, narrow, quiet, row_sum, widen
-from . import kernels as definitions
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -47,60 +45,6 @@ def _as_rows(x: np.ndarray, dims: int) -> tuple[np.ndarray, tuple[int, ...]]:
     return rows, lead + (1,) * dims
 
 
-def row_kernel(
-    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """`layer_norm` of contiguous float32, by machine code. See Note [Native kernels]."""
-    stats = (*x.shape[: x.ndim - dims], *(1,) * dims)
-    out, rstd = np.empty(x.shape, x.dtype), np.empty(stats, x.dtype)
-    mean = np.empty(stats, x.dtype) if centred else None
-    columns = x.size // rstd.size
-    native.over_rows(
-        definitions.layer_norm,
-        (rstd.size, columns),
-        *[a for a in (x, out, rstd, mean, weight, bias) if a is not None],
-        numbers=(columns, eps),
-        centred=centred,
-        weighted=weight is not None,
-        biased=bias is not None,
-    )
-    return out, mean, rstd
-
-
-def row_kernel_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    dims: int,
-    mean: np.ndarray | None,
-    rstd: np.ndarray,
-    weight: np.ndarray | None,
-    needs: Needs,
-) -> Grads:
-    """`layer_norm_backward` of contiguous float32, by machine code."""
-    shape = rstd.size, x.size // rstd.size
-    dx = np.empty(x.shape, x.dtype) if needs[0] else None
-    scale = weight if needs[0] else None
-    dweight = native.sums(shape) if needs[1] else None
-    dbias = native.sums(shape) if needs[2] else None
-    native.over_rows(
-        definitions.layer_norm_backward,
-        shape,
-        *[a for a in (grad, x, rstd, mean, scale, dx, dweight, dbias) if a is not None],
-        numbers=() if dx is None else (shape[1],),
-        centred=mean is not None,
-        weighted=scale is not None,
-        dx=dx is not None,
-        dweight=dweight is not None,
-        dbias=dbias is not None,
-    )
-    last = x.shape[x.ndim - dims :]
-    return (
-        dx,
-        None if dweight is None else native.summed(dweight).reshape(last),
-        None if dbias is None else native.summed(dbias).reshape(last),
-    )
-
-
 @quiet
 def layer_norm(
     x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool
@@ -108,10 +52,6 @@ def layer_norm(
     """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred`, of RMS normalisation, and the mean is None."""
     rows, stats_shape = _as_rows(widen(x), dims)
     weight, bias = _vector(weight, rows.dtype), _vector(bias, rows.dtype)
-    if rows.size and type(eps) is float and native.suits(rows, weight, bias):
-        made, middle, scale = row_kernel(rows, 1, weight, bias, eps, centred)
-        mean = None if middle is None else middle.reshape(stats_shape)
-        return narrow(made.reshape(x.shape), x.dtype), mean, scale.reshape(stats_shape)
     count, columns = rows.shape
     result = np.empty(x.shape, rows.dtype)
     out, mean, rstd = result.reshape(rows.shape), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
@@ -151,11 +91,8 @@ def layer_norm_backward(
     rows, _ = _as_rows(widen(x), dims)
     grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
     scale = _vector(weight, rows.dtype)
-    if rows.size and native.suits(rows, grads, rstd, mean, scale):
-        dx, dweight, dbias = row_kernel_backward(grads, rows, 1, mean, rstd, scale, needs)
-    else:
-        dx = np.empty(rows.shape, rows.dtype) if needs[0] else None
-        dweight, dbias = _backward_in_blocks(grads, rows, mean, rstd.reshape(-1), scale, dx, needs)
+    dx = np.empty(rows.shape, rows.dtype) if needs[0] else None
+    dweight, dbias = _backward_in_blocks(grads, rows, mean, rstd.reshape(-1), scale, dx, needs)
     shape = x.shape[x.ndim - dims :]
     return (
         None if dx is None else narrow(dx.reshape(x.shape), x.dtype),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..lazy import lazy_import
 from . import FEW_DRAWS, MOST_RESERVED
 from .reserve import Reserve
 
+executable = lazy_import(globals(), "executable", "..executable")
 machine = lazy_import(globals(), "machine", "..native")
 twister = lazy_import(globals(), "twister", ".twister")
 
@@ -89,6 +91,7 @@ class Engine:
     # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
     # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
     __slots__ = (
+        "__weakref__",
         "_bits",
         "_doubles",
         "_float_normal",
@@ -145,9 +148,16 @@ class Engine:
 
         if self._bits is None:
             self._bits = MT19937(0)
+            _twisters.add(self)
         if self._fresh:
             RandomState(self._bits).seed(self._seed & 0xFFFFFFFF)
         return self._bits
+
+    def unlock(self) -> None:
+        """Go on with a copy of NumPy's generator, whose lock a thread that is no more may have taken."""
+        state = self._bits.state
+        self._bits, self._reserve = type(self._bits)(0), None
+        self._bits.state = state
 
     def get_state(self) -> np.ndarray:
         """The state as the 5056 bytes of `torch.get_rng_state()`."""
@@ -287,7 +297,7 @@ class Engine:
 
     def _state(self) -> np.ndarray | None:
         """The words of NumPy's generator as a view of its memory; None where there is no machine code."""
-        if not machine.available():
+        if not executable.available():
             return None
         bits = self._twister() if self._fresh else self._bits
         of, state = self._memory
@@ -379,3 +389,16 @@ class Engine:
             out[start:stop] |= pairs
             start = stop
         return out
+
+
+_twisters: WeakSet[Engine] = WeakSet()  # the engines that have a generator of NumPy
+
+
+def _unlock_all() -> None:
+    """A forked child has none of the parent's threads, one of which may have been drawing."""
+    for engine in _twisters:
+        engine.unlock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_all)

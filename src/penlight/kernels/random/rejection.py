@@ -1,8 +1,7 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
 How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: NumPy does not help. These go sample by
-sample, in machine code that the compiler makes of the functions below. Where no machine code runs, loops in rejection_in_python.py make most of
-them, and these functions the rest.
+sample, in machine code that the compiler makes of the functions below. Where no machine code runs, loops in rejection_in_python.py make them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from ..compiler.loops import checked, compile_loops
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
-from . import LEAST_FOR_ALL
+from . import FEW_DRAWS, LEAST_FOR_ALL
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
@@ -100,7 +99,7 @@ def _kernel(sample: Any) -> Any:
     compiled = compile_loops(samples, np.dtype(np.float64), sample=sample, width=width)
     if compiled is not None:
         return compiled
-    quick = in_python.kernel(sample, width, Reader)
+    quick = in_python.kernel(sample, width)
     if quick is not None:
         return quick
 
@@ -133,18 +132,13 @@ def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> 
     return out
 
 
-_AT_A_TIME = 64  # draws
 _NO_DRAWS = np.zeros(1)
 
 
 def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarray) -> None:
     """Run a kernel over a table of rows of so many numbers, with draws as long as it asks for more."""
     left, rows, made = out.size, table, out
-    in_block = (BLOCK - engine._next) // 2
-    draws = engine.ahead53(in_block)
-    if draws is None:  # without machine code there are fewer at a time
-        draws = engine.ahead53(min(in_block, _AT_A_TIME))
-    assert draws is not None  # they are in the block
+    draws = _in_block(engine, left)
     mark: tuple[Any, ...] | None = None  # the place before the latest draws, if they reach beyond a block
     made_now = 0
     state = np.zeros(3)
@@ -162,14 +156,23 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
         mark = engine.mark() if left >= LEAST_FOR_ALL else None
         made_now = 1 if mark is None else min(_EACH * left, _LARGE_PIECE)
         fresh = uniform53(engine, (made_now,))
-        rest = engine.ahead53((BLOCK - engine._next) // 2) if mark is None else None
-        draws = np.concatenate((draws, fresh) if rest is None else (draws, fresh, rest))
+        draws = np.concatenate((draws, fresh, _in_block(engine, left)) if mark is None else (draws, fresh))
     if mark is None:
         engine._next -= 2 * draws.size
     elif draws.size:
         engine.go_back(mark, 2 * (made_now - draws.size))
     normal = state.item(0)
     engine._normal = None if math.isnan(normal) else normal
+
+
+def _in_block(engine: Engine, samples: int) -> np.ndarray:
+    """The draws that the block has left; without machine code as many as so many samples may take."""
+    left = (BLOCK - engine._next) // 2
+    draws = engine.ahead53(left)
+    if draws is None:
+        draws = engine.ahead53(min(left, FEW_DRAWS, _EACH * samples))
+    assert draws is not None  # they are in the block
+    return draws
 
 
 def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
@@ -361,17 +364,17 @@ def _binomial_many(
             (mode + 0.5) * math.log((mode + 1.0) / (odds * (count - mode + 1.0)))
             + (count + 1.0) * math.log((count - mode + 1.0) / (count - k + 1.0))
             + (k + 0.5) * math.log(odds * (count - k + 1.0) / (k + 1.0))
-            + _stirling_rest(mode)
-            + _stirling_rest(count - mode)
-            - _stirling_rest(k)
-            - _stirling_rest(count - k)
+            + stirling_rest(mode)
+            + stirling_rest(count - mode)
+            - stirling_rest(k)
+            - stirling_rest(count - k)
         )
         if v == 0.0 or math.log(v * alpha / (a / (us * us) + b)) <= bound:
             return k
     return 0.0
 
 
-_STIRLING_REST = (
+STIRLING_REST = (
     0.0810614667953272,
     0.0413406959554092,
     0.0276779256849983,
@@ -385,9 +388,9 @@ _STIRLING_REST = (
 )
 
 
-def _stirling_rest(k: float) -> float:
+def stirling_rest(k: float) -> float:
     """What Stirling's formula leaves out of log k!"""
     if k <= 9:
-        return _STIRLING_REST[int(k)]
+        return STIRLING_REST[int(k)]
     square = (k + 1.0) * (k + 1.0)
     return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1.0)

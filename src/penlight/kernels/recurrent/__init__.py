@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import native
+from .. import executable
 from . import compiled
 from .segments import Array, carry, projected_inputs, rows_of, segments, start_gradient, sum_of, weight_gradients
 
@@ -27,7 +27,7 @@ _quiet = np.errstate(all="ignore")  # a saturated gate overflows on the way, and
 
 def _by_machine(*arrays: Array | None) -> bool:
     """Whether native steps can do the work; weights need not be contiguous."""
-    return native.available() and all(a is None or a.dtype == np.float32 for a in arrays)
+    return executable.available() and all(a is None or a.dtype == np.float32 for a in arrays)
 
 
 def _arranged(weight: Array, order: tuple[int, ...], negated: int) -> Array:

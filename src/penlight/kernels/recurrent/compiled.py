@@ -8,13 +8,13 @@ knows which of the two backward passes is due.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from .. import native
-from ..parallel import blas_alone, native_thread_count
+from ..linalg.blas import multiply
+from ..parallel import native_thread_count
 from . import kernels as steps
 from .product import WIDTH, panels, products
 from .segments import (
@@ -39,7 +39,6 @@ class _Weights:
         small = batch * weight.size < MOST_OWN_PRODUCT
         self.arranged = panels(weight) if small and weight.shape[1] >= WIDTH else None
         self.plain = np.ascontiguousarray(weight) if self.arranged is None else weight
-        self.products: Any = blas_alone() if small else nullcontext()
 
 
 # The arrays that a step's kernel gets for some rows of the batch; one may be the state before, which comes first.
@@ -61,11 +60,10 @@ def _forwards(
     """All steps of a segment, whose states go into `out`; the last of them."""
     n, width, low, each = part.batch, out.shape[2], part.first(), part.advance()
     if weights.arranged is None:
-        with weights.products:
-            for state in [first, *out][:-1]:
-                np.dot(state, weights.plain, fresh)
-                run(low, low + n, width, *places(state, _ALL))
-                low += each
+        for state in [first, *out][:-1]:
+            multiply(state, weights.plain, fresh)
+            run(low, low + n, width, *places(state, _ALL))
+            low += each
         return out[-1]
     arranged, rows = weights.arranged, _shares(part, weights)
 
@@ -93,11 +91,10 @@ def _backwards(
     n, each = part.batch, -part.advance()
     low = part.first() - each * (part.steps - 1)
     if weights.arranged is None:
-        with weights.products:
-            for slope in list(slopes)[::-1]:
-                run(low, low + n, width, *places(slope, _ALL))
-                np.dot(slope, weights.plain, result)
-                low += each
+        for slope in list(slopes)[::-1]:
+            run(low, low + n, width, *places(slope, _ALL))
+            multiply(slope, weights.plain, result)
+            low += each
         return
     arranged = weights.arranged
 

@@ -308,7 +308,8 @@ def nansum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     quick = fold(x, "sum", dims, keepdim, of="numbers") if dims else None
     if quick is not None:
         return narrow(quick, x.dtype)
-    return reduce_sum(_without_nan(x)[0], dims, keepdim)
+    total = reduce_sum(x, dims, keepdim)
+    return reduce_sum(_without_nan(x)[0], dims, keepdim) if np.isnan(total).any() else total
 
 
 def nanmean(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:

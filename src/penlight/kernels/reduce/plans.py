@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import native
+from .. import executable
 from ..index.moves import plain_mask
 from ..numpy_warnings import silent
 from ..waiting_threads import over
@@ -37,7 +37,7 @@ def fold(
     x: np.ndarray, how: str, dims: tuple[int, ...] | None = None, keepdim: bool = False, of: str = ""
 ) -> np.ndarray | None:
     """See `fold` in kernels/reduce/large.py."""
-    if not native.available():
+    if not executable.available():
         return None
     if x.dtype == np.bool_:
         x = plain_mask(x).view(np.uint8)

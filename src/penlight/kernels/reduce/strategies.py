@@ -17,4 +17,3 @@ LEAST_TRANSPOSED, MOST_SHORT, MOST_BLOCK = (
 MOST_ROWS = 1024  # in a unit of work, so that threads have several
 FEW_COLUMNS = 64  # fewer make loops that are too short, so that several rows are taken together
 MOST_LEFT = 1 << 12  # partial results: for fewer, NumPy reduces them as fast as a kernel
-MOST_SINGLE = 1 << 13  # elements in a row that are summed in float32; longer ones lose digits

@@ -15,24 +15,25 @@ from ..rows import is_half, narrow, split_shape, widen
 
 definitions = lazy_import(globals(), "definitions", ".kernels")
 native = lazy_import(globals(), "native", "..native")
-records = lazy_import(globals(), "records", ".extrema")
-_NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
-_RECORDS_FROM = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
+extrema = lazy_import(globals(), "extrema", ".extrema")
+_LEAST_COMPILED = 1 << 11  # elements: for fewer, NumPy takes no longer
+_LEAST_EXTREMA = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
 _BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
     """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
-    if x.size >= _NATIVE_FROM and x.dtype.kind == "f":
+    if x.size >= _LEAST_COMPILED and x.dtype.kind == "f":
         result = _running_natively(np.ascontiguousarray(x), dim, ufunc)
         if result is not None:
             return result
     token = hush()
     try:
-        if x.dtype == _SINGLE:
-            return ufunc.accumulate(x, dim, dtype=_DOUBLE).astype(_SINGLE)
-        return ufunc.accumulate(x, dim)
+        found = ufunc.accumulate(x, dim, dtype=_DOUBLE if x.dtype == _SINGLE else None)
+        if ufunc is np.add:
+            found += 0.0  # PyTorch's sums begin with 0, so that they are never -0
+        return found.astype(x.dtype, copy=False)
     finally:
         unhush(token)
 
@@ -77,12 +78,12 @@ def _running_transposed(x: np.ndarray, ufunc: np.ufunc, outer: int, n: int, inne
     return contiguous(rows.reshape(n * inner, outer).T).reshape(x.shape)
 
 
-def _places(n: int, behind: int) -> np.ndarray:
-    """The numbers of places along a dimension with so many others behind it."""
+def _numbered(n: int, behind: int) -> np.ndarray:
+    """The positions along a dimension with so many others behind it."""
     return np.arange(n).reshape((-1,) + (1,) * behind)
 
 
-_kept_places = lru_cache(64)(_places)
+_kept_numbered = lru_cache(64)(_numbered)
 
 
 def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
@@ -90,31 +91,27 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     x = contiguous(x)  # so are PyTorch's results, always
-    if x.size >= (_RECORDS_FROM if x.dtype.char in "fdl" else _NATIVE_FROM):
-        found = _records_natively(x, dim, ufunc is np.maximum)
+    if x.size >= (_LEAST_EXTREMA if x.dtype.char in "fdl" else _LEAST_COMPILED):
+        found = _compiled_extrema(x, dim, ufunc is np.maximum)
         if found is not None:
             return found
     values = ufunc.accumulate(x, dim)
     reached = values == x
     if x.dtype.kind == "f" or is_half(x.dtype):
         reached |= np.isnan(x)
-    indices = reached * (_kept_places if x.shape[dim] <= _NATIVE_FROM else _places)(x.shape[dim], x.ndim - 1 - dim)
+    indices = reached * (_kept_numbered if x.shape[dim] <= _LEAST_COMPILED else _numbered)(
+        x.shape[dim], x.ndim - 1 - dim
+    )
     np.maximum.accumulate(indices, dim, out=indices)
     return values, indices
 
 
-def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same by machine code; None if there is none for this. Few columns become rows, and short numbers longer ones."""
+def _compiled_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same by machine code; None if there is none for this. Elements of fewer bytes become longer ones."""
     if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
-        wide = _records_natively(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
+        wide = _compiled_extrema(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
         return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
-    found = records.run(x, dim, largest)
-    if found is None and dim < x.ndim - 1:
-        rows = records.run(np.ascontiguousarray(np.moveaxis(x, dim, -1)), x.ndim - 1, largest)
-        if rows is not None:
-            values, indices = (np.ascontiguousarray(np.moveaxis(part, -1, dim)) for part in rows)
-            return values, indices
-    return found
+    return extrema.run(x, dim, largest)  # type: ignore[no-any-return]
 
 
 @wide_indices(1)
@@ -242,7 +239,7 @@ def _reverse_cumsum(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 # Note [Gradient of cumprod with zeros]
-# Let z be the place of the first zero. Before z nothing is 0 that is divided by, and results from z on are 0, so there
+# Let z be the position of the first zero. Before z nothing is 0 that is divided by, and results from z on are 0, so there
 # the usual sum(grad * result from here on) / x holds. Behind z every term contains x[z] = 0, so the gradient is 0. At z
 # itself it is the same sum with x[z] taken as 1 in the products: a second zero ends that sum by itself.
 

@@ -25,10 +25,10 @@ import numpy as np
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
-from ..rows import NATIVE_FROM, by_machine, is_half as is_half
+from ..rows import is_half as is_half
 from .strategies import FEW
 
-small = lazy_import(globals(), "small", "..native.small")
+elementwise = lazy_import(globals(), "elementwise", "..elementwise")
 Array = np.ndarray
 Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
 Piece = tuple[Array, Callable[[Array], Array]]
@@ -155,19 +155,20 @@ def as_it_is(kernel: Kernel, x: Array) -> Array | None:
     """What a kernel gives by machine code that computes in float32 or float64 as the array is, whatever its size; None if there is none."""
     if x.dtype.char not in "fd":
         return None
-    made: Array | None = by_machine(kernel, x) if x.size >= NATIVE_FROM else small.elementwise(kernel, (x,))
-    return made
+    made: Array | None = elementwise.attempt(elementwise.as_kernel(kernel, 1), (np.ascontiguousarray(x),))
+    return made if made is None or x.ndim else made.reshape(())
 
 
 def natively(kernel: Kernel, x: Array) -> Array | None:
     """What `unary` gives by machine code, in float64; None if there is none, or if it cannot tell the value everywhere."""
     if x.dtype.char not in "fd":
         return None
-    wide = np.asarray(x)  # which may be one of NumPy's numbers
-    if wide.dtype != np.float64 or not wide.flags.c_contiguous:
-        wide = wide.astype(np.float64, order="C")
-    made: Array | None = small.of_doubles(kernel, wide)
-    return made if made is None or x.dtype == np.float64 else rounded(made)
+    wide = np.ascontiguousarray(x, np.float64)  # of one dimension, if it has none
+    made: Array | None = elementwise.attempt(elementwise.as_kernel(kernel, 1), (wide,))
+    if made is None:
+        return None
+    made = made.reshape(x.shape)
+    return made if x.dtype == np.float64 else rounded(made)
 
 
 def rounded(x: Array, dtype: Any = np.float32) -> Array:

@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
+from ..elementwise import Elementwise
 from ..numpy_warnings import silent
-from ..rows import pointwise
 from .common import Array, as_it_is, is_half, piecewise, rational, unary
+from .strategies import FEW
 
 # fmt: off
 # log(1 + e) / e in e on [0, 1]; NumPy's log1p takes five to ten times as long
@@ -57,7 +58,16 @@ def logit(x: Array, eps: float | None = None) -> Array:
         piecewise(x, out, (~near, _log_odds), (near, _log_odds_near_half))
 
     result = as_it_is(kernel, x) if x.dtype == np.float32 else None
-    return unary(kernel, x, wide=True) if result is None else result
+    return (
+        unary(_logit32 if x.dtype == np.float32 and low is None else kernel, x, wide=True) if result is None else result
+    )
+
+
+def _logit32(x: Array, out: Array) -> None:
+    """In float64 the quotient has digits enough also where it is near one."""
+    rest = 1.0 - x
+    np.divide(x, rest, rest)
+    np.log(rest, out)
 
 
 def _log_odds(x: Array) -> Array:
@@ -98,6 +108,8 @@ def _log1p_exp_less_abs(x: Array) -> Array:
     e = np.abs(x)
     np.negative(e, e)
     np.exp(e, e)
+    if type(x) is np.ndarray and x.size <= FEW:
+        return np.log1p(e, e)
     p, q = (_LOG1P32_P, _LOG1P32_Q) if x.dtype == np.float32 else (_LOG1P_P, _LOG1P_Q)
     e *= rational(p, q, e)
     return e
@@ -139,9 +151,10 @@ def _sinc(x: Array, out: Array) -> None:
 
 def entr(x: Array) -> Array:
     """-x log(x), 0 at zero and -inf below. Derivative: -log(x) - 1."""
-    return pointwise(_entr, x)
+    return _entr(x)  # type: ignore[no-any-return]
 
 
+@Elementwise
 def _entr(x: Array, out: Array) -> None:
     value = np.where(x == 0.0, 0.0, -(np.log(x) * x))
     out[...] = np.where(x < 0.0, -np.inf, value)
@@ -157,17 +170,19 @@ def xlog1py(x: Array, y: Array) -> Array:
     return _x_times(np.log1p, x, y)
 
 
+@Elementwise
 def _x_times_log(x: Array, y: Array, out: Array) -> None:
     out[...] = np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y))
 
 
+@Elementwise
 def _x_times_log1p(x: Array, y: Array, out: Array) -> None:
     out[...] = np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y))
 
 
 def _x_times(function: np.ufunc, x: Array, y: Array) -> Array:
     if x.dtype == y.dtype and x.shape == y.shape:
-        return pointwise(_x_times_log if function is np.log else _x_times_log1p, x, y)
+        return (_x_times_log if function is np.log else _x_times_log1p)(x, y)
     dtype = np.result_type(x, y)
     if is_half(dtype):
         return _x_times(function, x.astype(np.float32), y.astype(np.float32)).astype(dtype)

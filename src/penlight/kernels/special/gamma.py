@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .. import executable, special
+from ..numpy_warnings import silent
 from ..scalars import apply, constant, elementwise
 from .common import Array, chosen, corrected, fraction, horner, is_half, natively, one_by_one, rational, rounded, unary
 from .hurwitz_zeta import zeta_of_number
@@ -263,7 +265,12 @@ def polygamma(n: int, x: Array) -> Array:
         return unary(_trigamma if n else _digamma, x, wide=True)
     wide = x.astype(np.float64, copy=False)
     factor = (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
-    result = apply(_polygamma, constant(n + 1.0, wide.dtype), wide, constant(factor, wide.dtype))
+    order = constant(n + 1.0, wide.dtype)
+    if executable.backend() is None:
+        with silent():
+            result = special.zeta(order, wide) * factor
+    else:
+        result = apply(_polygamma, order, wide, constant(factor, wide.dtype))
     return result if x.dtype == np.float64 else rounded(result, x.dtype)
 
 

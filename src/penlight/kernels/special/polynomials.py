@@ -3,7 +3,8 @@
 Note [Orthogonal polynomials]
 The degree is truncated to an integer; where it is negative or not finite, the result is zero. Each family is a three-term
 recurrence, run for each element as often as its degree says (Note [Functions of scalars] in `scalars`), in the elements' own dtype. Overflow ends in NaN,
-as in torch. For one degree, which is a number, the recurrence is a kernel of so many steps. Inside (-1, 1) the Chebyshev polynomials of higher degree are trigonometric functions of n acos(x), in float64.
+as in torch. For one degree, which is a number or the same for all elements, the recurrence is a kernel of so many steps. Inside (-1, 1) the Chebyshev
+polynomials of higher degree are trigonometric functions of n acos(x), in float64.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import executable
 from ..scalars import apply, elementwise_in_dtype, wide
-from .common import Array, as_it_is
+from .common import Array, as_it_is, unary
 from .strategies import MOST_DEGREE
 
 
@@ -26,7 +28,8 @@ def _degree(n: float) -> float:
 
 def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, most: int = MOST_DEGREE) -> Array:
     """`function` of all elements; of one degree up to `most`, its recurrence from the first degree on is done to vectors of them."""
-    degree = int(n.item()) if n.size == 1 and 1.0 <= n.item() < most + 1 else 0
+    in_numpy = executable.backend() is None
+    degree = _only_degree(n, most, in_numpy and n.shape == x.shape)
     if not degree or n.dtype != x.dtype or n.ndim > x.ndim:
         return apply(function, x, n)
 
@@ -37,8 +40,16 @@ def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, m
             p, q = q, following(float(k), x, q, p)
         out[...] = q
 
-    made = as_it_is(kernel, x)
+    made = unary(kernel, x) if in_numpy else as_it_is(kernel, x)
     return apply(function, x, n) if made is None else made
+
+
+def _only_degree(n: Array, most: int, compare: bool) -> int:
+    """The degree from 1 to `most` that is given, or that all elements have if they are to be compared; 0 if there is none."""
+    if n.size != 1 and not (compare and n.size and n.min() == n.max()):
+        return 0
+    degree = n.item(0)
+    return int(degree) if 1.0 <= degree < most + 1 else 0
 
 
 def hermite_polynomial_h(x: Array, n: Array) -> Array:
@@ -301,9 +312,17 @@ def _fourth(x: float, n: float) -> float:
     return _w(x, x, 0.0, n, 8.0)
 
 
+def _shifted_next(k: float, x: Any, q: Any, p: Any) -> Any:
+    return _chebyshev_next(k, x + x - 1.0, q, p)
+
+
 def shifted_chebyshev_polynomial_t(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_t at 2 x - 1."""
-    return apply(_shifted_first, x, n)
+    return _polynomial(_shifted_first, _shifted_t_first, _shifted_next, x, n, 6)
+
+
+def _shifted_t_first(x: Any) -> Any:
+    return _t_first(x + x - 1.0)
 
 
 @elementwise_in_dtype
@@ -313,7 +332,11 @@ def _shifted_first(x: float, n: float) -> float:
 
 def shifted_chebyshev_polynomial_u(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_u at 2 x - 1."""
-    return apply(_shifted_second, x, n)
+    return _polynomial(_shifted_second, _shifted_u_first, _shifted_next, x, n, 6)
+
+
+def _shifted_u_first(x: Any) -> Any:
+    return _u_first(x + x - 1.0)
 
 
 @elementwise_in_dtype
@@ -323,7 +346,11 @@ def _shifted_second(x: float, n: float) -> float:
 
 def shifted_chebyshev_polynomial_v(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_v at 2 x - 1."""
-    return apply(_shifted_third, x, n)
+    return _polynomial(_shifted_third, _shifted_v_first, _shifted_next, x, n, 6)
+
+
+def _shifted_v_first(x: Any) -> Any:
+    return _v_first(x + x - 1.0)
 
 
 @elementwise_in_dtype
@@ -333,7 +360,11 @@ def _shifted_third(x: float, n: float) -> float:
 
 def shifted_chebyshev_polynomial_w(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_w at 2 x - 1."""
-    return apply(_shifted_fourth, x, n)
+    return _polynomial(_shifted_fourth, _shifted_w_first, _shifted_next, x, n, 6)
+
+
+def _shifted_w_first(x: Any) -> Any:
+    return _w_first(x + x - 1.0)
 
 
 @elementwise_in_dtype

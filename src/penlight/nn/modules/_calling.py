@@ -11,9 +11,9 @@ from typing import Any
 from penlight import Tensor
 from penlight.autograd.node import RemovableHandle
 
-from . import _global_hooks as everywhere
-from ._backward_hook import BackwardHook
-from ._global_hooks import (
+from . import _error_notes, _hooks as everywhere
+from ._hooks import (
+    BackwardHook,
     _global_backward_hooks,
     _global_backward_pre_hooks,
     _global_forward_hooks,
@@ -78,11 +78,15 @@ class Calling(Tables):
             )
         except KeyError:  # Module.__init__ has not run
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_backward_hooks'") from None
-        if hooked:
-            return _HookedCall(self, args, kwargs).run()
-        if len(args) == 1 and not kwargs:  # the usual call, without the price of unpacking
-            return self.forward(args[0])
-        return self.forward(*args, **kwargs)
+        try:
+            if hooked:
+                return _HookedCall(self, args, kwargs).run()
+            if len(args) == 1 and not kwargs:  # the usual call, without the price of unpacking
+                return self.forward(args[0])
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _error_notes.add_layer(error, self, args)
+            raise
 
     __call__: Callable[..., Any] = _call_impl
 

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, ClassVar
 
 from penlight import Tensor
+from penlight._common.declared_init import argument_names, declared_init
 
 from .module import Module
-
-
-def _constructor(declared: Any) -> Any:
-    """An `__init__` with the declared signature that sets the options, and their names."""
-    code = declared.__code__
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    positional, given = names[: code.co_argcount - 1], declared.__defaults__ or ()
-    defaults = {**dict(zip(positional[len(positional) - len(given) :], given)), **(declared.__kwdefaults__ or {})}
-    blank = {name: defaults.get(name) for name in names}
-
-    @functools.wraps(declared)
-    def __init__(self: Options, *args: Any, **kwargs: Any) -> None:
-        declared(self, *args, **kwargs)  # does nothing but check the arguments
-        self._set_options({**blank, **dict(zip(positional, args)), **kwargs})
-        self._check()
-
-    return __init__, names
 
 
 class Options(Module):
@@ -58,11 +41,15 @@ class Options(Module):
         if function is not None:
             cls._function = staticmethod(function)
         if (function is not None or shown is not None) and "__init__" in vars(cls):
-            cls.__init__, names = _constructor(cls.__init__)  # type: ignore[method-assign]
-            kept = ["_none" if name in cls._not_kept else name for name in names]
+            kept = ["_none" if name in cls._not_kept else name for name in argument_names(cls.__init__)]
+            cls.__init__ = declared_init(cls.__init__, Options._set_up)  # type: ignore[method-assign]
             cls._values = attrgetter(*kept) if kept else ()
             if cls.forward in _UNARY:
                 cls.forward = _UNARY[min(len(kept), 2)]  # type: ignore[method-assign]
+
+    def _set_up(self, options: dict[str, Any]) -> None:
+        self._set_options(options)
+        self._check()
 
     def _set_options(self, options: dict[str, Any]) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ from penlight.autograd.node import RemovableHandle
 from penlight.nn.parameter import Parameter, is_lazy
 
 from ._calling import _WrappedHook
-from ._global_hooks import add_hook
+from ._hooks import add_hook
 from ._registry import Tables
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"

@@ -1,4 +1,4 @@
-"""Activation functions as modules."""
+"""Activation functions and dropout as modules."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.module_table import make_modules, names_of
 from penlight.nn import functional as F, init as _init
 from penlight.nn.parameter import Parameter
 
 from ._options import Unary
 from .module import Module
-from .multihead_attention import MultiheadAttention
+from .multihead_attention import MultiheadAttention as MultiheadAttention
 
-__all__ = [
-    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
-    "LogSigmoid", "LogSoftmax", "Mish", "MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid",
-    "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
-]  # fmt: skip
+__all__ = names_of(__name__)
 
 
 class _InPlace(Unary):
@@ -251,3 +248,57 @@ class LogSoftmax(_AlongDim, function=F.log_softmax, example=("(dim=0)(torch.zero
     """log(softmax(x)) along a dimension, computed without overflow."""
 
     def __init__(self, dim: int | None = None) -> None: ...
+
+
+# ----- Dropout: of elements, of channels, and for self-normalising networks ------------------------------------------
+
+
+class _DropoutNd(Unary, shown="p={self.p}, inplace={self.inplace}"):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
+
+    def _check(self) -> None:
+        if self.p < 0 or self.p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with elements or channels dropped."""
+        return self._function(input, self.p, self.training, self.inplace)
+
+
+class Dropout(_DropoutNd, function=F.dropout, example=("(0.5).eval()(torch.ones(3))", "tensor([1., 1., 1.])")):
+    """While training, zeroes elements with probability `p` and scales the others by 1/(1-p)."""
+
+
+class Dropout1d(_DropoutNd, function=F.dropout1d):
+    """While training, zeroes whole channels of (N, C, L) or (C, L) with probability `p`.
+
+    >>> torch.nn.Dropout1d(1.0)(torch.ones(1, 2, 2))
+    tensor([[[0., 0.],
+             [0., 0.]]])
+    """
+
+
+class Dropout2d(_DropoutNd, function=F.dropout2d, example=("(1.0)(torch.ones(1, 1, 1, 2))", "tensor([[[[0., 0.]]]])")):
+    """While training, zeroes whole channels of (N, C, H, W) with probability `p`."""
+
+
+class Dropout3d(_DropoutNd, function=F.dropout3d,
+                example=("(1.0)(torch.ones(1, 1, 1, 1, 2))", "tensor([[[[[0., 0.]]]]])")):  # fmt: skip
+    """While training, zeroes whole channels of (N, C, D, H, W) with probability `p`."""
+
+
+class AlphaDropout(_DropoutNd, example=("().eval()(torch.ones(2))", "tensor([1., 1.])")):
+    """Dropout that keeps mean and variance of standardised input, to go with `SELU`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_DropoutNd, example=("().eval()(torch.ones(1, 2))", "tensor([[1., 1.]])")):
+    """`AlphaDropout` of whole channels."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)
+
+
+make_modules(__name__)

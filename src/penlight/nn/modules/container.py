@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Self
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight._common.module_table import names_of
 from penlight.nn.parameter import Parameter
 
 from .module import Module
 
-__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = names_of(__name__)
 
 # ----- What containers share: entries that are counted, and entries that have names ---------------------------------
 
@@ -32,6 +33,10 @@ class Numbered(Module):
         if not -size <= index < size:
             raise IndexError(f"index {index} is out of range")
         return index % size
+
+    def _get_abs_string_index(self, idx: Any) -> str:
+        """The name of the entry at an index, which may count from the end."""
+        return str(self._position(idx))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]

@@ -8,18 +8,15 @@ from typing import Any, ClassVar
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight._common.module_table import names_of
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
-from ._parameters import make_parameters, named_after, reset_by_fan_in, unless_default
-from .lazy import LazySized
+from .lazy import LazySized, make_parameters, named_after, reset_by_fan_in, unless_default
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
 
-__all__ = [
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
-    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
-]  # fmt: skip
+__all__ = names_of(__name__)
 
 
 class _ConvNd(Module):

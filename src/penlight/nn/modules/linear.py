@@ -1,19 +1,20 @@
-"""Linear maps: Identity, Linear, Bilinear, LazyLinear."""
+"""Linear maps, and tables of vectors: Linear, Bilinear, Embedding, EmbeddingBag."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import penlight
 from penlight import Tensor
-from penlight.nn import functional as F
+from penlight._common.module_table import make_modules, names_of
+from penlight.nn import functional as F, init
+from penlight.nn.parameter import Parameter
 
-from ._parameters import make_parameters, reset_by_fan_in, reset_uniformly
-from .lazy import LazySized
+from .lazy import LazySized, make_parameters, reset_by_fan_in, reset_uniformly, unless_default
 from .module import Module
 
-__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
+__all__ = names_of(__name__)
 
 
 class Identity(Module, example=("()(torch.ones(2))", "tensor([1., 1.])")):
@@ -109,3 +110,149 @@ class LazyLinear(LazySized, Linear, example=("(3)(torch.ones(1, 5)).shape", "tor
                     f"self.weight: {self.weight.shape[-1]}"
                 )
             self.in_features = size
+
+
+# ----- Tables of vectors ---------------------------------------------------------------------------------------------
+
+
+class _Table(Module):
+    """What the two tables share: the weight and its row of padding."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    weight: Tensor
+
+    def _set_options(self, *options: Any) -> None:
+        super().__init__()
+        names = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+        for name, value in zip(names, options, strict=True):
+            setattr(self, name, value)
+
+    def _set_padding_idx(self, padding_idx: int | None, name: str) -> None:
+        if padding_idx is not None:
+            rows = self.num_embeddings
+            # Zero is let through even for an empty table, as ever.
+            if (padding_idx > 0 and padding_idx >= rows) or (padding_idx < 0 and padding_idx < -rows):
+                raise AssertionError(f"{name} must be within num_embeddings")
+            if padding_idx < 0:
+                padding_idx += rows
+        self.padding_idx = padding_idx
+
+    def _set_weight(self, given: Tensor | None, requires_grad: bool, device: Any, dtype: Any) -> None:
+        shape = (self.num_embeddings, self.embedding_dim)
+        if given is None:
+            table = penlight.empty(shape, device=device, dtype=dtype)
+            self.weight = Parameter(table, requires_grad=requires_grad)
+            self.reset_parameters()
+        elif tuple(given.shape) != shape:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        else:
+            self.weight = Parameter(given, requires_grad=requires_grad)
+
+    def reset_parameters(self) -> None:
+        """Draws the table from the standard normal distribution; the row of padding is zero."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    @penlight.no_grad()
+    def _fill_padding_idx_with_zero(self) -> None:
+        if self.padding_idx is not None:
+            self.weight[self.padding_idx] = 0
+
+
+class Embedding(_Table, example=("(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape", "torch.Size([2, 2, 3])")):
+    """A table from which rows are taken by their numbers.
+
+    The row `padding_idx` starts as zero and is not trained. With `max_norm`, rows that are looked up are first
+    rescaled, in place, to at most that norm.
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        self._set_options(num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse)
+        self._set_padding_idx(padding_idx, "Padding_idx")
+        self._set_weight(_weight, not _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The rows for the numbers in the input."""
+        limits = (self.padding_idx, self.max_norm, self.norm_type)
+        return F.embedding(input, self.weight, *limits, self.scale_grad_by_freq, self.sparse)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        shown += unless_default(self, padding_idx=None, max_norm=None, norm_type=2.0)
+        return shown + unless_default(self, scale_grad_by_freq=False, sparse=False)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
+                        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                        sparse: bool = False) -> Self:  # fmt: skip
+        """An embedding made of a given table, which is not trained unless `freeze` is False.
+
+        >>> torch.nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))(torch.tensor([1]))
+        tensor([[3., 4.]])
+        """
+        rows, columns = _table_shape(embeddings)
+        return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, _freeze=freeze,
+                   padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
+                   scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)  # fmt: skip
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima over bags of rows, without making the rows.
+
+    >>> bag = torch.nn.EmbeddingBag(10, 3, mode="sum")
+    >>> bag(torch.tensor([1, 2, 4, 5]), torch.tensor([0, 3])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                 _weight: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._set_options(num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse)
+        self.mode, self.include_last_offset = mode, include_last_offset
+        self._set_padding_idx(padding_idx, "padding_idx")
+        self._set_weight(_weight, True, device, dtype)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """One vector for each bag; a 1-d input has its bags start at `offsets`, in a 2-d one each row is a bag."""
+        settings = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
+        bags = (per_sample_weights, self.include_last_offset, self.padding_idx)
+        return F.embedding_bag(input, self.weight, offsets, *settings, *bags)
+
+    def extra_repr(self) -> str:
+        settings = unless_default(self, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)
+        shown = f"{self.num_embeddings}, {self.embedding_dim}{settings}, mode={self.mode!r}"
+        return shown + unless_default(self, padding_idx=None)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+                        sparse: bool = False, include_last_offset: bool = False,
+                        padding_idx: int | None = None) -> Self:  # fmt: skip
+        """A bag made of a given table, which is not trained unless `freeze` is False.
+
+        >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0], [3.0]]))
+        >>> bag(torch.tensor([[0, 1]]))
+        tensor([[2.]])
+        """
+        rows, columns = _table_shape(embeddings)
+        bag = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, max_norm=max_norm,
+                  norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
+                  include_last_offset=include_last_offset, padding_idx=padding_idx)  # fmt: skip
+        bag.weight.requires_grad = not freeze
+        return bag
+
+
+def _table_shape(embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    rows, columns = embeddings.shape
+    return rows, columns
+
+
+make_modules(__name__)

@@ -9,19 +9,18 @@ from typing import Any, Self
 
 from penlight._common.docstrings import complete, example
 
-from . import _global_hooks
+from . import _hooks
 from ._calling import Calling, _WrappedHook as _WrappedHook
 from ._conversion import Conversion
-from ._global_hooks import *  # noqa: F403
-from ._members import make_quick
-from ._registry import HOOK_TABLES, Registry
+from ._hooks import *  # noqa: F403
+from ._registry import HOOK_TABLES, Registry, make_quick
 from ._state_dict import (
     _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX,
     StateDict,
     _IncompatibleKeys as _IncompatibleKeys,
 )
 
-__all__ = ["Module", *(name for name in _global_hooks.__all__ if name[0] != "_")]
+__all__ = ["Module", *(name for name in _hooks.__all__ if name[0] != "_")]
 
 
 def _addindent(text: str, spaces: int) -> str:
@@ -114,15 +113,17 @@ class Module(Registry, Calling, StateDict, Conversion):
                     param.grad.requires_grad_(False)
                 param.grad.zero_()
 
+    _compiled_call_impl: Any = None  # what `compile` set
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted for programs that compile: `penlight.compile` says what it does, and the module stays as it is.
+        """Accepted for programs that compile: `penlight.compile` says what it does, and the module runs as it is written.
 
         >>> model = torch.nn.Linear(2, 3)
         >>> model.compile()
         """
         import penlight
 
-        penlight.compile(self._call_impl, *args, **kwargs)
+        self._compiled_call_impl = penlight.compile(self._call_impl, *args, **kwargs)
 
     @example("torch.nn.Linear(2, 3).extra_repr()", "'in_features=2, out_features=3, bias=True'")
     def extra_repr(self) -> str:
@@ -147,7 +148,9 @@ class Module(Registry, Calling, StateDict, Conversion):
         return replica
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

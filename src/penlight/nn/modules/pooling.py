@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from penlight import Tensor
+from penlight._common.module_table import names_of
 from penlight.nn import functional as F
 from penlight.nn.common_types import (
     _ratio_2_t,
@@ -20,12 +21,7 @@ from penlight.nn.common_types import (
 from ._options import Unary
 from .utils import _pair, _single, _triple
 
-__all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
-    "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
-    "MaxUnpool3d",
-]  # fmt: skip
+__all__ = names_of(__name__)
 
 
 class _Window(Unary, shown="kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"):

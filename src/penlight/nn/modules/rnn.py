@@ -10,15 +10,15 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight._common.module_table import names_of
 from penlight.nn.parameter import Parameter
 from penlight.nn.utils.rnn import PackedSequence
+from penlight.ops.nn import recurrent_loop
 
-from . import _rnn_loop
-from ._parameters import make_parameters, reset_uniformly, unless_default
-from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .lazy import make_parameters, reset_uniformly, unless_default
 from .module import Module
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+__all__ = names_of(__name__)
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -97,7 +97,16 @@ class RNNBase(Module):
     @property
     def _flat_weights(self) -> list[Any]:
         """The weights in order, read anew each time, since one may have been replaced or be computed."""
-        return [getattr(self, name, None) for name in self._flat_weights_names]
+        replaced = self.__dict__.get("_replaced_weights") or {}
+        own = [(name, getattr(self, name, None)) for name in self._flat_weights_names]
+        return [replaced[name][1] if name in replaced and replaced[name][0] is mine else mine for name, mine in own]
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        """Use these weights in the place of the module's present ones, as `higher` does with those that a step gave."""
+        own = ((name, getattr(self, name, None)) for name in self._flat_weights_names)
+        replaced = {name: (mine, given) for (name, mine), given in zip(own, weights) if given is not mine}
+        object.__setattr__(self, "_replaced_weights", replaced)
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -215,7 +224,7 @@ class RNNBase(Module):
 
     def _run(self, input: Tensor, hx: Any, batch_sizes: list[int] | None) -> tuple[Tensor, tuple[Tensor, ...]]:
         layers = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
-        return _rnn_loop.run(self.mode, input, self._state_parts(hx), self._flat_weights, *layers, batch_sizes)
+        return recurrent_loop.run(self.mode, input, self._state_parts(hx), self._flat_weights, *layers, batch_sizes)
 
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
@@ -355,3 +364,99 @@ class GRU(RNNBase):
 def _refuse_proj_size(kwargs: dict[str, Any]) -> None:
     if "proj_size" in kwargs:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
+# ----- Single steps ----------------------------------------------------------------------------------------------------
+
+
+@example("isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)", "True")
+class RNNCellBase(Module):
+    """What the three cells share."""
+
+    weight_ih: Tensor
+    weight_hh: Tensor
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        gates = num_chunks * hidden_size
+        make_parameters(self, device, dtype, weight_ih=(gates, input_size), weight_hh=(gates, hidden_size))
+        make_parameters(self, device, dtype, **dict.fromkeys(("bias_ih", "bias_hh"), gates if bias else None))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all weights uniformly from ±1/√hidden_size."""
+        reset_uniformly(1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0, *self.parameters())
+
+    def extra_repr(self) -> str:
+        defaults = {"bias": True, "nonlinearity": "tanh"}
+        own = {name: default for name, default in defaults.items() if name in self.__dict__}
+        return f"{self.input_size}, {self.hidden_size}{unless_default(self, **own)}"
+
+    def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None, *names: str) -> tuple[Tensor, ...]:
+        """One step, with a batch of one put around an input that has none, and a state of zeros if none is given.
+
+        `names` are those of the parts of the state in errors.
+        """
+        for name, tensor in (("input", input), *zip(names, state or (), strict=False)):
+            if tensor.dim() not in (1, 2):
+                raise ValueError(f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {tensor.dim()}D instead")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+        if state is None:
+            zeros = penlight.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
+            state = (zeros,) * len(names)
+        elif not batched:
+            state = tuple(part.unsqueeze(0) for part in state)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        result = recurrent_loop.run_cell(mode, input, state, weights)
+        return result if batched else tuple(part.squeeze(0) for part in result)
+
+
+class RNNCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch.Size([3, 20])")):
+    """One step of an `RNN`."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next hidden state."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step("RNN_" + self.nonlinearity.upper(), input, None if hx is None else (hx,), "hidden")[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an `LSTM`.
+
+    >>> h, c = torch.nn.LSTMCell(10, 20)(torch.randn(3, 10))
+    >>> h.shape, c.shape
+    (torch.Size([3, 20]), torch.Size([3, 20]))
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The next hidden and cell state."""
+        h, c = self._step("LSTM", input, hx, "hx[0]", "hx[1]")
+        return h, c
+
+
+class GRUCell(RNNCellBase, example=("(10, 20)(torch.randn(3, 10)).shape", "torch.Size([3, 20])")):
+    """One step of a `GRU`."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next hidden state."""
+        return self._step("GRU", input, None if hx is None else (hx,), "hidden")[0]

@@ -9,23 +9,21 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.module_table import names_of
 from penlight.nn import functional as F, init
 
-from ._masks import (
+from .activation import GELU, Dropout, MultiheadAttention, ReLU
+from .container import ModuleList
+from .linear import Linear
+from .module import Module
+from .multihead_attention import (
     canonical_mask,
     detect_is_causal_mask as _detect_is_causal_mask,
     square_subsequent_mask as _generate_square_subsequent_mask,
 )
-from .activation import GELU, MultiheadAttention, ReLU
-from .container import ModuleList
-from .dropout import Dropout
-from .linear import Linear
-from .module import Module
 from .normalization import LayerNorm
 
-__all__ = [
-    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
-]  # fmt: skip
+__all__ = names_of(__name__)
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -135,11 +133,8 @@ class TransformerEncoder(Module):
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:  # fmt: skip
         super().__init__()
-        self.layers = _get_clones(encoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
-        self.enable_nested_tensor = enable_nested_tensor
-        self.mask_check = mask_check
+        self.layers, self.num_layers, self.norm = _get_clones(encoder_layer, num_layers), num_layers, norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         obstacle = _why_padding_stays(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and obstacle is None
         if enable_nested_tensor and obstacle is not None:
@@ -235,9 +230,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _get_clones(decoder_layer, num_layers)
-        self.num_layers = num_layers
-        self.norm = norm
+        self.layers, self.num_layers, self.norm = _get_clones(decoder_layer, num_layers), num_layers, norm
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,

@@ -1,37 +1,31 @@
-"""Data parallelism. There are no GPUs here: DataParallel runs its module, everything else says so."""
+"""Data parallelism. There are no GPUs here: DataParallel runs its module, everything else says so. Processes are for `distributed`."""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ..._common.module_table import declare_modules, lazy_names
 from ...kernels.lazy import lazy_import
-from .data_parallel import DataParallel, data_parallel
-from .distributed import DistributedDataParallel
-from .parallel_apply import parallel_apply
-from .replicate import replicate
-from .scatter_gather import gather, scatter
+
+if TYPE_CHECKING:
+    from ...distributed._data_parallel import DistributedDataParallel as DistributedDataParallel
 
 _refused = lazy_import(globals(), "_refused", "penlight._refused")
 
+declare_modules(
+    __name__,
+    data_parallel={
+        "parallel_apply": "parallel_apply", "replicate": "replicate", "scatter_gather": "gather scatter scatter_kwargs",
+    },
+)  # fmt: skip
+_HOMES = declare_modules(
+    __name__, **{"penlight.distributed._data_parallel": {"distributed": "DistributedDataParallel"}}
+) | {"DistributedDataParallelCPU": "distributed"}
+
+from .data_parallel import DataParallel, data_parallel, gather, parallel_apply, replicate, scatter  # noqa: E402
 
 __all__ = [
     "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter",
 ]  # fmt: skip
 
-
-class DistributedDataParallelCPU(DistributedDataParallel):
-    """Deprecated: `DistributedDataParallel` is the same."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
-            "`torch.nn.parallel.DistributedDataParallelCPU` is deprecated, please use "
-            "`torch.nn.parallel.DistributedDataParallel` instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        super().__init__(*args, **kwargs)
-
-
-def __getattr__(name: str) -> Any:
-    raise _refused.missing(__name__, name)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, ("distributed",), lambda *name: _refused.missing(*name))

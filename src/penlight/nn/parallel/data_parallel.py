@@ -7,6 +7,7 @@ from typing import Any
 
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight._common.module_table import make_modules
 from penlight.nn.modules.module import Module
 
 __all__ = ["DataParallel", "data_parallel"]
@@ -111,3 +112,6 @@ def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None 
                   dim: int = 0, module_kwargs: Any = None) -> Any:  # fmt: skip
     """Raises, as PyTorch does where there are no GPUs."""
     raise RuntimeError("device type could not be determined. There is no GPU here: call the module itself.")
+
+
+make_modules(__name__)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..._common.module_table import declare_modules, lazy_names
 from ...kernels.lazy import lazy_import
 from . import rnn as rnn
-from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
-from .convert_parameters import parameters_to_vector, vector_to_parameters
-from .spectral_norm import remove_spectral_norm, spectral_norm
-from .weight_norm import remove_weight_norm, weight_norm
 
 if TYPE_CHECKING:
     from . import (
@@ -19,38 +15,42 @@ if TYPE_CHECKING:
         prune as prune,
         stateless as stateless,
     )
-    from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
-    from .init import skip_init
-    from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
+    from ._parameters import *  # noqa: F403
 
 _refused = lazy_import(globals(), "_refused", "penlight._refused")
 
+declare_modules(
+    __name__,
+    _norm_hooks={
+        "spectral_norm": """
+            SpectralNorm SpectralNormLoadStateDictPreHook SpectralNormStateDictHook remove_spectral_norm spectral_norm""",
+        "weight_norm": "WeightNorm remove_weight_norm weight_norm",
+    },
+)
+# The rest is built on modules, which are built on `rnn`: it comes when it is asked for.
+_HOMES = declare_modules(
+    __name__,
+    stateless={"_named_member_accessor": "NamedMemberAccessor"},
+    _parameters={
+        "clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm",
+        "convert_parameters": "parameters_to_vector vector_to_parameters",
+        "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+        "init": "skip_init",
+        "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
+    },
+)
+
+from ._norm_hooks import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm  # noqa: E402
 
 __all__ = [
-    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
-    "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval",
-    "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "get_total_norm", "parameters_to_vector",
-    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
-    "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
+    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "stateless",
+    "weight_norm",
 ]  # fmt: skip
+__all__ += [name for name in _HOMES if name != "NamedMemberAccessor"]
 
-# The rest is built on modules, which are built on `rnn`: it comes when it is asked for.
-_FILES = {
-    "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
-    "init": "skip_init",
-    "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
-}
-_FUNCTIONS = {name: file for file, names in _FILES.items() for name in names.split()}
-_SUBMODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")
-
-
-def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return getattr(import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
-    if name in _SUBMODULES:
-        return import_module(f"{__name__}.{name}")
-    raise _refused.missing(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_FUNCTIONS, *_SUBMODULES})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    _HOMES,
+    {*_HOMES.values(), "parametrizations", "parametrize", "prune", "stateless"},
+    lambda *name: _refused.missing(*name),
+)

@@ -11,8 +11,7 @@ from penlight.nn import functional as F
 from penlight.nn.modules.module import Module
 
 from . import parametrize
-from .spectral_norm import default_dim
-from .weight_norm import norm_except_dim, weight_from
+from ._norm_hooks import default_dim, norm_except_dim, weight_from
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

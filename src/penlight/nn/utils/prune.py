@@ -9,10 +9,11 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.declared_init import declared_init as _declared_init
 from penlight._common.docstrings import documented, example
 
-from . import _computed
-from .convert_parameters import parameters_to_vector
+from ._norm_hooks import hooks_for as _hooks_for
+from ._parameters import parameters_to_vector
 
 
 class BasePruningMethod(ABC):
@@ -56,7 +57,7 @@ class BasePruningMethod(ABC):
 
         What was pruned before is combined with it in a `PruningContainer`.
         """
-        earlier = list(_computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
+        earlier = list(_hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
         if len(earlier) > 1:
             raise AssertionError(
                 f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
@@ -195,6 +196,13 @@ def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
     return tuple(everything)
 
 
+def _applies(declared: Any) -> Any:
+    """The class method `apply` of a way of pruning, with its own signature."""
+    apply = _declared_init(declared, lambda cls, given: BasePruningMethod.apply.__func__(cls, **given))  # type: ignore[attr-defined]
+    apply.__name__, apply.__doc__ = "apply", "Prunes a parameter of a module."
+    return classmethod(apply)
+
+
 @example('torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight").weight_mask', "tensor([[1., 1.]])")
 class Identity(BasePruningMethod):
     """Prunes nothing, but puts the mask and the hook in place."""
@@ -205,10 +213,7 @@ class Identity(BasePruningMethod):
         """The mask it was given."""
         return default_mask
 
-    @classmethod
-    def apply(cls, module: Any, name: str) -> Any:  # type: ignore[override]
-        """Puts the hook on a module."""
-        return super().apply(module, name)
+    apply = _applies(lambda cls, module, name: ...)
 
 
 class _Amount(BasePruningMethod):
@@ -261,10 +266,7 @@ class RandomUnstructured(_Unstructured):
     def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
         return penlight.topk(penlight.rand_like(t).view(-1), k=count).indices
 
-    @classmethod
-    def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
-        """Prunes a parameter of a module."""
-        return super().apply(module, name, amount=amount)
+    apply = _applies(lambda cls, module, name, amount: ...)
 
 
 class L1Unstructured(_Unstructured):
@@ -278,12 +280,7 @@ class L1Unstructured(_Unstructured):
     def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
         return penlight.topk(penlight.abs(t).view(-1), k=count, largest=False).indices
 
-    @classmethod
-    def apply(  # type: ignore[override]
-        cls, module: Any, name: str, amount: float, importance_scores: Tensor | None = None
-    ) -> Any:
-        """Prunes a parameter of a module."""
-        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+    apply = _applies(lambda cls, module, name, amount, importance_scores=None: ...)
 
 
 class _Structured(_Amount):
@@ -332,10 +329,7 @@ class RandomStructured(_Structured):
         drawn = penlight.rand(channels)
         return drawn > penlight.kthvalue(drawn, k=count).values
 
-    @classmethod
-    def apply(cls, module: Any, name: str, amount: float, dim: int = -1) -> Any:  # type: ignore[override]
-        """Prunes a parameter of a module."""
-        return super().apply(module, name, amount=amount, dim=dim)
+    apply = _applies(lambda cls, module, name, amount, dim=-1: ...)
 
 
 class LnStructured(_Structured):
@@ -356,12 +350,7 @@ class LnStructured(_Structured):
         norms = penlight.norm(t, p=self.n, dim=others)
         return penlight.topk(norms, k=channels - count, largest=True).indices
 
-    @classmethod
-    def apply(  # type: ignore[override]
-        cls, module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
-    ) -> Any:
-        """Prunes a parameter of a module."""
-        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+    apply = _applies(lambda cls, module, name, amount, n, dim, importance_scores=None: ...)
 
 
 class CustomFromMask(BasePruningMethod):
@@ -385,10 +374,7 @@ class CustomFromMask(BasePruningMethod):
             )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
-    @classmethod
-    def apply(cls, module: Any, name: str, mask: Tensor) -> Any:  # type: ignore[override]
-        """Prunes a parameter of a module."""
-        return super().apply(module, name, mask=mask)
+    apply = _applies(lambda cls, module, name, mask: ...)
 
 
 def _prunes(name: str, method: type[BasePruningMethod], words: str, given: str, shown: str, result: str) -> Any:
@@ -483,7 +469,7 @@ def remove(module: Any, name: str) -> Any:
     >>> list(torch.nn.utils.prune.remove(m, "weight").state_dict())
     ['bias', 'weight']
     """
-    for key, method in _computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
+    for key, method in _hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
         method.remove(module)
         del module._forward_pre_hooks[key]
         return module

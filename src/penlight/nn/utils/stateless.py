@@ -1,16 +1,16 @@
-"""Calling a module with other parameters than its own."""
+"""Calling a module with other parameters than its own: its tensors and modules are read and replaced by their dotted names."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penlight import Tensor
+from penlight._common.module_table import make_modules
+from penlight.nn.modules.module import Module
 from penlight.nn.parallel import DataParallel
-
-from ._named_member_accessor import NamedMemberAccessor
 
 __all__ = ["functional_call"]
 
@@ -87,3 +87,201 @@ def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor]
         for name in parameters_and_buffers:
             if name in assigned:
                 parameters_and_buffers[name] = assigned[name]
+
+
+# ----- Members by their names ----------------------------------------------------------------------------------------
+
+
+_MISSING: Any = object()
+
+
+def _check(module: Any, name: str, tensor: Any = _MISSING) -> None:
+    """Refuse what is no module, no name of something right in it, or no tensor. `_MISSING` stands for 'nothing there'."""
+    if not isinstance(module, Module):
+        raise TypeError(f"{module} is not an instance of torch.nn.Module")
+    if not (tensor is _MISSING or tensor is None or isinstance(tensor, Tensor)):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    if not name or "." in name:
+        raise KeyError("tensor name can't " + ('contain "."' if name else 'be empty string ""'))
+
+
+def set_tensor(module: Module, name: str, tensor: Any) -> None:
+    """Put a tensor in the place of a parameter, a buffer or an attribute of a module."""
+    _check(module, name, tensor)
+    if name in module._parameters:
+        module._parameters[name] = tensor
+    elif name in module._buffers:
+        module._buffers[name] = tensor
+    else:
+        setattr(module, name, tensor)
+
+
+def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Put a tensor in the place of another, which is given back. `_MISSING` as a tensor takes the other away."""
+    _check(module, name, tensor)
+    for place in (module._parameters, module._buffers):
+        if name in place:
+            before = place[name]
+            if tensor is _MISSING:
+                del place[name]
+            else:
+                place[name] = tensor
+            return before
+    before = getattr(module, name, _MISSING)
+    if before is _MISSING:
+        if not allow_missing:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    elif not isinstance(before, Tensor):
+        raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+    if tensor is not _MISSING:
+        setattr(module, name, tensor)
+    elif before is not _MISSING:
+        delattr(module, name)
+    return before
+
+
+def swap_submodule(module: Module, name: str, submodule: Module) -> Any:
+    """Put a module in the place of another, which is given back."""
+    if not isinstance(submodule, Module):
+        raise TypeError(f"{submodule} is not an instance of torch.nn.Module")
+    _check(module, name)
+    if name not in module._modules:
+        raise KeyError(f"submodule {name} does not exist")
+    before, module._modules[name] = module._modules[name], submodule
+    return before
+
+
+class NamedMemberAccessor:
+    """What is in a module, at any depth, by its dotted name.
+
+    >>> from penlight.nn.utils._named_member_accessor import NamedMemberAccessor
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    >>> old = NamedMemberAccessor(model).swap_tensor("0.bias", torch.zeros(1))
+    >>> model[0].bias
+    tensor([0.])
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def get_submodule(self, name: str) -> Any:
+        """The module of that name; the module itself for the empty name."""
+        found: Any = self.module
+        for part in name.split(".") if name else ():
+            if part not in found._modules:
+                raise AttributeError(f"{found._get_name()} has no attribute `{part}`")
+            found = found._modules[part]
+            if not isinstance(found, Module):
+                raise TypeError(f"submodule `{name}`: {found} is not an instance of torch.nn.Module")
+        return found
+
+    def _split(self, name: str) -> tuple[Any, str]:
+        """The module that has a tensor, and the tensor's name there."""
+        above, _, own = name.rpartition(".")
+        return self.get_submodule(above), own
+
+    def swap_submodule(self, path: str, value: Module) -> Any:
+        """Put a module in the place of another, which is given back."""
+        module, own = self._split(path)
+        return swap_submodule(module, own, value)
+
+    def get_tensor(self, name: str) -> Any:
+        """The tensor of that name."""
+        module, own = self._split(name)
+        tensor = getattr(module, own, _MISSING)
+        if tensor is _MISSING:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if not isinstance(tensor, Tensor) and tensor is not None:
+            raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+        return tensor
+
+    def set_tensor(self, name: str, value: Any) -> None:
+        """Put a tensor in the place of that name."""
+        module, own = self._split(name)
+        set_tensor(module, own, value)
+
+    def del_tensor(self, name: str) -> None:
+        """Take the tensor of that name away."""
+        module, own = self._split(name)
+        swap_tensor(module, own, _MISSING)
+
+    def swap_tensor(self, name: str, value: Any, allow_missing: bool = False) -> Any:
+        """Put a tensor in the place of another, which is given back."""
+        module, own = self._split(name)
+        return swap_tensor(module, own, value, allow_missing)
+
+    def get_tensors(self, names: Iterable[str]) -> list[Any]:
+        """The tensors of these names."""
+        return [self.get_tensor(name) for name in names]
+
+    def set_tensors(self, names: Iterable[str], values: Iterable[Any]) -> None:
+        """Put a tensor in the place of each name."""
+        self.set_tensors_dict(_paired(names, values))
+
+    def set_tensors_dict(self, named_tensors: dict[str, Any]) -> None:
+        """Put a tensor in the place of each name."""
+        for name, value in named_tensors.items():
+            self.set_tensor(name, value)
+
+    def del_tensors(self, names: Iterable[str]) -> None:
+        """Take the tensors of these names away."""
+        for name in names:
+            self.del_tensor(name)
+
+    def swap_tensors(self, names: Iterable[str], values: Iterable[Any], allow_missing: bool = False) -> list[Any]:
+        """Put a tensor in the place of each name; what was there."""
+        return [self.swap_tensor(name, v, allow_missing) for name, v in _paired(names, values).items()]
+
+    def swap_tensors_dict(
+        self, named_tensors: dict[str, Any], allow_missing: bool = False
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Put a tensor in the place of each name; what was there, and which names were not. An error undoes the swaps before it."""
+        before: dict[str, Any] = {}
+        absent = []
+        try:
+            for name, tensor in named_tensors.items():
+                before[name] = self.swap_tensor(name, tensor, allow_missing=True)
+                if before[name] is _MISSING:
+                    absent.append(name)
+            if absent and not allow_missing:
+                raise RuntimeError(f"Missing key(s): {', '.join(map(repr, absent))}.")
+        except Exception as error:
+            for name, tensor in before.items():
+                self.swap_tensor(name, tensor, allow_missing=True)
+            if absent and not allow_missing:
+                raise RuntimeError(f"Missing key(s): {', '.join(map(repr, absent))}.") from error
+            raise
+        return before, absent
+
+    def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Which names of tensors are not among these, and which of these are not names of tensors."""
+        given, own = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
+        return sorted(own - given), sorted(given - own)
+
+    def named_parameters(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Any]]:
+        """The parameters with their names."""
+        yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
+
+    def named_buffers(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Any]]:
+        """The buffers with their names."""
+        yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
+
+    def named_tensors(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Any]]:
+        """The parameters and buffers with their names."""
+        yield from self.named_parameters(remove_duplicate)
+        yield from self.named_buffers(remove_duplicate)
+
+    def named_modules(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Module]]:
+        """The modules with their names."""
+        yield from self.module.named_modules(remove_duplicate=remove_duplicate)
+
+
+def _paired(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
+    """Values by name."""
+    names, values = list(names), list(values)
+    if len(names) != len(values):
+        raise ValueError("names and values must have the same length")
+    return dict(zip(names, values))
+
+
+make_modules(__name__)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.user_warnings import warn_user
 from ...autograd.modes import is_grad_enabled
+from ...autograd.node import FREED
 from ...autograd.saved import input_modified, version_of
 from ...kernels.index import LEAST_MOVED
-from ...kernels.index.moves import all_inside, places, put_along, take_along, take_slices
+from ...kernels.index.moves import all_inside, nonzero, put_along, take_along, take_slices
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import broadcast_shapes
 from ...tensor import Tensor, wrap
@@ -20,6 +22,7 @@ from ..machinery.arguments import first_outside
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, linear, method
 from ..machinery.guards import lazy
+from ..machinery.op import traits
 
 __all__ = [
     "index_put", "index_put_"
@@ -106,10 +109,12 @@ def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
 
 @linear(_index_array, node="IndexBackward0",
         input=lambda grad, input_shape, indices, xp: xp._index_backward(grad, input_shape, unchanged(indices)))  # fmt: skip
+@traits(frees=("indices",))
 def _index(input: Tensor, indices: Any) -> Tensor: ...
 
 
 @linear(_add_at, node="IndexPutBackward0", input=lambda grad, indices, xp: xp._index(grad, unchanged(indices)))
+@traits(frees=("indices",))
 def _index_backward(input: Tensor, shape: tuple[int, ...], indices: Any) -> Tensor: ...
 
 
@@ -134,7 +139,21 @@ def unchanged(indices: Any) -> Any:
         for item, version in zip(indices, indices.versions):
             if item is not None and version_of(item) != version:
                 input_modified(item, version)
+    elif indices is FREED:
+        raise AttributeError  # which `explain` in autograd/saved.py explains
     return indices
+
+
+def warn_of_bytes(mask: Tensor) -> None:
+    """Warn of a mask of bytes; one without dimensions is a number to PyTorch."""
+    if mask.dtype is dtypes.uint8 and mask.dim():
+        warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+
+
+def refuse_byte_masks(indices: Sequence[Any]) -> None:
+    """Refuse masks of bytes where one value is assigned: PyTorch calls masked_fill_ then."""
+    if any(isinstance(i, Tensor) and i.dtype is dtypes.uint8 and i.dim() for i in indices):
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
 
 
 def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -153,10 +172,11 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                 )
             if item._level is not None:
                 _indexing.refuse_batched_mask(item)
+            warn_of_bytes(item)
             if array.ndim == 0:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:
-                found += [wrap(i) for i in places(array)]
+                found += [wrap(i) for i in nonzero(array)]
             continue
         if array.dtype.kind not in "iu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -164,6 +184,8 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
             n = input._array.shape[dim]
             low, high = (0, 0) if within(array, n) else extremes(array)
             if low < -n or high >= n:
+                if not n:
+                    raise IndexError("index is out of bounds for dimension with size 0")
                 bad, among = first_outside(array, -n, n), sum(f is not None for f in found)
                 raise IndexError(f"index {bad} is out of bounds for dimension {among} with size {n}")
         found.append(item)
@@ -232,10 +254,13 @@ def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any
 @linear(_put_array, node="IndexPutBackward0", inplace=True,
         input=_put_input_rule,
         values=_put_values_rule)  # fmt: skip
+@traits(frees=("indices",))
 def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...
 
 
 def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
+    if values.numel() == 1 and not accumulate:
+        refuse_byte_masks(indices)
     found = _checked(input, indices)
     if values.dtype is not input.dtype:
         if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):

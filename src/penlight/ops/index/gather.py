@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...kernels.index import moves
 from ...kernels.numpy_calls import put_along, take_along
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, first_outside, wrap_dim
 from ..machinery.array_namespace import both
@@ -150,11 +150,6 @@ def _places(index: Any, dim: int) -> tuple[Any, ...]:
     return tuple(index if d == dim else g for d, g in enumerate(grid))
 
 
-def _scatter_back(grad: Any, dim: int, index: Any) -> Any:
-    """A gradient with zeros at the places that were overwritten."""
-    return _scatter_array(grad, dim, index, np.zeros((), grad.dtype))
-
-
 @linear(_scatter_array, node="ScatterBackward0", inplace=True,
         input=lambda grad, dim, index, xp: xp._scatter_value(grad, dim, index, 0),
         src=lambda grad, dim, index, src_shape, xp: xp.fill_up(xp._gather(grad, dim, index), src_shape))  # fmt: skip
@@ -203,6 +198,10 @@ def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> Any:
     shape, where = input._array.shape, index._array.shape
     dim = wrap_dim(dim, len(shape))
+    if not index._array.size and len(where) != len(shape):  # which writes nothing, whatever its shape
+        where = (0,) * len(shape)
+        index = wrap(np.zeros(where, np.int64))
+        src = src.reshape(-1)[:0].reshape(where) if isinstance(src, Tensor) else src
     _check_index(index, name)
     if (len(where) or 1) != (len(shape) or 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
@@ -232,7 +231,7 @@ def _scatter_any(
         if reduce not in ("add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
         if not isinstance(src, Tensor):
-            arguments = (*arguments[:3], input.new_full(tuple(index.shape), src))
+            arguments = (*arguments[:3], input.new_full(tuple(arguments[2].shape), src))
         if reduce == "add":
             return run(OPS["_scatter_add"], arguments)
         return run(OPS["_scatter_reduce"], (*arguments, "prod", True))
@@ -372,6 +371,8 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {array.size} value(s)")
     if array.size and index._level is None:
         if not within(array, shape[dim] if shape else 1):
+            if name == "index_select" and shape and not shape[dim]:
+                raise RuntimeError("index_select(): self indexing axis dim should be positive")
             if dim and name == "index_select":
                 bad = first_outside(array, 0, shape[dim])
                 raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={shape[dim]}")

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
+from ...kernels.elementwise import one_pass
 from ...kernels.index import LEAST_MOVED
-from ...kernels.index.moves import places, select
-from ...kernels.large import one_pass
+from ...kernels.index.moves import nonzero as nonzero_coordinates, take_masked
 from ...kernels.numpy_calls import broadcast_to, tril as tril_array, triu as triu_array
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import OPS, linear, method, plain, pointwise
 from ..machinery.guards import need_number
+from ..machinery.op import traits
 from ..shape.replaced import diagonal_copy
 from ..shape.slicing import _writable
 
@@ -37,6 +38,7 @@ def _filled(input: Any, mask: Any, value: Any) -> Any:
 
 @pointwise(_filled, node="MaskedFillBackward0", exempt=("mask",),
            input=lambda grad, mask, xp: xp.where(mask, 0.0, grad))  # fmt: skip
+@traits(contiguous=True)
 def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
 
 
@@ -44,6 +46,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
            exempt=("mask", "value"),
            input=lambda grad, mask, xp: xp.where(mask, 0.0, grad),
            value=lambda grad, mask, xp: xp.where(mask, grad, 0.0))  # fmt: skip
+@traits(contiguous=True)
 def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
 
 
@@ -96,7 +99,7 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _selected(input: Any, mask: Any) -> Any:
     if input.size >= LEAST_MOVED:
-        found = select(input, mask)
+        found = take_masked(input, mask)
         if found is not None:
             return found
     return broadcast_to(input, mask.shape)[mask]
@@ -131,7 +134,7 @@ def _nonzero_array(input: Any) -> Any:
     """The indices as the columns of a matrix that lies row by row in memory, as PyTorch's does."""
     if not input.ndim:
         return np.zeros((int(bool(input)), 0), np.int64)
-    return places(input).T
+    return nonzero_coordinates(input).T
 
 
 @plain(_nonzero_array)

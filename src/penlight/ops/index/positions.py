@@ -82,6 +82,8 @@ def _put_arguments(input: Tensor, index: Tensor, source: Tensor, accumulate: boo
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.LEGACY[input.dtype]} and "
             f"source.dtype = {dtypes.LEGACY[source.dtype]}"
         )
+    if not input.numel() and index.numel():
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
     return input, index, source, accumulate
 
 

@@ -14,14 +14,14 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import modes, views
 from ...autograd.node import NO_EDGE, AccumulateGrad
-from ...kernels.index.moves import fill, places, spread
+from ...kernels.index.moves import fill_masked, nonzero, put_masked
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.declare import OPS
 from ..shape.slicing import _select as select_op, _slice as slice_op
 from ..shape.views import _alias, _unsqueeze as unsqueeze_op
-from .advanced import index as select_index, index_put_
+from .advanced import index as select_index, index_put_, refuse_byte_masks, warn_of_bytes
 
 _batching_index = lazy_import(globals(), "_batching_index", "...func.batching_index")
 _creation = lazy_import(globals(), "_creation", "...creation")
@@ -114,7 +114,7 @@ def _picks(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Tensor | Non
         if type(item) is Tensor:
             array = item._array
             if array.dtype is _BOOL and len(index) == 1 and array.ndim > 0 and array.shape == shape[: array.ndim]:
-                return tuple([wrap(found) for found in places(array)])
+                return tuple([wrap(found) for found in nonzero(array)])
             if array.dtype is not _INT64 or not array.ndim:
                 return None
             found.append(item)
@@ -249,7 +249,7 @@ def _dims_used(item: Any) -> int:
 def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tensor:
     """A range of a dimension; the tensor itself if that is all of it, unless a new view is wanted."""
     if part.step is not None and part.step.__index__() <= 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError("step must be greater than zero" if part.step.__index__() else "slice step cannot be zero")
     n = tensor._array.shape[dim]
     start, stop, step = part.indices(n)
     if not part.start and stop == n and step == 1 and not always:
@@ -275,7 +275,8 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
                 f"{list(tensor.shape)} at index {dim + d}"
             )
     refuse_batched_mask(item)
-    return [wrap(found) for found in places(item._array)]
+    warn_of_bytes(item)
+    return [wrap(found) for found in nonzero(item._array)]
 
 
 def refuse_batched_mask(mask: Tensor) -> None:
@@ -291,11 +292,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if not modes.slow() and _write_quickly(self, index, value):
         return
-    viewed, picks = _take_apart(self, index)
     if not isinstance(value, Tensor):
         value = _value(value, self.dtype)
+    if value.numel() == 1:
+        refuse_byte_masks(index if isinstance(index, tuple) else (index,))
+    viewed, picks = _take_apart(self, index)
     if any(p is not None for p in picks):
-        index_put_(viewed, picks, value)
+        index_put_(viewed, picks, _drop_leading(value) if value.dim() else value)
         return
     if value.shape == viewed.shape:
         viewed.copy_(value)
@@ -309,7 +312,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
     """`tensor[index] = value` where nothing is recorded and nothing needs a closer look; whether it was done."""
     array, versions = tensor._array, tensor._vc
-    if tensor._meta is not None or (versions is not None and type(versions) is not list) or 0 in array.strides:
+    if tensor._rare_state is not None or (versions is not None and type(versions) is not list) or 0 in array.strides:
         return False
     tracked = modes.is_grad_enabled()
     recorded = tracked and getattr(tensor, "_edge", None) is not NO_EDGE
@@ -349,8 +352,8 @@ def _write_where(array: np.ndarray, mask: np.ndarray, source: Any) -> bool:
     if mask.shape != array.shape or not array.ndim or not array.flags.writeable:
         return False
     if type(source) is np.ndarray and source.ndim:
-        return source.ndim == 1 and spread(array, mask, source)
-    fill(array, mask, source)
+        return source.ndim == 1 and put_masked(array, mask, source)
+    fill_masked(array, mask, source)
     return True
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ...autograd.node import NO_EDGE
-from ...kernels.lazy import lazy_import
+from ...kernels.elementwise import attempt
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import legacy_sum
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "addmm", "baddbmm"
 ]  # fmt: skip
-
-_operands = lazy_import(globals(), "_operands", "...kernels.native.operands")
-
 
 _LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
 
@@ -48,7 +45,7 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
     if beta == 0:
         return product
     if beta == 1 and product.size >= _LARGE_RESULT and product.dtype is _FLOAT32 and product.flags.c_contiguous:
-        if _operands.run(np.add, (product, input), product) is not None:
+        if attempt(np.add, (product, input), product) is not None:
             return product
     product += input if beta == 1 else input * product.dtype.type(beta)
     return product
@@ -153,7 +150,7 @@ def baddbmm(
 def _turned(weight: Tensor) -> Tensor:
     """`_t(weight)` for an op that alone will hold it: as nobody can write through it, it need not be known as a view."""
     edge = getattr(weight, "_edge", None)
-    if edge is None or weight._meta is not None or NAMESPACE["SLOW"]:
+    if edge is None or weight._rare_state is not None or NAMESPACE["SLOW"]:
         return _t(weight)
     out = wrap(weight._array.T)
     if weight._vc is None:

@@ -72,13 +72,13 @@ def _matmul_array(a: Any, b: Any) -> Any:
 # factor (the columns one after the other), as PyTorch does, so that transposed back it is contiguous and no copy is needed.
 def _left_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
     """The gradient of the left factor: grad @ other^H, laid out like the factor with these strides."""
-    other = _adjoint_array(other)
+    other = other.T if other.dtype is _FLOAT32 else _adjoint_array(other)
     return _matmul_array(other.T, grad.T).T if strides[0] < strides[1] else _matmul_array(grad, other)
 
 
 def _right_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
     """The gradient of the right factor: other^H @ grad, likewise."""
-    other = _adjoint_array(other)
+    other = other.T if other.dtype is _FLOAT32 else _adjoint_array(other)
     return _matmul_array(grad.T, other.T).T if strides[0] < strides[1] else _matmul_array(other, grad)
 
 

@@ -320,9 +320,9 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     count = x.numel() if N is None else N
     if count < 0:
         raise RuntimeError("N must be non-negative.")
-    if count == 0:
-        return x.new_empty((x.numel(), 0))
     kind = dtypes.int64 if x.dtype.category < dtypes.FLOATING else x.dtype
+    if count == 0:
+        return x.new_empty((x.numel(), 0), dtype=kind)
     if unrecorded((x,)) and kind.np.char in "fdlq":
         array = powers_of(x._array, count, kind.np)
         return wrap(array if increasing else array[:, ::-1].copy())

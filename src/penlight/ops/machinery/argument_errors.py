@@ -11,16 +11,18 @@ import inspect
 import linecache
 import re
 from functools import cache
-from types import CodeType, FrameType
+from inspect import CO_VARARGS
+from types import FrameType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import dtypes
-from ..._common.function_code import Compiled, own_code_of
+from ..._common.function_code import own_code_of
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from .op import LIST, NUMBER, OPTIONAL, TENSOR
+from .public_functions import function_inside, layers_of
 
 _declare = lazy_import(globals(), "_declare", ".declare")
 _torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
@@ -294,8 +296,17 @@ class Call(NamedTuple):
     method: bool | None  # whether it was a method's; None: it can't be seen
 
     @classmethod
-    def of(cls, own: Compiled, values: tuple[Any, ...], caller: FrameType | None) -> Call:
+    def of(cls, public: Any, values: tuple[Any, ...], caller: FrameType | None) -> Call:
         """The call of a function with these values of its parameters, as far as they and the caller's source tell."""
+        bound = type(public) is MethodType
+        if bound:  # by its first parameter it is the call of a method
+            args, kwargs, method = cls._of(public.__func__, (None, *values), caller, bound)
+            return cls(args[1:], kwargs, None if method is None else False)
+        return cls._of(public, values, caller, bound)
+
+    @classmethod
+    def _of(cls, function: Any, values: tuple[Any, ...], caller: FrameType | None, bound: bool) -> Call:
+        own = own_code_of(function)
         code = own.code
         count = code.co_argcount
         names = code.co_varnames
@@ -325,7 +336,7 @@ class Call(NamedTuple):
         passed = (
             names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
         )
-        method = given < len(needed) or passed
+        method = bound or given < len(needed) or passed
         taken = given + method
         words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in seen.keywords and i >= taken})
         return cls(positional[:taken], words, method)
@@ -364,7 +375,8 @@ def _written_call(caller: FrameType) -> _Written | None:
 
 def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | None:
     """The mistake in a call of a public function that failed with this error; None if PyTorch would find none in its arguments."""
-    own = own_code_of(function)
+    code = own_code_of(layers_of(function)[0]).code
+    names = code.co_varnames[type(function) is MethodType : code.co_argcount]
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
         if _of_kinds(error, call) or isinstance(error, TypeError):
             kind = type_name(call.args[0])
@@ -378,12 +390,15 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
     found = mistake(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0]:
         if isinstance(error, (AttributeError, TypeError, ValueError)):
-            found = _by_what_it_calls(own.code, name, call)
+            found = _by_what_it_calls(names, name, call)
         if found is None and _of_kinds(error, call):
-            found = _by_annotations(own.code, function.__annotations__, name, call)
+            if own_code_of(function_inside(function)).code.co_flags & CO_VARARGS:  # a bound method has `*excess`
+                found = _of_several(name.removeprefix("F."), call.args)
+            else:
+                found = _by_annotations(names, function.__annotations__, name, call)
     if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
         return None
-    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, own.code, call, method)):
+    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, names, call, method)):
         return None
     if call.method is None and not method and call.args and isinstance(call.args[0], Tensor):
         if forms("Tensor." + name)[0] and mistake("Tensor." + name, call.args[1:], call.kwargs) is None:
@@ -391,9 +406,30 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
     return TypeError(found)
 
 
-def _fits_by_name(known: str, code: CodeType, call: Call, method: bool) -> bool:
+def with_numbers(name: str, call: Call) -> Call | None:
+    """The call with numbers for the tensors without dimensions that were given where PyTorch wants a number; None if there are none."""
+    for known, args in ((name, call.args), ("Tensor." + name, call.args[1:])):
+        for form in forms(known)[0] if call.method is None or call.method == known.startswith("Tensor.") else ():
+            if _complaint(name, form, args, call.kwargs) is not None:
+                continue
+            wanted = {
+                p.name
+                for p in (*form.positional, *form.keyword)
+                if p.kind in ("Number", "float", "int") and not p.number
+            }
+            named = {p.name: value for p, value in zip(form.positional, args)} | call.kwargs
+            if not any(isinstance(named.get(key), Tensor) for key in wanted):
+                return None
+            items = [
+                v.item() if p.name in wanted and isinstance(v, Tensor) else v for p, v in zip(form.positional, args)
+            ]
+            words = {k: v.item() if k in wanted and isinstance(v, Tensor) else v for k, v in call.kwargs.items()}
+            return Call((*call.args[: len(call.args) - len(args)], *items), words, call.method)
+    return None
+
+
+def _fits_by_name(known: str, names: tuple[str, ...], call: Call, method: bool) -> bool:
     """Whether the arguments fit if all but the first were given by name."""
-    names = code.co_varnames[: code.co_argcount]
     named = dict(zip(names[1:], call.args[1:]))
     return bool(forms(known)[0]) and mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 
@@ -411,13 +447,13 @@ def _of_kinds(error: Exception, call: Call) -> bool:
     return isinstance(error, AttributeError) or any(isinstance(a, np.ndarray) for a in call.args)
 
 
-def _by_what_it_calls(code: CodeType, name: str, call: Call) -> str | None:
+def _by_what_it_calls(names: tuple[str, ...], name: str, call: Call) -> str | None:
     """The same for a function of `nn.functional` that is Python in PyTorch too, and hands its arguments on by position to the
     function of that name at the top: `layer_norm(input, shape, eps="a")`."""
     known, _ = forms(name.removeprefix("F."))
     if not name.startswith("F.") or len(known) != 1:
         return None
-    given = {**dict(zip(code.co_varnames[: code.co_argcount], call.args)), **call.kwargs}
+    given = {**dict(zip(names, call.args)), **call.kwargs}
     for place, parameter in enumerate(known[0].positional):
         if parameter.name in given and not _fits(parameter, given[parameter.name]):
             found = _found(parameter, given[parameter.name])
@@ -427,12 +463,10 @@ def _by_what_it_calls(code: CodeType, name: str, call: Call) -> str | None:
     return None
 
 
-def _by_annotations(code: CodeType, annotations: dict[str, Any], name: str, call: Call) -> str | None:
+def _by_annotations(names: tuple[str, ...], annotations: dict[str, Any], name: str, call: Call) -> str | None:
     """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
     bare = name.removeprefix("F.")
-    if code.co_flags & 4:
-        return _of_several(bare, call.args)
-    given = dict(zip(code.co_varnames[: code.co_argcount], call.args))
+    given = dict(zip(names, call.args))
     for place, (key, value) in enumerate({**given, **call.kwargs}.items()):
         wanted = annotations.get(key)
         if wanted == "Tensor" or (wanted == "Tensor | None" and value is not None):

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ...kernels.copies import contiguous
-from ...kernels.copies.order import in_memory_order
 from .op import Op
 
 # The orders of dimensions in which channels are last, and the way back.
@@ -46,8 +45,6 @@ def with_channels_last(array: Any) -> Any:
 def following(op: Op) -> Callable[..., Any]:
     """The kernel of an op, its results in the format of its input (of one of the first inputs, if the declaration says so)."""
     kernel, ranks, looked_at = op.kernel, op.traits.channels_last, op.traits.channels_last_of
-    if op.traits.memory_order:
-        return _in_memory_order(kernel)
     if not ranks:
         return kernel
 
@@ -58,16 +55,4 @@ def following(op: Op) -> Callable[..., Any]:
                 return tuple(map(with_channels_last, found)) if type(found) is tuple else with_channels_last(found)
         return found
 
-    return run
-
-
-def _in_memory_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """An elementwise kernel that sees a dense array with its dimensions in the order of memory, so that its result has it too."""
-
-    def run(array: Any, *rest: Any) -> Any:
-        if array.flags.c_contiguous:
-            return kernel(array, *rest)
-        return in_memory_order(kernel, array, *rest)
-
-    run.__dict__.update(kernel.__dict__)
     return run

@@ -25,13 +25,14 @@ from ..._common.function_code import handing_over, own_code_of, run_instead
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE
 from ...autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
-from ...kernels.large import COSTLY, HALVES, LARGE, OUTER, run_function, run_into, run_rule, run_rule_to, run_ufunc
-from ...kernels.lazy import lazy_import
+from ...kernels.elementwise import apply, apply_into, apply_summed
+from ...kernels.elementwise.strategies import COSTLY, HALVES, LARGE, OUTER
+from ...kernels.lazy import copied, lazy_import
 from ...tensor import Tensor, meta_of, wrap
 from . import dispatch, generate, recovery, rules as _rules, scalars  # noqa: F401
 from .array_namespace import graph, raw, sum_to
 from .channels_last import following
-from .op import Op, slot_kind
+from .op import Op, freed_wants, slot_kind
 from .refused_dtypes import refusing_dtypes
 
 _packing = lazy_import(globals(), "_packing", "...autograd.packing")
@@ -47,11 +48,11 @@ NAMESPACE.update(
     float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link, link_parts=views.link_parts,
-    rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
+    rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, arranged=dispatch.arranged, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
     explain_value_error=dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=dispatch.record,
     recover=recovery.recover, explain=saved.explain, input_modified=saved.input_modified,
-    result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, run_ufunc=run_ufunc, run_function=run_function, run_into=run_into,
-    run_rule=run_rule, run_rule_to=run_rule_to,
+    result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, apply_elementwise=apply,
+    apply_into=apply_into, apply_summed=apply_summed,
 )  # fmt: skip
 
 
@@ -137,6 +138,7 @@ class _FirstCall:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if "__name__" not in self.made.__globals__:
             self.made.__globals__.update(self.original.__globals__, __name__=None)
+            copied(self.original.__globals__, self.made.__globals__)
         run_instead(self.made, own_code_of(self.original))
         return self.made(*args, **kwargs)
 
@@ -154,7 +156,7 @@ def warning_free(kernel: Any) -> Any:
     space = _nameless_globals.setdefault(id(kernel.__globals__), {})
     first = _FirstCall(kernel)
     code, _, kwdefaults = handing_over(kernel, first, "<penlight kernel>")
-    # The compiler of kernels tells functions apart by code and defaults (`signature` in kernels/native/traced.py): until the first
+    # The compiler of kernels tells functions apart by code and defaults (`signature` in kernels/elementwise/plans.py): until the first
     # call the code is the same for all.
     first.made = made = FunctionType(code, space, kernel.__name__, (first,), kernel.__closure__)
     made.__kwdefaults__ = kwdefaults
@@ -201,7 +203,7 @@ def node_class(op: Op) -> type[OpNode]:
     if op.outputs > 1 or op.kind == "multi":
         slots.append("outputs")
     body: dict[str, Any] = {"__slots__": tuple(slots), "op": op, "__module__": "torch.autograd.graph"}
-    body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
+    body["saved_slots"] = tuple("s_" + w for w in freed_wants(op))
     body.update({"_saved_" + name: value for name, value in op.traits.shows.items()})
     for want in wants:
         name = _torch_name(op, want)
@@ -267,6 +269,7 @@ def _install_operator(op: Op, symbol: str) -> None:
         setattr(Tensor, "__invert__" if symbol == "~" else "__neg__", op.function)
         return
     name = _DUNDERS[symbol]
+    op.operator = f"__{name}__"
     setattr(Tensor, f"__{name}__", generate.stub(op, f"__{name}__"))
     if symbol in "+*&|^":
         setattr(Tensor, f"__r{name}__", generate.stub(op, f"__r{name}__"))

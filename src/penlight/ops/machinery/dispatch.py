@@ -17,13 +17,16 @@ from ... import dtypes
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ...autograd.node import NO_EDGE, Edge, Node
+from ...kernels.copies import contiguous
 from ...kernels.copies.convert import cast, cast_operand, is_half
-from ...kernels.large import HALVES, least_size, run_ufunc
+from ...kernels.copies.order import in_layout
+from ...kernels.elementwise import apply as apply_elementwise
+from ...kernels.elementwise.strategies import HALVES, least_size
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import hush, unhush
 from ...tensor import Tensor, wrap
 from .arguments import broadcast_shape
-from .generate import straight
+from .generate import lays_out, straight
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from .overloads import wrong_type
 from .refused_dtypes import refuse
@@ -71,14 +74,22 @@ def unseen() -> bool:
 
 def _only_packing() -> bool:
     """Whether nothing but hooks on saved tensors may be open."""
-    return not (op_watchers.get() or node_watchers.get() or everywhere or modes.log.get() is not None)
+    return not (op_watchers.get() or node_watchers.get() or everywhere)
 
 
 def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """A slow mode is open somewhere. If none concerns this op (inference mode only marks what is new), its generated function runs
-    after all; else the readable path does."""
+    """A slow mode is open somewhere. A log is told of the op: see Note [The log] in inspect/watch.py."""
+    seen = modes.log.get()
+    if seen is None:
+        return _enter(op, arguments, out)
+    return seen.on_op(op, arguments, lambda: _enter(op, arguments, out), False)
+
+
+def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
+    """If none of the slow modes concerns this op (inference mode only marks what is new), its generated function runs after all; else the
+    readable path does."""
     stack = interpreters.get()
-    level = interpreter(stack, arguments) if stack else None
+    level = interpreter(stack, arguments, out) if stack else None
     if level is not None:
         return level.run(op, arguments, out)
     if out is not None or not unseen():
@@ -107,7 +118,7 @@ def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     if op.kind == "pointwise" and out is None and not NAMESPACE["SLOW"]:
         return (op.mixed or _mixed(op))(*arguments)
     stack = interpreters.get()
-    level = interpreter(stack, arguments) if stack else None
+    level = interpreter(stack, arguments, out) if stack else None
     return execute(op, arguments, out) if level is None else level.run(op, arguments, out)
 
 
@@ -118,15 +129,15 @@ def _mixed(op: Op) -> Any:
     return op.mixed
 
 
-def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Which of the open levels an op on these arguments goes to: the innermost vmap that one of them is batched at, else the
     innermost level of forward mode at which one has a tangent, else None. See Note [Levels] in func/level.py."""
     found = tangents = None
-    for value in arguments:
+    for value in arguments if out is None else (*arguments, out):
         for v in value if isinstance(value, (tuple, list)) else (value,):
             level = getattr(v, "_level", NO_TENSOR)
             if level is None:
-                meta = v._meta
+                meta = v._rare_state
                 if meta is not None and meta.tangents:
                     tangents = meta.tangents if tangents is None else {**tangents, **meta.tangents}
             elif level is not NO_TENSOR and (found is None or level.depth > found.depth):
@@ -157,17 +168,19 @@ def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None
     return record(op, arguments, raw, env)
 
 
-def _computed(op: Op, raws: list[Any]) -> Any:
+def _computed(op: Op, raws: Sequence[Any]) -> Any:
     """What an op's kernel gives.
 
     # Note [Numbers beside bfloat16]
     NumPy does not widen float32 or float16 for a Python number beside it, but it does widen bfloat16, which is not its own. So
     a result that came out wider than bfloat16 operands is narrowed here, and a gradient where it leaves a pointwise op.
     """
-    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and _is_large(op.kernel, raws[0]):
-        raw = run_ufunc(op.kernel, *raws)
+    if lays_out(op) and any(type(r) is np.ndarray and not r.flags.c_contiguous for r in raws):
+        raw = (
+            contiguous(_run(op, raws)) if op.traits.contiguous else in_layout(lambda *ordered: _run(op, ordered), *raws)
+        )
     else:
-        raw = silently(op.kernel, raws)
+        raw = _run(op, raws)
     if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
         return raw
     kinds = {getattr(r, "dtype", None) for r in raws}
@@ -180,8 +193,31 @@ def _computed(op: Op, raws: list[Any]) -> Any:
     return narrow(as_array(raw), dtypes.bfloat16.np)
 
 
+def arranged(op: Op, *raws: Any) -> Any:
+    """What the kernel of an elementwise op gives for arrays that are not all contiguous. See Note [Layouts] in kernels/copies/order.py."""
+    kernel, first = op.kernel, raws[0]
+    if type(kernel) is not np.ufunc or type(first) is not np.ndarray or first.itemsize == 2 or first.size >= HALVES:
+        return _computed(op, raws)
+    shape, strides = first.shape, first.strides
+    alike = 0 not in strides and 1 not in shape
+    for r in raws[1:]:
+        if r.ndim and (r.strides != strides or r.shape != shape):
+            alike = False
+    if alike:
+        return NAMESPACE["call"](kernel, raws).view()  # NumPy lays it out in the same way; a view has a base
+    return in_layout(NAMESPACE["quietly"](kernel), *raws)
+
+
+def _run(op: Op, raws: Sequence[Any]) -> Any:
+    if op.kind == "pointwise":
+        elementwise = type(op.kernel) is np.ufunc or getattr(op.kernel, "one_pass", False)
+        if elementwise and _is_large(op.kernel, raws[0]):
+            return apply_elementwise(op.kernel, *raws)
+    return silently(op.kernel, raws)
+
+
 def _is_large(ufunc: Any, first: Any) -> bool:
-    """Whether a ufunc on such an operand is one for Note [Large elementwise work]: NumPy is slow at 16-bit floats."""
+    """Whether a ufunc on such an operand is one for Note [Elementwise work]: NumPy is slow at 16-bit floats."""
     size = getattr(first, "size", 0)
     return size >= least_size(ufunc) or (size >= HALVES and first.dtype.itemsize == 2 and first.dtype.kind not in "iu")
 
@@ -302,6 +338,7 @@ def silently(kernel: Any, raws: Any) -> Any:
 
 
 exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): array[...] = raw", NAMESPACE)
+exec("def quietly(kernel): return lambda *raws: kernel(*raws)", NAMESPACE)
 
 
 def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
@@ -422,6 +459,8 @@ def make_node(
 
 def announce(node: Node) -> None:
     """Tell those who watch about a new node."""
+    if (seen := modes.log.get()) is not None:
+        seen.on_new_node(node)
     for watch in (*everywhere, *node_watchers.get()):
         watch(node)
 

@@ -18,10 +18,10 @@ import numpy as np
 from ..._common.docstrings import in_place
 from ..._common.function_code import Compiled, compile_function, compiled_when_called
 from ...autograd.modes import NAMESPACE
-from ...kernels.large import HALVES, LARGE, least_size
+from ...kernels.elementwise.strategies import HALVES, LARGE, least_size
 from ...kernels.lazy import lazy_import
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
-from .public_functions import explaining
+from .public_functions import Shown, explaining
 
 _compile_backward = lazy_import(globals(), "_compile_backward", ".generate_backward")
 
@@ -31,39 +31,34 @@ def stub(op: Op, operator: str | None = None) -> Any:
 
     `operator` names another form of it: a dunder, or the in-place form, whose name ends in an underscore.
     """
+    function = _stub(op, operator, lambda: _compiled(op, operator, function))
+    return function
+
+
+def bound_form(function: Any, prefix: str, public: Any) -> Any:
+    """What a public function is a bound method of, for a function that `stub` made; `public()` gives the public function.
+
+    See Note [Functions are not methods] in public_functions.py.
+    """
+    op, operator = function.op, function.operator
+    return _stub(op, operator, lambda: _compiled(op, operator, public(), prefix), bound=True)
+
+
+def _stub(op: Op, operator: str | None, generate: Any, bound: bool = False) -> Any:
     name = operator or op.name
-    function = compiled_when_called(name, NAMESPACE, lambda: _compiled(op, operator, function))
+    function = compiled_when_called(name, NAMESPACE, generate)
     function.__doc__, function.__annotations__ = op.face.__doc__, op.face.__annotations__
     if name.endswith("_") and not name.startswith("_"):
         function.__doc__ = in_place(op)
     function.__module__, function.__qualname__ = "penlight", name
-    takes_out = (operator is None and name[0] != "_") or name[:9] == "_special_"
-    function.__wrapped__ = _WithOut(op.face) if takes_out and op.traits.out else op.face
+    out = op.traits.out and ((operator is None and name[0] != "_") or name[:9] == "_special_")
+    function.__wrapped__ = Shown(op.face, bound, out) if out or bound else op.face
+    function.op, function.operator = op, operator
     return function
 
 
-# Public ops that have no `out=` in PyTorch.
-
-
-class _WithOut:
-    """The face of an op with `out=`, which the generated function takes: what `help` and `inspect.signature` show."""
-
-    __slots__ = ("__wrapped__",)
-
-    def __init__(self, face: Any) -> None:
-        self.__wrapped__ = face
-
-    @property
-    def __signature__(self) -> Any:
-        from inspect import Parameter, signature
-
-        shown = signature(self.__wrapped__)
-        out = Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
-        return shown.replace(parameters=[*shown.parameters.values(), out])
-
-
-def _compiled(op: Op, operator: str | None, function: Any) -> Compiled:
-    """The generated function of an op, or of another form of it."""
+def _compiled(op: Op, operator: str | None, function: Any, prefix: str | None = None) -> Compiled:
+    """The generated function of an op, or of another form of it; with a prefix, of its public function."""
     name, kwdefaults = operator or op.name, op.face.__kwdefaults__
     if operator is not None and operator.endswith("_") and (operator[2:3] == "i" or operator[:2] != "__"):
         lines = _in_place(op, operator)
@@ -72,7 +67,15 @@ def _compiled(op: Op, operator: str | None, function: Any) -> Compiled:
     given = op.parameters
     if operator is None and op.traits.out:
         kwdefaults, given = {**(kwdefaults or {}), "out": None}, (*given, "out")
-    if not name.startswith("_"):
+    if prefix is not None:
+        key = f"torch_{prefix}{name}"
+        NAMESPACE[f"public_{key}"] = function
+        head = lines[0].replace("(", "(_, ", 1)
+        head = head.replace("*,", "*excess,") if "*," in head else head.replace("):", ", *excess):")
+        count, defaults = op.face.__code__.co_argcount, len(op.face.__defaults__ or ())
+        lines[:1] = [head, f"    if excess: raise too_many({prefix + name!r}, {count}, {defaults}, excess)"]
+        lines, name = explaining(lines, prefix + name, (*given, "excess"), key), f"torch.{prefix}{name}"
+    elif not name.startswith("_"):
         NAMESPACE[f"public_{name}"] = function
         lines = explaining(lines, name, given)
     return Compiled(_make(op, lines, name), op.face.__defaults__, kwdefaults)
@@ -167,6 +170,8 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
 def _rest(op: Op, number: str | None = None) -> list[str]:
     """Lines that compute on the arrays, wrap and record the result, and return; `number` is the operand that is no tensor here."""
     body = [_call(op, number)]
+    if lays_out(op):
+        body = _arranged(op, number)
     if op.kind == "multi":
         return body + _parts(op)
     if op.outputs > 1 and op.view:
@@ -176,7 +181,7 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     body.append("if type(result) is not ndarray: result = asarray(result)")
     body.append("wrapped = new(Tensor)")
     body.append("wrapped._array = result")
-    body.append("wrapped._vc = wrapped._grad = wrapped._view = wrapped._meta = None")
+    body.append(f"wrapped._vc = {_versions(op, 'result')}; wrapped._grad = wrapped._view = wrapped._rare_state = None")
     if op.view:
         body.append(
             "link(wrapped, input)" if op.view is True else f"link(wrapped, input, False, op_{op.name}.function)"
@@ -184,17 +189,43 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     return body + _record(op, number)
 
 
+def lays_out(op: Op) -> bool:
+    """Whether the result of an op is laid out by its operands; `prelu` looks for its channels in a certain dimension."""
+    return op.kind == "pointwise" and not op.traits.channels_last
+
+
+def _arranged(op: Op, number: str | None) -> list[str]:
+    """Lines that run the kernel of an elementwise op. See Note [Layouts] in kernels/copies/order.py.
+
+    A tensor whose array need not be contiguous has versions, as views have, and its array has a base: most operands need one look.
+    """
+    given = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
+    tensors = [i for i in op.inputs if i != number and op.kinds[i] in (TENSOR, NUMBER)]
+    strided = " or ".join(
+        f"{i}._vc is not None and {i}_.base is not None and not {i}_.flags.c_contiguous" for i in tensors
+    )
+    return [
+        "versions = None",
+        f"if {strided}: result = arranged(op_{op.name}, {given}); versions = [0, None]",
+        "else: " + _call(op, number),
+    ]
+
+
+def _versions(op: Op, result: str) -> str:
+    """The versions of a new tensor: None, unless its array need not be contiguous."""
+    if lays_out(op):
+        return "versions"
+    return (
+        f"None if {result}.base is None else [0, None]" if op.traits.channels_last or op.traits.any_layout else "None"
+    )
+
+
 def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
     """The line that runs the kernel; `number` is no tensor, and the result has the first operand's shape if it is stored `into_first`."""
     given = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
     call = f"kernel_{op.name}({given})"
-    large = None  # see Note [Large elementwise work] in kernels/large.py
-    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:
-        large = "run_ufunc"
-    elif op.kind == "pointwise" and getattr(op.kernel, "one_pass", False):
-        large = "run_function"
-    if large is None:
-        return f"result = {call}"
+    if op.kind != "pointwise" or not (type(op.kernel) is np.ufunc or getattr(op.kernel, "one_pass", False)):
+        return f"result = {call}"  # the others are given to Note [Elementwise work] in kernels/elementwise
     first, *others = [i for i in op.operands if i != number and op.kinds[i] in (TENSOR, NUMBER)]
     least = least_size(op.kernel)
     few, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
@@ -208,7 +239,7 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
         grown = f"here < {few} > there and {a}.itemsize != 2 and broadcast({a}, {b}).size < {few}"
         small = f"{alike} if (here := {a}.size) == (there := {b}.size) else here * there < {outer} or {grown}"
         small = f"({small})"
-    return f"result = {call} if {small} else {large}(kernel_{op.name}, {given})"
+    return f"result = {call} if {small} else apply_elementwise(kernel_{op.name}, {given})"
 
 
 def _number(op: Op) -> str | None:
@@ -226,7 +257,7 @@ def _in_place(op: Op, name: str) -> list[str]:
         return [*out[:1], f"    {leave}"]
     body = _unwrap(op)
     first, number = op.inputs[0], _number(op)
-    body.append(f"if not {first}_.flags.c_contiguous or {first}._meta is not None: {leave}")
+    body.append(f"if not {first}_.flags.c_contiguous or {first}._rare_state is not None: {leave}")
     body += [f"if {i} is not None: {leave}" for i in op.inputs if op.kinds[i] == OPTIONAL]
     recorded = [
         f"    done = rewrite_recorded(op_{op.name}, ({arguments},))",
@@ -261,7 +292,7 @@ def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
     elif type(op.kernel) is np.ufunc and not op.plain:
         operands = f"{', '.join(p + '_' for p in op.parameters)}, {first}_"
         body.append(f"if {first}_.itemsize != 2 or {first}_.size < HALVES: kernel_{op.name}({operands})")
-        body.append(f"else: run_into(kernel_{op.name}, {operands})")
+        body.append(f"else: apply_into(kernel_{op.name}, {operands})")
     else:
         body += [
             _call(op, into_first=True),
@@ -377,7 +408,7 @@ def _parts(op: Op) -> list[str]:
         "for part in result:",
         "    wrapped = new(Tensor)",
         "    wrapped._array = part",
-        "    wrapped._grad = wrapped._meta = None",
+        "    wrapped._grad = wrapped._rare_state = None",
         "    outs.append(wrapped)",
         "link_parts(outs, input)",
         *_edges(op),
@@ -402,7 +433,8 @@ def _several(op: Op) -> list[str]:
         body.append(f"if type(result_{k}) is not ndarray: result_{k} = asarray(result_{k})")
         body.append(f"wrapped_{k} = new(Tensor)")
         body.append(f"wrapped_{k}._array = result_{k}")
-        body.append(f"wrapped_{k}._vc = wrapped_{k}._grad = wrapped_{k}._view = wrapped_{k}._meta = None")
+        body.append(f"wrapped_{k}._vc = {_versions(op, f'result_{k}')}")
+        body.append(f"wrapped_{k}._grad = wrapped_{k}._view = wrapped_{k}._rare_state = None")
     none = " = ".join(f"wrapped_{k}._edge" for k in places)
     if not op.rules:
         return [*body, f"{none} = NO_EDGE", f"return {outs}"]

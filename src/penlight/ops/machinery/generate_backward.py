@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .generate import joins, saves_for
-from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, slot_kind
+from .generate import joins
+from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, freed_wants, slot_kind
+from .rules import elementwise_rule
 from .ufunc_calls import written_out
 
 
@@ -36,7 +37,7 @@ def backward(op: Op) -> list[str]:
     else:
         out += ["        " + line for line in _gradients(op)]
     out += ["    except AttributeError as error:", "        explain(node, error)"]
-    freed = [f"node.s_{w}" for w in saves_for(op) if slot_kind(op, w) in ("input", "result")]
+    freed = [f"node.s_{w}" for w in freed_wants(op)]
     if freed:
         out.append(f"    if not keep: {' = '.join(freed)} = FREED")
     out.append(f"    return ({', '.join('g_' + i for i in op.rules)},)")
@@ -105,22 +106,15 @@ def _rule(op: Op, place: int, i: str, scalars: bool) -> list[str]:
     fits = op.kind == "pointwise" and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1
     if op.kind == "pointwise" and not scalars:
         call = written_out(op, i) or call
-        if _in_blocks(op, wants):
+        if elementwise_rule(op, i):
             call = f"({call})" if " else " in call else call
-            call += f" if small else run_rule(rule_{op.name}_{i}, {', '.join(values)})"
+            call += f" if small else apply_elementwise(rule_{op.name}_{i}, {', '.join(values)})"
             if fits and values[0] == "grad":
-                call += f" if fit is None else run_rule_to(fit[{place}], rule_{op.name}_{i}, {', '.join(values)})"
+                call += f" if fit is None else apply_summed(fit[{place}], rule_{op.name}_{i}, {', '.join(values)})"
     lines.append(f"g_{i} = {call}")
     if fits:
         lines.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
     return lines
-
-
-def _in_blocks(op: Op, wants: tuple[str, ...]) -> bool:
-    """Whether a rule can be given parts of what it wants: see Note [Large elementwise work] in kernels/large.py."""
-    return wants != ("grad",) and all(
-        want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants
-    )
 
 
 def _unpack(op: Op, want: str, scalars: bool) -> tuple[str, list[str]]:

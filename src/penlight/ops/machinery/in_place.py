@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +97,12 @@ def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
         return level.run_inplace(op, arguments)
     if op_watchers.get():
         return _watched(op, arguments, lambda: rewrite(op, arguments), True)
+    if (seen := modes.log.get()) is not None:
+        return seen.on_op(op, arguments, lambda: _rewrite(op, arguments), True)
+    return _rewrite(op, arguments)
+
+
+def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     env = coerce(op, arguments)
     tensor: Tensor = env[op.inputs[0]]
     try:
@@ -198,10 +203,9 @@ def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> N
             return
         if op.public not in _ON_EXPANDED:
             raise RuntimeError(OVERLAPS)
-        warnings.warn(
+        warn_user(
             f"Use of {op.public}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
-            f"This also applies to advanced indexing e.g. {_ON_EXPANDED[op.public]}",
-            stacklevel=4,
+            f"This also applies to advanced indexing e.g. {_ON_EXPANDED[op.public]}"
         )
         return
     if op.name == "_fill_tensor":
@@ -284,6 +288,8 @@ def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
 def fill_outs(name: str, outs: Sequence[Tensor], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
     """Write the results of the function `name` into `outs`, which take their shapes: all of them, or none if one is refused."""
     for place, (out, array) in enumerate(zip(outs, arrays)):
+        if type(out._vc) is NoVersion:
+            refuse_inference(out)
         if out._array.dtype is not array.dtype:
             check_out(name, dtypes.from_np(array.dtype), out.dtype, place)
         if out._array.size and out.shape == array.shape and _stacked(out._array):

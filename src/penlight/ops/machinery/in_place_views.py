@@ -8,6 +8,7 @@ from ..._common.docstrings import documented
 from ...autograd import views
 from ...autograd.modes import is_grad_enabled
 from ...tensor import Tensor
+from .in_place import refuse_inference
 
 
 def in_place_view(function: Any, node_names: dict[str, str]) -> Any:
@@ -16,11 +17,12 @@ def in_place_view(function: Any, node_names: dict[str, str]) -> Any:
 
     def apply(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         views.check_inplace(input, input.requires_grad)
+        refuse_inference(input)
         if name == "t" and input.dim() > 2:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
         changed = function(input, *args, **kwargs)
         edge, array = changed._edge, changed._array
-        tangents = None if changed._meta is None else changed._meta.tangents
+        tangents = None if changed._rare_state is None else changed._rare_state.tangents
         node = edge[0]
         del changed
         if node is not None and is_grad_enabled():

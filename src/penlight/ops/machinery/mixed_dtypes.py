@@ -14,9 +14,9 @@ import numpy as np
 from ... import dtypes
 from ...autograd.modes import NAMESPACE
 from ...kernels.copies.convert import cast_operand, is_half
-from ...kernels.large import least_size
+from ...kernels.elementwise.strategies import least_size
 from .dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
-from .generate import _make, saves_for
+from .generate import _make, lays_out, saves_for
 from .op import NUMBER, TENSOR, Op, slot_kind
 
 _NUMBER_TYPES = frozenset((int, float, bool, complex))
@@ -88,20 +88,22 @@ def _lines(op: Op) -> list[str]:
     body.append(f"{', '.join(i + '_p' for i in operands)}, = found")
     given = ", ".join(p + "_p" if p in operands else p + "_" if p in op.inputs else p for p in op.parameters)
     call = f"kernel_{op.name}({given})"
-    run = "run_ufunc" if type(op.kernel) is np.ufunc else "run_function" if hasattr(op.kernel, "one_pass") else None
-    if run is not None:
+    if type(op.kernel) is np.ufunc or hasattr(op.kernel, "one_pass"):
         few = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
-        call = f"{call} if {operands[0]}_.size < ({few}) else {run}(kernel_{op.name}, {given})"
+        call = f"{call} if {operands[0]}_.size < ({few}) else apply_elementwise(kernel_{op.name}, {given})"
     full = f" or {operands[0]}_p.dtype is float16" if op.traits.full_scalars else ""
+    strided = " or ".join(f"type({i}_p) is ndarray and not {i}_p.flags.c_contiguous" for i in operands)
     body += [
-        f"result = {call}",
+        "versions = None",
+        f"if {lays_out(op)} and ({strided}): result = arranged(op_{op.name}, {given}); versions = [0, None]",
+        f"else: result = {call}",
         "if type(result) is not ndarray: result = asarray(result)",
         # Notes [Numbers beside bfloat16] and [Numbers beside 16-bit floats]
         f"if {operands[0]}_p.dtype.kind == 'V'{full}: result = narrow(result, {operands[0]}_p.dtype)",
         "out = new(Tensor)",
         "out._array = result",
         "out._edge = NO_EDGE",
-        "out._vc = out._grad = out._view = out._meta = None",
+        "out._vc = versions; out._grad = out._view = out._rare_state = None",
         *(_record(op) if op.rules else ["return out"]),
     ]
     return [

@@ -34,8 +34,10 @@ class Traits(NamedTuple):
     full_scalars: bool = False  # see Note [Numbers beside 16-bit floats] in scalars.py
     channels_last: tuple[int, ...] = ()  # numbers of dimensions for which Note [Channels last] holds
     channels_last_of: int = 1  # how many of the first inputs are looked at for that
-    memory_order: bool = False  # elementwise, with a kernel that runs through memory in the order of dimensions
+    contiguous: bool = False  # whether its result is contiguous, though it is elementwise
+    any_layout: bool = False  # whether its result need not be contiguous, though it is not elementwise
     refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see refused_dtypes.py
+    frees: tuple[str, ...] = ()  # plain arguments that hold tensors: a backward pass frees them too
     shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
     hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show
 
@@ -54,16 +56,23 @@ def traits(**given: Any) -> Callable[[_F], _F]:
     return mark
 
 
+def freed_wants(op: Op) -> list[str]:
+    """What a backward pass frees of what an op's node has saved."""
+    wants = dict.fromkeys(want for wants in op.wants.values() for want in wants)
+    return [want for want in wants if want in op.traits.frees or slot_kind(op, want) in ("input", "result")]
+
+
 class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
         "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
-        "kind", "kinds", "mixed", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
+        "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
     )  # fmt: skip
 
     function: Any  # the public function
     inplace: bool  # whether it has an in-place form
+    operator: str  # the method of Tensor for its operator, if it has one with two operands
 
     def __init__(
         self,

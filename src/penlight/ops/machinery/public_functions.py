@@ -17,13 +17,22 @@ written by hand gets a generated one around it, with exactly its parameters:
 A few short methods that are called very often have the `try` in their own source (`explains_failures`).
 
 `after_failure` raises a better error if it finds one. It has an answer if an argument is of a class with `__torch_function__` and
-is the first such argument in this process: Note [Functions taken over] in `_takeover.py`.
+is the first such argument in this process (Note [Functions taken over] in `_takeover.py`), and if a tensor without dimensions stands
+for a number: `torch.add(x, y, alpha=torch.tensor(2))`.
+
+# Note [Functions are not methods]
+PyTorch's functions are builtins: in `class Net: act = torch.tanh`, `self.act(x)` calls `torch.tanh(x)`. A function of Python would get
+`self` as its first argument. So a public function of a module is a bound method already, which no class binds again, as the functions
+of Python's `random` are; what it is bound to is an object for the module, which its first parameter receives and ignores. The interpreter
+calls a bound method as fast as a function. `*excess` is there because Python would count that first parameter in its error. A method of
+Tensor is another function: `__torch_function__` tells them apart, as in PyTorch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import FrameType, FunctionType
+from importlib import import_module
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from ..._common.function_code import Compiled, compile_function, compiled_when_called, own_code_of
@@ -32,6 +41,7 @@ from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 
 _argument_errors = lazy_import(globals(), "_argument_errors", ".argument_errors")
+_generate = lazy_import(globals(), "_generate", ".generate")
 _takeover = lazy_import(globals(), "_takeover", "..._takeover")
 
 
@@ -40,47 +50,123 @@ _VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
 
 # ----- The generated function around a function --------------------------------------------------------------------------
 
-_public: dict[FunctionType, Any] = {}  # the public function for each function written by hand
 _GLOBALS: dict[str, Any] = {"__name__": "penlight"}  # of the generated functions
+_public: dict[tuple[FunctionType, str], Any] = {}  # by a function of the package and where it is public
+_inside: dict[Any, FunctionType] = {}  # the function of the package for each public function
 
 
-def public_functions(namespace: Mapping[str, Any], prefix: str, module: str, space: str = "") -> dict[str, Any]:
+class Functions:
+    """What the public functions of a module are bound to. See Note [Functions are not methods]."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.module), name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Functions, (self.module,)
+
+    def __deepcopy__(self, memo: Any) -> Functions:
+        return self
+
+    def __repr__(self) -> str:
+        return self.module.replace("penlight", "torch")
+
+
+def public_functions(
+    namespace: Mapping[str, Any], prefix: str, module: str, space: str = "", bound: Iterable[str] | None = None
+) -> dict[str, Any]:
     """The functions to put in the place of the public functions in a namespace, so that failed calls are explained.
 
     Messages call a function by its name after the prefix. It is found in `module` as `space` and its name, which pickle writes.
+    `bound` names those that no class binds, if not all are: Note [Functions are not methods].
     """
     found = {}
+    owner = Functions(module)
     for name, value in namespace.items():
-        if type(value) is FunctionType and name[0] != "_" and _is_written_by_hand(value) and _ours(value.__module__):
-            own = value.__name__
-            found[name] = _public_function(value, own if namespace.get(own) is value else name, prefix, module, space)
+        if (
+            type(value) is FunctionType
+            and name[0] != "_"
+            and value.__globals__ is not _GLOBALS
+            and _ours(value.__module__)
+        ):
+            binds = bound is not None and name not in bound
+            if not binds or _is_written_by_hand(value):
+                own = value.__name__
+                shown = own if namespace.get(own) is value else name
+                found[name] = _public_function(value, shown, prefix, module, space, None if binds else owner)
     return found
 
 
-def layers_of(function: FunctionType) -> tuple[FunctionType, ...]:
-    """A public function, and the function written by hand that it is around, if it is."""
-    made: Any = function
-    return (function, made.__wrapped__) if function.__globals__ is _GLOBALS else (function,)
+def function_inside(public: Any) -> Any:
+    """The function of the package that a public function is for."""
+    return _inside.get(public, public)
+
+
+def layers_of(public: Any) -> tuple[Any, ...]:
+    """The function of Python that a public function is, and the one written by hand that it is around, if it is."""
+    function = public.__func__ if type(public) is MethodType else public
+    inside = function_inside(public)
+    return (function, inside) if inside is not public and _is_written_by_hand(inside) else (function,)
+
+
+def bound_forms(function: FunctionType) -> list[Any]:
+    """The functions of Python behind the public functions for an op."""
+    return [public.__func__ for (own, _), public in _public.items() if own is function and type(public) is MethodType]
 
 
 def _is_written_by_hand(function: FunctionType) -> bool:
     return function.__globals__ is not NAMESPACE and function.__globals__ is not _GLOBALS
 
 
-def _public_function(function: FunctionType, name: str, prefix: str, module: str, space: str = "") -> Any:
-    """The generated function around a function that is written by hand. See Note [Failed calls]."""
-    found = _public.get(function)
-    if found is not None or function.__code__.co_flags & _GENERATOR or hasattr(function, "explains_failures"):
-        return found or function
-    key = f"{module.rpartition('.')[2]}_{space}{name}".replace(".", "_").replace("penlight_", "torch_")
-    made = compiled_when_called(function.__name__, _GLOBALS, lambda: _compiled(function, made, key, prefix + name))
-    made.__module__, made.__qualname__, made.__doc__ = module, space + name, function.__doc__
-    made.__annotations__, made.__wrapped__ = function.__annotations__, function
-    _public[function] = made
-    return made
+def _public_function(function: Any, name: str, prefix: str, module: str, space: str, owner: Functions | None) -> Any:
+    """The public function for a function of the package: a generated one around it, or for an op another form of its own."""
+    found = _public.get((function, module + space))
+    if found is not None:
+        return found
+    if owner is None and (function.__code__.co_flags & _GENERATOR or hasattr(function, "explains_failures")):
+        return function
+    public: Any
+    if _is_written_by_hand(function):
+        key = f"{module.rpartition('.')[2]}_{space}{name}".replace(".", "_").replace("penlight_", "torch_")
+        made = compiled_when_called(
+            function.__name__, _GLOBALS, lambda: _compiled(function, public, key, prefix + name, owner is not None)
+        )
+        made.__doc__, made.__annotations__ = function.__doc__, function.__annotations__
+        made.__wrapped__ = function if owner is None else Shown(function, bound=True)
+    else:
+        made = _generate.bound_form(function, prefix, lambda: public)
+    made.__module__, made.__qualname__ = module, space + name
+    public = made if owner is None else MethodType(made, owner)
+    _public[function, module + space] = public
+    _inside[public] = function
+    return public
 
 
-def _compiled(function: FunctionType, public: Any, key: str, name: str) -> Compiled:
+class Shown:
+    """What `help` and `inspect.signature` show of a generated function: the function that it is for, with `out=` or with the first
+    parameter of a bound method."""
+
+    __slots__ = ("__wrapped__", "bound", "out")
+
+    def __init__(self, function: Any, bound: bool = False, out: bool = False) -> None:
+        self.__wrapped__, self.bound, self.out = function, bound, out
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import Parameter, signature
+
+        shown = signature(self.__wrapped__)
+        parameters = list(shown.parameters.values())
+        if self.bound:
+            parameters.insert(0, Parameter("_", Parameter.POSITIONAL_ONLY))
+        if self.out:
+            parameters.append(Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None"))
+        return shown.replace(parameters=parameters)
+
+
+def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: bool) -> Compiled:
     _GLOBALS[key], _GLOBALS[f"public_{key}"] = function, public
     own = own_code_of(function)
     code = own.code
@@ -93,6 +179,8 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str) -> Compi
     if code.co_flags & _VARARGS:
         parameters.append("*" + rest[0])
         call.append("*" + rest.pop(0))
+    elif bound:
+        parameters.append("*excess")
     elif only:
         parameters.append("*")
     defaults, kwdefaults = own.defaults or (), own.kwdefaults or {}
@@ -109,12 +197,18 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str) -> Compi
     given = f"{key}({', '.join([*call, *by_keyword])})"
     if by_keyword and len(by_keyword) == len(by_default):  # arguments by keyword cost 50 ns
         given = f"{key}({', '.join(call)}) if {' and '.join(by_default)} else {given}"
-    lines = [f"def {function.__name__}({', '.join(parameters)}):", f"    return {given}"]
-    source = "\n".join(
-        explaining(
-            lines, name, names[: after + bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)], key
-        )
-    )
+    body = [f"    return {given}"]
+    taken = list(names[: after + bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)])
+    if bound:
+        parameters.insert(0, "_")
+        if not code.co_flags & _VARARGS:
+            body.insert(
+                0,
+                f"    if excess: raise too_many({name.removeprefix('F.')!r}, {len(positional)}, {len(defaults)}, excess)",
+            )
+            taken.insert(after, "excess")
+    lines = [f"def {function.__name__}({', '.join(parameters)}):", *body]
+    source = "\n".join(explaining(lines, name, taken, key))
     return Compiled(compile_function(source + "\n", f"<penlight {key}>"), own.defaults, own.kwdefaults)
 
 
@@ -125,6 +219,13 @@ def _default(key: str, parameter: str, kwdefaults: dict[str, Any]) -> str:
         return str(value)
     _GLOBALS[f"{key}_{parameter}"] = value
     return f"{key}_{parameter}"
+
+
+def too_many(name: str, count: int, defaults: int, excess: tuple[Any, ...]) -> TypeError:
+    """Python's error for more arguments by position than a bound method takes, without counting what it is bound to."""
+    takes = f"from {count - defaults} to {count}" if defaults else str(count)
+    plural = "" if takes == "1" else "s"
+    return TypeError(f"{name}() takes {takes} positional argument{plural} but {count + len(excess)} were given")
 
 
 def explaining(lines: list[str], name: str, parameters: Iterable[str], key: str | None = None) -> list[str]:
@@ -148,17 +249,21 @@ def explaining(lines: list[str], name: str, parameters: Iterable[str], key: str 
 def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exception) -> tuple[Any] | None:
     """Raise a better error than this one if the call of a public function with these values of its parameters had a mistake.
 
-    The answer is the result of the call, if a class of an argument takes over functions and was not noticed before; else None.
+    The answer is the result of the call, if a class of an argument takes over functions and was not noticed before or if a tensor stands
+    for a number; else None.
     """
     frame = failure.__traceback__.tb_frame  # type: ignore[union-attr]  # of the generated function
     caller = caller_of(frame)
     inside = caller is not None and _ours(caller.f_globals.get("__name__"))
     if inside and not isinstance(failure, (AttributeError, TypeError)):
         return None
-    call = _argument_errors.Call.of(own_code_of(public), values, caller)
+    call = _argument_errors.Call.of(public, values, caller)
     if not inside and not _hands_over(frame.f_back):
         if _takeover.foreign((*call.args, *call.kwargs.values())):
             return (public(*call.args, **call.kwargs),)
+    numbers = _argument_errors.with_numbers(name, call)
+    if numbers is not None:
+        return (public(*numbers.args, **numbers.kwargs),)
     better = _argument_errors.argument_error(public, name, call, failure)
     if better is None:
         return None
@@ -182,7 +287,8 @@ def failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
         del failure
 
 
-NAMESPACE["after_failure"] = _GLOBALS["after_failure"] = after_failure
+for _space in (NAMESPACE, _GLOBALS):
+    _space.update(after_failure=after_failure, too_many=too_many)
 
 
 def caller_of(frame: FrameType) -> FrameType | None:

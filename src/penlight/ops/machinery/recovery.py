@@ -12,7 +12,7 @@ import numpy as np
 
 from ...autograd.modes import NAMESPACE, is_grad_enabled
 from ...kernels.lazy import lazy_import
-from ...tensor import wrap
+from ...tensor import Tensor, wrap
 from .dispatch import dispatch, enter, settle_all
 from .in_place import rewrite
 from .op import OPTIONAL, PLAIN, Op
@@ -68,7 +68,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 def _stepping_back(op: Op, first: Any, other: Any) -> Any:
     if op.name in ("eq", "ne") and isinstance(other, np.ndarray):
         return dispatch(op, (first.detach(), wrap(other)))
-    return op.function(first, other) if _taken_over(op, (first, other)) else NotImplemented
+    return getattr(Tensor, op.operator)(first, other) if _taken_over(op, (first, other)) else NotImplemented
 
 
 def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.large import least_size
+from ...kernels.elementwise.strategies import least_size
 from .guards import not_implemented
 from .op import Op
 

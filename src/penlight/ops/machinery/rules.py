@@ -16,7 +16,8 @@ from ...autograd import engine, modes, saved
 from ...autograd.modes import NAMESPACE
 from ...autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ...kernels.copies.convert import is_half
-from ...kernels.large import HALVES, LARGE, run_rule
+from ...kernels.elementwise import apply
+from ...kernels.elementwise.strategies import HALVES, LARGE
 from ...kernels.lazy import lazy_import
 from ...tensor import wrap
 from .constant_gradients import attach, unmoved
@@ -116,7 +117,7 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
             results.append(None)
             continue
         values = [given[want] for want in op.wants[i]]
-        g = run_rule(rule, *values) if _is_large(op, i, grads) else rule(*values)
+        g = _gradient(op, i, rule, values, grads)
         if op.kinds[i] == LIST:
             results += g
             continue
@@ -134,16 +135,22 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
     return tuple(results)
 
 
-def _is_large(op: Op, i: str, grad: Any) -> bool:
-    """Whether a rule is one for Note [Large elementwise work] in kernels/large.py; generated code does not come here with float32."""
+def elementwise_rule(op: Op, i: str) -> bool:
+    """Whether a rule is elementwise itself: the gradient may be computed in parts, and its dimensions in any order."""
     wants = op.wants[i]
     return (
-        type(grad) is np.ndarray
-        and (grad.size >= LARGE or (grad.size >= HALVES and grad.dtype.itemsize == 2))
-        and op.kind == "pointwise"
+        op.kind == "pointwise"
         and wants != ("grad",)
         and all(want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants)
     )
+
+
+def _gradient(op: Op, i: str, rule: Any, values: list[Any], grad: Any) -> Any:
+    if type(grad) is not np.ndarray or not elementwise_rule(op, i):
+        return rule(*values)
+    # Note [Elementwise work] in kernels/elementwise; generated code does not come here with float32
+    large = grad.size >= LARGE or (grad.size >= HALVES and grad.dtype.itemsize == 2)
+    return apply(rule, *values) if large else rule(*values)
 
 
 def unpack_raw(op: Op, node: Any, want: str) -> Any:

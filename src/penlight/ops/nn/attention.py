@@ -160,7 +160,7 @@ def _fusable(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> 
         return False
     if mask is None:
         return True
-    moves = mask._meta is not None and bool(mask._meta.tangents)
+    moves = mask._rare_state is not None and bool(mask._rare_state.tangents)
     return mask.dim() in (2, 4) and not mask.requires_grad and not moves
 
 

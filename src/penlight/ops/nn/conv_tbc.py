@@ -56,7 +56,9 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     if weight.shape[2] != bias.shape[0]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
-    if math.prod(input.shape) and input.shape[0] + 2 * pad < weight.shape[0]:
-        raise RuntimeError("Input time dimension, plus padding, must be at least as long as the kernel")
+    steps = input.shape[0] + 2 * pad - weight.shape[0] + 1
+    if math.prod(input.shape) and steps < 0:
+        sizes = [steps, input.shape[1], weight.shape[2]]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {steps}: {sizes}")
     refuse_complex_gradient("conv_tbc", input, weight, bias)
     return _conv_tbc(input, weight, bias, pad)

@@ -11,9 +11,8 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import views
 from ...kernels import index_width
-from ...kernels.index.moves import all_inside, places as nonzero_places
+from ...kernels.index.moves import all_inside, bag_sums, nonzero, reduce_rows as add_rows
 from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
-from ...kernels.index.scatter_kernels import reduce_rows as add_rows
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import values_of
@@ -218,9 +217,7 @@ def _bag_sums(weight: Any, indices: Any, bounds: Any) -> Any:
     """The sums of bags by machine code, if there is enough to do; else None."""
     if indices.size * weight.shape[1] < _MANY:
         return None
-    from ...kernels.index.bags import sums
-
-    return sums(weight, np.ascontiguousarray(indices), bounds)
+    return bag_sums(weight, np.ascontiguousarray(indices), bounds)
 
 
 def _added(out: Any, owners: Any, rows: Any) -> bool:
@@ -241,7 +238,7 @@ def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
         rows = np.ascontiguousarray(rows)
         out[owners] = -np.inf
         reduce_rows(np.maximum, out, owners, rows)
-        hits = nonzero_places((rows == out.take(owners, 0)).reshape(-1))[0]
+        hits = nonzero((rows == out.take(owners, 0)).reshape(-1))[0]
         hit = hits // out.shape[1]
         hits += ((owners - np.arange(len(owners))) * out.shape[1]).take(hit)
         places.reshape(-1)[hits[::-1]] = indices.take(hit)[

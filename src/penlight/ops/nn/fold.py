@@ -6,7 +6,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any
 
-from ...kernels import fold as kernels
+from ...kernels.conv import fold as kernels
 from ...tensor import Tensor
 from ..machinery.declare import linear
 from ..machinery.guards import not_implemented, plain_numbers

@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ..._common.user_warnings import warn_user
-from ...kernels import gated as kernels
-from ...kernels.activation import leaky_relu
+from ...kernels.elementwise import gated as kernels
+from ...kernels.elementwise.activation import leaky_relu
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import silent
 from ...random import engine_of, inside_vmap

@@ -1,4 +1,4 @@
-"""Images sampled at the places of a grid, and grids of affine maps.
+"""Images sampled at the points of a grid, and grids of affine maps.
 
 # Note [Differentiating a grid's gradient]
 The gradient for the image is a transpose, so it is as differentiable as sampling itself. That for the grid has the slopes
@@ -100,8 +100,8 @@ def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode:
     sampler = kernels._Sampler(
         grid._array, shape, GRID_MODES[interpolation_mode], GRID_PADDINGS[padding_mode], align_corners, slopes=True
     )
-    places = grid.reshape(count, sampler.places, grid.shape[-1])
-    moves = places - places.detach()
+    points = grid.reshape(count, sampler.points, grid.shape[-1])
+    moves = points - points.detach()
     flat = input.reshape(count, shape[1], sampler.size)
     dims = len(sampler.sizes)
     taps = []
@@ -115,7 +115,7 @@ def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode:
         index, weight = corner[0]
         for more, other in corner[1:]:
             index, weight = index + more, weight * other
-        where = np.broadcast_to(index[:, None].astype(np.int64), (count, shape[1], sampler.places))
+        where = np.broadcast_to(index[:, None].astype(np.int64), (count, shape[1], sampler.points))
         part = flat.gather(2, wrap(np.ascontiguousarray(where))) * weight.unsqueeze(1)
         total = part if total is None else total + part
     return total.reshape(count, shape[1], *grid.shape[1:-1])
@@ -255,7 +255,7 @@ _CHANGED = (
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """Images sampled at the places that a grid names, by coordinates from -1 to 1.
+    """Images sampled at the points of a grid, by coordinates from -1 to 1.
 
     >>> image = torch.tensor([[[[1.0, 3.0]]]])
     >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=False)

@@ -11,7 +11,8 @@ from ... import dtypes
 from ...autograd.grad_mode import no_grad
 from ...autograd.modes import slow
 from ...kernels import distance as distance_kernels, index_width
-from ...kernels.large import COSTLY, run_function
+from ...kernels.elementwise import apply
+from ...kernels.elementwise.strategies import COSTLY
 from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
@@ -50,7 +51,7 @@ def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
         kind = dtypes.LEGACY[dtypes.from_np(input.dtype)]
         raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
     with silent():
-        values = run_function(_soft_margins, input, target) if input.size >= COSTLY else _soft_margins(input, target)
+        values = apply(_soft_margins, input, target) if input.size >= COSTLY else _soft_margins(input, target)
         return reduce_values(values, reduction)
 
 
@@ -440,7 +441,7 @@ def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
         return found
     with silent():
         lengths = [np.maximum(_norm_array(x, 2, (dim,), True), x.dtype.type(eps)) for x in (x1, x2)]
-        cosines = run_function(_cosines, x1, x2, *lengths) if x1.size >= COSTLY else _cosines(x1, x2, *lengths)
+        cosines = apply(_cosines, x1, x2, *lengths) if x1.size >= COSTLY else _cosines(x1, x2, *lengths)
         return np.asarray(_sum_array(cosines, (dim,), False))
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels import activation as kernels
+from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, pointwise
-from ..machinery.op import traits
 from ._activation import floats_only, run
 
 __all__ = [
@@ -94,7 +93,6 @@ def _hardsigmoid_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 @pointwise(kernels.hardsigmoid, node="HardsigmoidBackward0", floating=True, check=floats_only("hardsigmoid_cpu"),
            input=lambda grad, input, xp: xp._hardsigmoid_backward(grad, input))  # fmt: skip
-@traits(memory_order=True)
 def _hardsigmoid(input: Tensor) -> Tensor: ...
 
 
@@ -115,7 +113,6 @@ def _hardswish_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 @pointwise(kernels.hardswish, node="HardswishBackward0", floating=True, check=floats_only("hardswish_cpu"),
            input=lambda grad, input, xp: xp._hardswish_backward(grad, input))  # fmt: skip
-@traits(memory_order=True)
 def _hardswish(input: Tensor) -> Tensor: ...
 
 
@@ -147,7 +144,6 @@ def leaky_result_rule(grad: Any, result: Any, negative_slope: float, xp: Any) ->
 
 @pointwise(kernels.leaky_relu, node="LeakyReluBackward0", floating=True, inplace=False, check=floats_only("leaky_relu_cpu"),
            input=lambda grad, input, negative_slope, xp: xp._leaky_relu_backward(grad, input, negative_slope))  # fmt: skip
-@traits(memory_order=True)
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor: ...
 
 
@@ -197,7 +193,6 @@ def _threshold_rule(grad: Any, input: Any, threshold: float, xp: Any) -> Any:
 
 
 @pointwise(_threshold_array, node="ThresholdBackward0", check=_threshold_check, inplace=False, input=_threshold_rule)
-@traits(memory_order=True)
 def _threshold(input: Tensor, threshold: float, value: float) -> Tensor: ...
 
 
@@ -236,7 +231,6 @@ def _shrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: .
 
 @pointwise(kernels.softshrink, node="SoftshrinkBackward0", floating=True, inplace=False, check=floats_only("softshrink_check"),
            input=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd))  # fmt: skip
-@traits(memory_order=True)
 def _softshrink(input: Tensor, lambd: float) -> Tensor: ...
 
 
@@ -263,7 +257,6 @@ def dtypes_max(input: Tensor) -> float:
 
 @pointwise(kernels.hardshrink, floating=True, inplace=False, check=floats_only("hardshrink_cpu"),
            input=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd))  # fmt: skip
-@traits(memory_order=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 within `lambd` of 0.
 

@@ -1,6 +1,6 @@
 """One direction of one layer of a recurrent network, a whole sequence at a time.
 
-The same computation as the loop in `nn/modules/_rnn_loop.py`, as one node of the graph. Here are only the cases that it is
+The same computation as the loop in `recurrent_loop.py`, as one node of the graph. Here are only the cases that it is
 good for: `fused` refuses the others. A derivative of the derivative runs the loop, see `_through_the_loop`.
 
 PyTorch has such a node only for an LSTM in float32; its other recurrences are loops, whose outputs are stacked or, if
@@ -22,7 +22,7 @@ from ..machinery.declare import differentiable, linear
 from ..machinery.joint_gradients import Together
 from ..shape.joining import stack
 
-_rnn_loop = lazy_import(globals(), "_rnn_loop", "...nn.modules._rnn_loop")
+_recurrent_loop = lazy_import(globals(), "_recurrent_loop", ".recurrent_loop")
 _autograd = lazy_import(globals(), "_autograd", "...autograd")
 
 
@@ -55,7 +55,7 @@ def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: b
     x, w_ih, w_hh, b_ih, b_hh, *start = inputs
     w_hr = start.pop() if mode == "LSTM" else None
     weights = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
-    output, last = _rnn_loop.loop_direction(mode, x, tuple(start), weights, sizes, reverse)
+    output, last = _recurrent_loop.loop_direction(mode, x, tuple(start), weights, sizes, reverse)
     pairs = [(out, g) for out, g in zip((output, *last), grads) if g is not None]
     wanted = [t for t, need in zip(inputs, needs) if need]
     found = iter(

@@ -5,19 +5,16 @@ The modules of `nn` are the fast way; these are for programs that call what stan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import penlight
 from penlight import Tensor
+
+from . import recurrent_loop
 
 __all__ = [
     "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"
 ]  # fmt: skip
-
-
-def _linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    return penlight.nn.functional.linear(x, weight, bias)
 
 
 def lstm_cell(
@@ -29,10 +26,8 @@ def lstm_cell(
     >>> h
     tensor([[0.]])
     """
-    h, c = hx
-    i, f, g, o = (_linear(input, w_ih, b_ih) + _linear(h, w_hh, b_hh)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+    h, c = recurrent_loop.run_cell("LSTM", input, tuple(hx), (w_ih, w_hh, b_ih, b_hh))
+    return h, c
 
 
 def gru_cell(
@@ -43,10 +38,7 @@ def gru_cell(
     >>> torch.gru_cell(torch.ones(1, 2), torch.ones(1, 1), torch.zeros(3, 2), torch.zeros(3, 1))
     tensor([[0.5000]])
     """
-    r, z, n = _linear(input, w_ih, b_ih).chunk(3, -1)
-    hr, hz, hn = _linear(hx, w_hh, b_hh).chunk(3, -1)
-    z = (z + hz).sigmoid()
-    return (1 - z) * (n + (r + hr).sigmoid() * hn).tanh() + z * hx
+    return recurrent_loop.run_cell("GRU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_tanh_cell(
@@ -57,7 +49,7 @@ def rnn_tanh_cell(
     >>> torch.rnn_tanh_cell(torch.ones(1, 2), torch.ones(1, 1), torch.zeros(1, 2), torch.zeros(1, 1))
     tensor([[0.]])
     """
-    return (_linear(input, w_ih, b_ih) + _linear(hx, w_hh, b_hh)).tanh()
+    return recurrent_loop.run_cell("RNN_TANH", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_relu_cell(
@@ -68,38 +60,17 @@ def rnn_relu_cell(
     >>> torch.rnn_relu_cell(torch.ones(1, 2), torch.ones(1, 1), torch.ones(1, 2), torch.ones(1, 1))
     tensor([[3.]])
     """
-    return (_linear(input, w_ih, b_ih) + _linear(hx, w_hh, b_hh)).relu()
+    return recurrent_loop.run_cell("RNN_RELU", input, (hx,), (w_ih, w_hh, b_ih, b_hh))[0]
 
 
-def _sequence(
-    name: str, step: Callable[..., Any], input: Tensor, hx: Any, params: Sequence[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
-) -> tuple[Tensor, ...]:  # fmt: skip
+def _sequence(mode: str, input: Tensor, hx: Any, params: Any, *layers: Any, batch_first: bool) -> tuple[Tensor, ...]:
     """All layers and directions over a whole sequence. `hx` is one state or a tuple of them, all layers stacked."""
     if isinstance(hx, bool) or not isinstance(params, (list, tuple)):
-        raise NotImplementedError(f"torch.{name} with packed sequences is not available. Use torch.nn.{name.upper()}")
-    states = hx if isinstance(hx, (tuple, list)) else (hx,)
-    directions, width = 1 + bidirectional, 4 if has_biases else 2
-    x = input.transpose(0, 1) if batch_first else input
-    last: list[list[Tensor]] = [[] for _ in states]
-    for layer in range(num_layers):
-        outputs = []
-        for d in range(directions):
-            row = layer * directions + d
-            weights = params[row * width : (row + 1) * width]
-            state: Any = tuple(s[row] for s in states)
-            steps = []
-            for t in x.flip(0) if d else x:
-                state = step(t, state if len(states) > 1 else state[0], *weights)
-                state = state if isinstance(state, tuple) else (state,)
-                steps.append(state[0])
-            outputs.append(penlight.stack(steps[::-1] if d else steps))
-            for kept, s in zip(last, state):
-                kept.append(s)
-        x = penlight.cat(outputs, -1)
-        if dropout and train and layer < num_layers - 1:
-            x = penlight.dropout(x, dropout, True)
-    return (x.transpose(0, 1) if batch_first else x), *(penlight.stack(kept) for kept in last)
+        name = mode.partition("_")[0]
+        raise NotImplementedError(f"torch.{name.lower()} with packed sequences is not available. Use torch.nn.{name}")
+    states = tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
+    output, last = recurrent_loop.run(mode, input.transpose(0, 1) if batch_first else input, states, params, *layers)
+    return (output.transpose(0, 1) if batch_first else output), *last
 
 
 def lstm(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
@@ -111,7 +82,8 @@ def lstm(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int,
     >>> out.shape
     torch.Size([5, 1, 3])
     """
-    return _sequence("lstm", lstm_cell, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)  # fmt: skip
+    layers = (has_biases, num_layers, dropout, train, bidirectional)
+    return _sequence("LSTM", input, hx, params, *layers, batch_first=batch_first)
 
 
 def gru(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
@@ -122,7 +94,8 @@ def gru(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, 
     >>> torch.gru(torch.ones(5, 1, 2), torch.zeros(1, 1, 3), list(m.parameters()), True, 1, 0.0, False, False)[0].shape
     torch.Size([5, 1, 3])
     """
-    return _sequence("gru", gru_cell, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)  # fmt: skip
+    layers = (has_biases, num_layers, dropout, train, bidirectional)
+    return _sequence("GRU", input, hx, params, *layers, batch_first=batch_first)
 
 
 def rnn_tanh(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
@@ -133,7 +106,8 @@ def rnn_tanh(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: 
     >>> torch.rnn_tanh(torch.ones(5, 1, 2), torch.zeros(1, 1, 3), list(m.parameters()), True, 1, 0.0, False, False)[1].shape
     torch.Size([1, 1, 3])
     """
-    return _sequence("rnn", rnn_tanh_cell, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)  # fmt: skip
+    layers = (has_biases, num_layers, dropout, train, bidirectional)
+    return _sequence("RNN_TANH", input, hx, params, *layers, batch_first=batch_first)
 
 
 def rnn_relu(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
@@ -144,4 +118,5 @@ def rnn_relu(input: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: 
     >>> torch.rnn_relu(torch.ones(5, 1, 2), torch.zeros(1, 1, 3), list(m.parameters()), True, 1, 0.0, False, False)[1].shape
     torch.Size([1, 1, 3])
     """
-    return _sequence("rnn", rnn_relu_cell, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)  # fmt: skip
+    layers = (has_biases, num_layers, dropout, train, bidirectional)
+    return _sequence("RNN_RELU", input, hx, params, *layers, batch_first=batch_first)

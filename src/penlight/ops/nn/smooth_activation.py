@@ -9,11 +9,12 @@ import math
 from typing import Any
 
 from ...autograd.modes import is_grad_enabled, slow
-from ...kernels import activation as kernels, native
+from ...kernels import native
+from ...kernels.copies.order import in_layout
+from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, pointwise
-from ..machinery.op import traits
 from ..pointwise.elementary import where
 from ._activation import floats_only, run
 
@@ -50,7 +51,6 @@ def _result_rule(grad: Any, result: Any, alpha: float, scale: float, input_scale
 @pointwise(kernels.elu, node="EluBackward0", floating=True, inplace=False, check=floats_only("elu_cpu"),
            input=lambda grad, input, alpha, scale, input_scale, xp:
                xp.elu_backward(grad, input, alpha, scale, input_scale, False))  # fmt: skip
-@traits(memory_order=True)
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor: ...
 
 
@@ -61,7 +61,6 @@ def _elu_written(input: Tensor, alpha: float, scale: float, input_scale: float) 
 @pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward0", floating=True,
            check=floats_only("elu_cpu"),
            input=lambda grad, input, alpha, xp: xp.elu_backward(grad, input, alpha, 1.0, 1 / alpha, False))  # fmt: skip
-@traits(memory_order=True)
 def _celu(input: Tensor, alpha: float) -> Tensor: ...
 
 
@@ -152,7 +151,6 @@ def _gelu_backward(upstream: Tensor, input: Tensor, approximate: str) -> Tensor:
 
 @pointwise(kernels.gelu, node="GeluBackward0", floating=True, inplace=False, check=floats_only("GeluKernelImpl"),
            input=lambda grad, input, approximate, xp: xp._gelu_backward(grad, input, approximate))  # fmt: skip
-@traits(memory_order=True)
 def _gelu(input: Tensor, approximate: str) -> Tensor: ...
 
 
@@ -161,9 +159,8 @@ both("gelu_backward_by_cdf", kernels.gelu_backward_by_cdf, lambda grad, input, c
 
 # The same for large arrays where there are no native kernels: a third of the time goes into the distribution function, which is
 # kept for the backward pass.
-@differentiable(lambda input, approximate: kernels.gelu_and_cdf(input), node="GeluBackward0", results=("result", "cdf"), method=False,
+@differentiable(lambda input, approximate: in_layout(kernels.gelu_and_cdf, input), node="GeluBackward0", results=("result", "cdf"), method=False,
                 input=lambda grads, input, cdf, approximate, xp: xp.gelu_backward_by_cdf(grads[0], input, cdf))  # fmt: skip
-@traits(memory_order=True)
 def _gelu_kept(input: Tensor, approximate: str) -> Any: ...
 
 
@@ -209,7 +206,6 @@ both("silu_backward", kernels.silu_backward, _silu_slope)
 
 @pointwise(kernels.silu, node="SiluBackward0", floating=True, check=floats_only("silu_cpu", complex_too=True),
            input=lambda grad, input, xp: xp.silu_backward(grad, input))  # fmt: skip
-@traits(memory_order=True)
 def _silu(input: Tensor) -> Tensor: ...
 
 
@@ -232,7 +228,6 @@ both("mish_backward", kernels.mish_backward, _mish_slope)
 
 @pointwise(kernels.mish, node="MishBackward0", floating=True, check=floats_only("mish_cpu"),
            input=lambda grad, input, xp: xp.mish_backward(grad, input))  # fmt: skip
-@traits(memory_order=True)
 def _mish(input: Tensor) -> Tensor: ...
 
 
@@ -255,7 +250,6 @@ both("softplus_backward", kernels.softplus_backward, _softplus_slope)
 
 @pointwise(kernels.softplus, node="SoftplusBackward0", floating=True, inplace=False, check=floats_only("softplus_cpu"),
            input=lambda grad, input, beta, threshold, xp: xp.softplus_backward(grad, input, beta, threshold))  # fmt: skip
-@traits(memory_order=True)
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor: ...
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels.copies import contiguous
-from ...kernels.large import one_pass, run_function, run_ufunc
+from ...kernels.elementwise import apply, one_pass
 from ...kernels.numpy_calls import broadcast_shapes
 from ...tensor import Tensor
 from ..machinery import dispatch
@@ -52,15 +52,17 @@ def rad2deg(input: Tensor) -> Tensor:
 @one_pass
 def _real_angle(input: Any) -> Any:
     """Of real numbers: 0, or pi for negative ones."""
-    return np.where(np.isnan(input), input, np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0)))
+    angle = (input < 0) * input.dtype.type(math.pi)
+    nan = np.isnan(input)
+    return angle if type(nan) is np.ndarray and not nan.any() else np.where(nan, input, angle)
 
 
 def _angle_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         if input.size < 4096:
             return np.arctan2(input.imag, input.real)
-        return run_ufunc(np.arctan2, contiguous(input.imag), contiguous(input.real))
-    return run_function(_real_angle, input) if input.size >= 4096 else _real_angle(input)
+        return apply(np.arctan2, contiguous(input.imag), contiguous(input.real))
+    return apply(_real_angle, input) if input.size >= 4096 else _real_angle(input)
 
 
 def _angle_rule(grad: Any, input: Any, xp: Any) -> Any:

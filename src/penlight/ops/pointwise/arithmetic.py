@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...autograd.modes import NAMESPACE
 from ...creation import scalar_tensor
-from ...kernels.large import one_pass, run_function
+from ...kernels.elementwise import apply, attempt, one_pass
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery import dispatch
@@ -29,7 +29,6 @@ __all__ = [
     "subtract", "true_divide"
 ]  # fmt: skip
 
-_machine = lazy_import(globals(), "_machine", "...kernels.native.operands")
 _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufuncs")
 _IN_ONE_PASS = 1 << 12  # elements
 
@@ -61,13 +60,13 @@ def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
     def into(input: Any, other: Any, alpha: Any) -> None:
         if input.size >= _IN_ONE_PASS and isinstance(other, np.ndarray):
             factor = dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
-            if _machine.run(in_one_pass, (input, other, factor), input) is not None:
+            if attempt(in_one_pass, (input, other, factor), input) is not None:
                 return
         dispatch.store(input, np.asarray(run(input, other, alpha)))
 
     def run(input: Any, other: Any, alpha: Any) -> Any:
         if isinstance(other, np.ndarray) and (input.size >= _IN_ONE_PASS or other.dtype.itemsize == 2):
-            return run_function(in_one_pass, input, other, dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
+            return apply(in_one_pass, input, other, dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
         return ufunc(input, _times(other, alpha))
 
     return run, warning_free(into)
@@ -210,6 +209,8 @@ IN_PLACE = {name: inplace_function(OPS[name]) for name in ("_add", "_sub", "_div
 
 
 def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
+    if isinstance(alpha, Tensor):
+        raise TypeError("alpha is a number")  # `after_failure` makes one of it
     operands = [t for t in (input, other) if isinstance(t, Tensor)]
     if (
         isinstance(alpha, float)
@@ -299,7 +300,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 @partial(one_pass, least=1 << 9)
 def _floor_quotient(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
-    return np.floor_divide(input, other)
+    return _faster_ufuncs.run(np.floor_divide, input, other)
 
 
 def _trunc_quotient(input: Any, other: Any) -> Any:

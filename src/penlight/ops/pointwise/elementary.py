@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.large import one_pass
+from ..._common.user_warnings import warn_once
+from ...kernels.elementwise import one_pass
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.array_namespace import both
@@ -304,6 +305,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         if condition._array.dtype != np.uint8:
             name = dtypes.LEGACY[condition.dtype]
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {name}")
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+            "Use a boolean condition instead."
+        )
         condition = condition.bool()
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = _as_operands(input, other)

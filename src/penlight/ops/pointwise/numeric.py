@@ -10,9 +10,8 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels import executable
-from ...kernels.large import one_pass
+from ...kernels.elementwise import Elementwise, one_pass
 from ...kernels.lazy import lazy_import
-from ...kernels.rows import pointwise as blockwise
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, differentiable, install_method, method, plain, pointwise
@@ -249,7 +248,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(only("fV", "logaddexp2_cpu", without_numpy_warnings(np.logaddexp2)),
+@pointwise(only("fV", "logaddexp2_cpu", lambda input, other: _faster_ufuncs.run(np.logaddexp2, input, other)),
            input=lambda grad, input, other, xp: grad / (1 + xp.exp2(other - input)),
            other=lambda grad, input, other, xp: grad / (1 + xp.exp2(input - other)))  # fmt: skip
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
@@ -309,6 +308,7 @@ def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
 # ----- Clean-up -----------------------------------------------------------------------------------------------------
 
 
+@Elementwise
 def _replaced(input: Any, out: Any, nan: Any, high: Any, low: Any) -> None:
     finite = np.where(input == -np.inf, low, np.where(input == np.inf, high, input))
     out[...] = np.where(np.isnan(input), nan, finite)
@@ -322,11 +322,11 @@ def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         return input.copy()
     limit = _LIMITS.get(input.dtype)
     if limit is not None and input.flags.c_contiguous:
-        if not executable.available() and np.isfinite(input).all():
+        if not executable.compiles() and np.isfinite(input).all():
             return input.copy()
         values = ((nan, 0.0), (posinf, limit), (neginf, -limit))
         numbers = tuple([default if value is None else float(value) for value, default in values])
-        return blockwise(_replaced, input, numbers=numbers)
+        return _replaced(input, *numbers)
     out = np.array(input)
     parts = [out.real, out.imag] if out.dtype.kind == "c" else [out]
     limits = np.finfo(out.dtype) if out.dtype.kind != "V" else _bfloat16_limits()

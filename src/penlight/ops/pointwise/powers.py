@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.large import one_pass
+from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.array_namespace import both

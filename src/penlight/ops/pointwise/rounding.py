@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.large import one_pass
+from ...kernels.elementwise import one_pass
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery import dispatch

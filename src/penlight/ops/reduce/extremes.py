@@ -69,7 +69,7 @@ def _extreme_all(ufunc: Any, name: str) -> Any:
 def _extreme_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
     hits = (input == result) | (xp.isnan(input) & xp.isnan(result))
     count = xp.count_hits(xp.cast(hits, xp.np_dtype(input)), (), False)
-    return xp.where(hits, grad / count, 0.0)
+    return xp._masked_fill_tensor(xp.zeros_like(input), hits, grad / count)
 
 
 @differentiable(_extreme_all(np.maximum, "max"), node="MaxBackward1", input=_extreme_rule)

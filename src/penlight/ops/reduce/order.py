@@ -223,8 +223,8 @@ def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> A
     hits = (input == result) | (xp.isnan(input) & xp.isnan(result))
     counted = xp.cast(hits, xp.np_dtype(grad))
     if not lead:
-        grad = grad / xp._sum_all(counted)
-    elif ndim > lead:
+        return xp._masked_fill_tensor(xp.zeros_like(input), hits, grad / xp._sum_all(counted))
+    if ndim > lead:
         grad = grad / xp._sum_dims(counted, tuple(range(lead, ndim)), True)
     return xp.where(hits, grad, 0.0)  # the others get 0 even of a gradient that is NaN
 

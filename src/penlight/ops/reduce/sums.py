@@ -28,6 +28,7 @@ from ..machinery.guards import not_implemented
 from ..machinery.half_precision import in_float32
 from ..machinery.op import traits
 from ..machinery.out import check_out
+from ..pointwise.arithmetic import _div_number
 
 __all__ = [
     "all", "any", "cumsum", "logsumexp", "mean", "prod", "sum"
@@ -102,7 +103,7 @@ both("spread", _spread_array, _spread_tensor)
 both(
     "average",
     _average_array,
-    lambda grad, count, shape, dim, keepdim: shared(_spread_tensor(grad, shape, dim, keepdim), count),
+    lambda grad, count, shape, dim, keepdim: _div_number(_spread_tensor(grad, shape, dim, keepdim), count),
 )
 
 

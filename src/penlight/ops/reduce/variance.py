@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 _FEW_SPREAD = 4096  # elements
-_spreads = lazy("native.small", "spreads")
+_row_moments = lazy("norm.kernels", "row_moments")
 
 
 def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -37,7 +37,7 @@ def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     ):
         return None
     count = _count(shape, dim)
-    found = _spreads(input, input.size // count, count)
+    found = _row_moments(input, input.size // count, count)
     return None if found is None else (*found, shape[:last] + (1,) * (len(dim) if keepdim else 0))
 
 
@@ -89,8 +89,7 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
     free = _count(shape, dim) - correction
     mean = xp._mean_dims(input, dim, True)
     if free <= 0 and len(dim) == len(shape):
-        grad = xp.spread(grad, shape, dim, keepdim)
-        return xp.where(input == mean, grad * math.nan, grad * math.inf)
+        return xp.spread(grad, shape, dim, keepdim) * xp.where(input == mean, math.nan, math.inf)
     scale, centred = 2.0 / free if free else math.inf, input - mean
     return xp.spread(grad * scale, shape, dim, keepdim) * centred
 

@@ -34,14 +34,13 @@ def _clone_array(input: Any, contiguous: bool | int) -> Any:
     if contiguous is True or not contiguous:
         if input.size >= COPIES_FROM and (contiguous or input.flags.c_contiguous):
             return fresh(input)
-        if not contiguous and 0 in input.strides:
-            return astype(input, input.dtype)
-        return np.array(input, order="C" if contiguous else "K")
+        return np.array(input, order="C") if contiguous else astype(input, input.dtype)
     channels = input.ndim + 1 - contiguous
     return np.moveaxis(fresh(np.moveaxis(input, channels, -1)), -1, channels)
 
 
 @linear(_clone_array, node="CloneBackward0", input=lambda grad: grad)
+@traits(any_layout=True)
 def _clone(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 

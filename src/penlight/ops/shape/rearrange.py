@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain, combinations as choices, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...autograd.node import NO_EDGE
 from ...creation import _accept
 from ...device import require_cpu
 from ...kernels.copies import fresh
-from ...kernels.index.moves import places
+from ...kernels.index.moves import nonzero
 from ...kernels.index_width import native_counts
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import lower
@@ -273,11 +274,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
     """The places of all combinations, in lexicographic order."""
-    if n == 0:
-        return np.zeros((0, r), np.int64)
-    table = np.indices((n,) * r).reshape(r, -1).T
-    steps = np.diff(table, axis=1)
-    return table[(steps >= 0).all(1) if with_replacement else (steps > 0).all(1)]
+    rows = (combinations_with_replacement if with_replacement else choices)(range(n), r)
+    return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, r)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
@@ -311,7 +309,7 @@ def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: 
             raise RuntimeError(f"{name} must be non-negative, got{n}")
     found = dtype or dtypes.int64
     inside = ~lower(row, col, offset - 1) if upper else lower(row, col, offset)
-    return wrap(places(inside).astype(found.np, copy=False))
+    return wrap(nonzero(inside).astype(found.np, copy=False))
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from ..._common.user_warnings import warn_user
@@ -26,7 +27,7 @@ __all__ = [
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 
 
-@linear(lambda input: input.T, view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
+@linear(attrgetter("T"), view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
 def _t(input: Tensor) -> Tensor: ...
 
 

@@ -12,7 +12,6 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
 from ..machinery.guards import lazy, need_number, not_written, only
-from ..machinery.op import traits
 from ..machinery.overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ def kernel(name: str, called: str | None = None) -> Any:
 @pointwise(
     kernel("erf"), floating=True, input=lambda grad, input, xp: grad * (_TWO_OVER_ROOT_PI * xp.exp(-(input * input)))
 )
-@traits(memory_order=True)
 def erf(input: Tensor) -> Tensor:
     """The error function.
 

@@ -17,20 +17,21 @@ optimiser's own step.
 """
 
 from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _format_param, _LRScheduler
-from penlight.optim.lr_scheduler._combined import ChainedScheduler, SequentialLR
-from penlight.optim.lr_scheduler._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from penlight.optim.lr_scheduler._decays import (
+from penlight.optim.lr_scheduler._combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from penlight.optim.lr_scheduler._formulas import (
     ConstantLR,
     CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,
     MultiplicativeLR,
     MultiStepLR,
+    OneCycleLR,
     PolynomialLR,
     StepLR,
 )
-from penlight.optim.lr_scheduler._plateau import ReduceLROnPlateau
 
 __all__ = [
     "EPOCH_DEPRECATION_WARNING", "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",

@@ -1,14 +1,118 @@
-"""Schedulers made of schedulers."""
+"""Schedulers with other ends than a formula: lowering the rate when training stalls, and combining schedulers."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, SupportsFloat
 
-from penlight.optim.lr_scheduler._base import LRScheduler, _set, _values
-from penlight.optim.lr_scheduler._plateau import ReduceLROnPlateau
+from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _checked, _set, _values
 from penlight.optim.optimizer import Optimizer
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """The rate times ``factor`` when a metric has not improved for more than ``patience`` epochs.
+
+    Better means lower, or higher with ``mode="max"``, by at least ``threshold`` (a fraction of the best value so far, or
+    with ``threshold_mode="abs"`` a difference). After a reduction nothing counts as bad for ``cooldown`` epochs. The rate
+    does not fall below ``min_lr``, and changes of less than ``eps`` are not made.
+
+    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, factor=0.5, patience=1)
+    >>> for loss in [3.0, 2.0, 2.0, 2.0]:
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, mode: Literal["min", "max"] = "min", factor: float = 0.1,
+                 patience: int = 10, threshold: float = 1e-4, threshold_mode: Literal["rel", "abs"] = "rel",
+                 cooldown: int = 0, min_lr: list[float] | float = 0, eps: float = 1e-8) -> None:  # fmt: skip
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        several = isinstance(min_lr, (list, tuple))
+        count = len(_checked(optimizer).param_groups)
+        lowest: list[Any] = [*min_lr] if several else [min_lr] * count  # type: ignore[misc]
+        if len(lowest) != count:
+            raise ValueError(f"expected {count} min_lrs, got {len(lowest)}")
+        self.factor = factor
+        self.optimizer = optimizer
+        self.default_min_lr = None if several else min_lr
+        self.min_lrs = lowest
+        self.patience = patience
+        self.cooldown = cooldown
+        self.eps = eps
+        self.last_epoch = 0
+        self._last_lr = _values(optimizer)
+        self._init_is_better(mode=mode, threshold=threshold, threshold_mode=threshold_mode)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether a reduction was so recent that bad epochs do not count yet."""
+        return self.cooldown_counter > 0
+
+    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Go to the next epoch, with the metric of this one. ``epoch`` is deprecated."""
+        value = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        better = self._is_better(value, self.best)
+        if better:
+            self.best = value
+        resting = self.in_cooldown
+        self.cooldown_counter -= resting
+        self.num_bad_epochs = 0 if better or resting else self.num_bad_epochs + 1
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr(self.last_epoch)
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = _values(self.optimizer)
+
+    def _is_better(self, a: float, best: float) -> bool:
+        sign = -1.0 if self.mode == "min" else 1.0
+        # Written so that the rounding is PyTorch's: a sum of one and the threshold, or of the best value and it.
+        bar = best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        return a < bar if self.mode == "min" else a > bar
+
+    def _reduce_lr(self, epoch: int) -> None:
+        groups, lowest = self.optimizer.param_groups, self.min_lrs
+        if len(groups) != len(lowest):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(lowest)}), usually due to a new param group being added "
+                    "to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` param "
+                    "groups."
+                )
+            lowest = self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, low in zip(groups, lowest, strict=True):
+            lr = float(group["lr"])
+            reduced = max(lr * self.factor, low)
+            if lr - reduced > self.eps:
+                _set(group, "lr", reduced)
+
+    def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
+        for what, value, known in (("mode", mode, ("min", "max")), ("threshold mode", threshold_mode, ("rel", "abs"))):
+            if value not in known:
+                raise ValueError(f"{what} {value} is unknown!")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode = mode
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state that :meth:`state_dict` returned."""
+        super().load_state_dict(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
+
+
+# ----- Schedulers made of schedulers ---------------------------------------------------------------------------------
 
 
 class _Combined(LRScheduler):

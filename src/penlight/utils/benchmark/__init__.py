@@ -12,15 +12,18 @@ from typing import Any
 
 from penlight._refused import missing, refused_class
 
-from .compare import Colorize as Colorize, Compare as Compare
 from .measurement import (
+    Colorize as Colorize,
+    Compare as Compare,
+    Language as Language,
     Measurement as Measurement,
     TaskSpec as TaskSpec,
+    Timer as Timer,
     select_unit as select_unit,
+    timer as timer,
     trim_sigfig as trim_sigfig,
     unit_to_english as unit_to_english,
 )
-from .timer import Language as Language, Timer as Timer, timer as timer
 
 _COUNTS = "Penlight does not count instructions. Use Timer.blocked_autorange()."
 _DRAWS = "Penlight does not draw inputs for benchmarks. Make them with torch.rand."

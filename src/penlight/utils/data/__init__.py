@@ -16,6 +16,7 @@ from penlight.utils.data.dataset import (
 )
 from penlight.utils.data.sampler import (
     BatchSampler,
+    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -30,14 +31,16 @@ from penlight.utils.data.dataloader import (  # isort: skip (needs the two above
     default_convert,
     get_worker_info,
 )
+from penlight._common.module_table import declare_modules
 from penlight._refused import missing
-from penlight.utils.data.distributed import DistributedSampler
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
     "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "_DatasetKind", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+
+declare_modules(__name__, sampler={"distributed": "DistributedSampler"})
 
 
 def __getattr__(name: str) -> Any:

@@ -195,9 +195,7 @@ class SummaryWriter:
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
         """Accepted with a warning: TensorBoard's graph needs tracing, which is not here."""
-        warn_once(
-            "SummaryWriter.add_graph", "Penlight does not trace models, so TensorBoard shows no graph of this one"
-        )
+        warn_once("SummaryWriter.add_graph: Penlight does not trace models, so TensorBoard shows no graph of this one")
 
     def _refuse(self, *args: Any, **kwargs: Any) -> None:
         """Refused."""

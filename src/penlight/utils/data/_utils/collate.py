@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from itertools import repeat
 from operator import attrgetter, is_
 from typing import Any
@@ -11,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import penlight
+from penlight._common.docstrings import example
 from penlight._serialization.tensors import tensor_from_array
 from penlight.autograd.node import NO_EDGE
 from penlight.utils.data._utils.blocks import empty
-from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -185,3 +186,55 @@ def default_collate(batch: Any) -> Any:
     {'x': tensor([1, 2]), 'name': ['a', 'b']}
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+# ----- Rebuilding a collection with other contents, keeping its type where that is possible --------------------------
+
+
+def mapping_like(template: Mapping[Any, Any], make: Callable[[Any], Any]) -> Any:
+    """A mapping like `template` with `make(key)` for each of its keys.
+
+    A mutable one is copied and updated, which keeps whatever else it carries; a type that allows neither that nor
+    construction from a dict becomes a dict.
+    """
+    try:
+        if isinstance(template, MutableMapping):
+            clone = copy.copy(template)
+            clone.update({key: make(key) for key in template})
+            return clone
+        return type(template)({key: make(key) for key in template})  # type: ignore[call-arg]
+    except TypeError:
+        return {key: make(key) for key in template}
+
+
+def sequence_like(template: Any, count: int, make: Callable[[int], Any]) -> Any:
+    """A sequence like `template` with `make(0) ... make(count - 1)`; a list where its type cannot be made."""
+    try:
+        if isinstance(template, MutableSequence):
+            clone = copy.copy(template)
+            for position in range(count):
+                clone[position] = make(position)
+            return clone
+        return type(template)([make(position) for position in range(count)])
+    except TypeError:
+        return [make(position) for position in range(count)]
+
+
+# ----- Moving a batch to pinned memory, which only matters where there is an accelerator -----------------------------
+
+
+@example('torch.utils.data._utils.pin_memory.pin_memory({"name": "a", "n": [1, 2]})', "{'name': 'a', 'n': [1, 2]}")
+def pin_memory(data: Any, device: Any = None) -> Any:
+    """`data` with `pin_memory()` called on every tensor, and on every object that has such a method."""
+    if isinstance(data, penlight.Tensor) or hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return mapping_like(data, lambda key: pin_memory(data[key], device))
+    if isinstance(data, tuple):
+        pinned = [pin_memory(item, device) for item in data]
+        return type(data)(*pinned) if hasattr(data, "_fields") else type(data)(pinned)
+    if isinstance(data, Sequence):
+        return sequence_like(data, len(data), lambda i: pin_memory(data[i], device))
+    return data

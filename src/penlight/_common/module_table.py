@@ -1,0 +1,137 @@
+"""Modules without a file: PyTorch's layout over ours.
+
+PyTorch has a file for each optimiser and for each distribution. Programs import these modules, and pickles name them. Here a file has a
+subject, and a package declares in a table which modules PyTorch makes of it. Such a module has the attributes of the file.
+Modules with nothing behind them here are rows of `compat/_compat_table.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from ..kernels.lazy import lazy_import
+
+_compat_table = lazy_import(globals(), "_compat_table", "penlight._compat_table")
+
+_files: dict[str, tuple[str, tuple[str, ...]]] = {}  # the file of each module, and the public names of the module
+
+
+class _Module(ModuleType):
+    """Has the public names of its file's, and the others when they are asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(sys.modules[_files[self.__name__][0]], name)
+
+
+_NO_TORCH = (
+    "No module named 'torch'. `import penlight as torch` gives Penlight that name in one file only. For `from torch... import ...`, here and in "
+    "every module of the program, write `import penlight.as_torch` first, or run the program with `penlight run`."
+)
+
+
+class TableFinder:
+    """Finds the declared modules. It stands at the end of `sys.meta_path`, so that it is also the last that is asked for PyTorch: an import of
+    that fails with advice, while a mere question (`importlib.util.find_spec`) is answered with None."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name == "torch" and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+            raise ModuleNotFoundError(_NO_TORCH, name="torch")
+        if name in _files:
+            return ModuleSpec(name, cls(), origin=_files[name][0])  # type: ignore[arg-type]
+        own = name.removeprefix("penlight.")
+        if own == name or own not in _compat_table.TABLE:
+            return None
+        return ModuleSpec(name, cls(), is_package=_compat_table.has_parts(own))  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return (_Module if spec.name in _files else ModuleType)(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ not in _files:
+            _compat_table.make(module)
+            return
+        file, names = _files[module.__name__]
+        found = import_module(file)
+        module.__doc__, module.__file__ = found.__doc__, found.__file__  # where `inspect` looks for the source
+        module.__all__ = names_of(module.__name__)  # type: ignore[attr-defined]
+        vars(module).update({name: getattr(found, name) for name in names})
+
+
+def declare_modules(package: str, **files: str | Mapping[str, str]) -> dict[str, str]:
+    """Makes modules of a package importable that have no file.
+
+    They are made at once if their file is loaded already, and by `make_modules` at its end if it is loaded when it is first used.
+
+    Args:
+        package: the name of the package.
+        files: for each file, which may be one of another package, the names of the module of that name, or the modules that
+            stand in it, with the names of each.
+
+    Returns:
+        The module of each public name.
+    """
+    homes: dict[str, str] = {}
+    for file, declared in files.items():
+        full = file if "." in file else f"{package}.{file}"
+        for module, names in ({file: declared} if isinstance(declared, str) else declared).items():
+            _files[f"{package}.{module}"] = full, tuple(names.split())
+            homes |= dict.fromkeys(names_of(f"{package}.{module}"), module)
+        if full in sys.modules:
+            make_modules(full)
+    return homes
+
+
+def names_of(module: str) -> list[str]:
+    """The public names of a declared module, for its `__all__`."""
+    return [name for name in _files[module][1] if name[0] != "_"]
+
+
+def file_of(package: str, module: str) -> str:
+    """The file that a module of a package stands in: its own, or the declared one."""
+    return _files.get(f"{package}.{module}", (f"{package}.{module}",))[0].removeprefix(f"{package}.")
+
+
+def make_modules(file: str) -> None:
+    """Makes the modules that are declared for a file. Its classes say that they are from there, also while such a module is being imported."""
+    found = sys.modules[file]
+    for module, names in [(module, names) for module, (source, names) in _files.items() if source == file != module]:
+        for name in names:
+            value = getattr(found, name)
+            if isinstance(value, type) and value.__module__ == file:
+                value.__module__ = module
+        import_module(module)
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, str], modules: Collection[str], missing: Callable[[str, str], Exception]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package that imports its modules when they are first used.
+
+    Args:
+        package: its name.
+        homes: the module that has each name.
+        modules: modules that are attributes themselves.
+        missing: makes the error for another name.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name in homes:
+            found = getattr(import_module(f"{package}.{homes[name]}"), name)
+            setattr(sys.modules[package], name, found)
+            return found
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        raise missing(package, name)
+
+    def __dir__() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes, *modules})
+
+    return __getattr__, __dir__

@@ -1,0 +1,58 @@
+"""Lines of the user's program: where in it an op, a write or an error happened."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from os.path import basename
+from types import FrameType
+from typing import NamedTuple
+
+from .user_warnings import is_ours
+
+
+class Line(NamedTuple):
+    """A line of a program. Printed it looks as in a traceback; its text is read when it is asked for.
+
+    >>> from penlight._common.user_lines import Line
+    >>> Line("train.py", 31, "step").short
+    'train.py:31'
+    """
+
+    file: str
+    number: int
+    function: str
+
+    @property
+    def text(self) -> str:
+        """The line itself, or nothing if its file can't be read."""
+        return linecache.getline(self.file, self.number).strip()
+
+    @property
+    def short(self) -> str:
+        """The name of the file and the number of the line."""
+        return f"{basename(self.file)}:{self.number}"
+
+    def __str__(self) -> str:
+        text = f"    {self.text}\n" if self.text else ""
+        return f'  File "{self.file}", line {self.number}, in {self.function}\n{text}'
+
+
+def user_frame(skip: int = 1) -> FrameType | None:
+    """The innermost frame that is not Penlight's own, from the caller's caller on."""
+    frame: FrameType | None = sys._getframe(skip + 1)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def user_line() -> Line | None:
+    """The innermost line that is not Penlight's own."""
+    frame = user_frame(1)
+    return None if frame is None else line_of(frame)
+
+
+def line_of(frame: FrameType) -> Line:
+    """The line that a frame is at."""
+    code = frame.f_code
+    return Line(code.co_filename, frame.f_lineno, code.co_name)

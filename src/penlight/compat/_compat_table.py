@@ -1,0 +1,361 @@
+"""PyTorch's modules with little or nothing behind them here, as data: what each answers, accepts and refuses."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping
+from copy import copy
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from penlight._refused import missing, refuse, refused_class, refused_function
+
+from ._small_utils import NO_FLOPS
+
+
+class Row(NamedTuple):
+    """One module. Functions are given by their signatures."""
+
+    doc: str
+    returns: Mapping[str, Any] = {}  # functions, and what each returns
+    accepts: tuple[str, ...] = ()  # functions without effect; a seed has to be an integer
+    values: Mapping[str, Any] = {}
+    names: Mapping[str, str] = {}  # modules of ours, and the names that are taken from each (`theirs=ours`)
+    refuses: tuple[str, str] = ("", "")  # every other name that PyTorch has: why, and what to use instead
+    # Functions (classes, with a capital) by the reason why they are refused, or by the error that they raise, as PyTorch does.
+    refused: Mapping[str | tuple[type[Exception], str], str] = {}
+
+
+def wrap(fn_or_name: object) -> object:
+    """What it was given: nothing is traced that could be wrapped."""
+    return fn_or_name
+
+
+def parse_args(*arg_descriptors: str) -> Any:
+    """Accepted as a decorator: nothing is exported."""
+    return lambda function: function
+
+
+def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
+    """The directories of headers: none."""
+    return []
+
+
+def nccl_is_available(tensors: Any) -> bool:
+    """False, with PyTorch's warning."""
+    warnings.warn(_NO_NCCL, stacklevel=2)
+    return False
+
+
+_NOT_HERE = {"is_available()": False}
+_NO_GRAPHS = "Penlight does not turn programs into graphs ahead of time."
+_NO_EXPORT = (
+    "Penlight does not export programs.",
+    "Save the weights with torch.save(module.state_dict(), path), which PyTorch can load and export.",
+)
+_NO_QUANTISED = ("Penlight has no quantised arithmetic.", "Use float32, or float16 by module.half().")
+_FLEX = (
+    "it is a compiler's feature. Use torch.nn.functional.scaled_dot_product_attention with an attn_mask: a boolean one "
+    "for a mask_mod, a float one for a score_mod that adds a bias."
+)
+_ASK_FIRST = "Penlight runs on the CPU: ask torch.{}.is_available() first (it is False here)"
+_NO_NCCL = "PyTorch is not compiled with NCCL support"
+# What PyTorch says of its functions for Apple's GPU where there is none: each names its inner one.
+_INNER = {
+    "Event": "acquireEvent",
+    "compile_shader": "compileShader",
+    "current_allocated_memory": "getCurrentAllocatedMemory",
+    "driver_allocated_memory": "getDriverAllocatedMemory",
+    "empty_cache": "emptyCache",
+    "get_rng_state seed set_rng_state": "getDefaultGenerator",
+    "load_metallib": "loadMetallib",
+    "recommended_max_memory": "getRecommendedMaxMemory",
+    "set_per_process_memory_fraction": "setMemoryFraction",
+    "synchronize": "deviceSynchronize",
+}
+_NO_BYTES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+_FUNC = "grad grad_and_value"
+
+TABLE = {
+    "_custom_op": Row(
+        "Operators of one's own, the old way.",
+        refuses=(
+            "Penlight has no dispatcher to register operators with.",
+            "Call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
+        ),
+    ),
+    "_decomp": Row(
+        "Operators taken apart.",
+        refuses=("Penlight's operators are not taken apart.", "Read penlight.ops, where each is one declaration."),
+    ),
+    "_functorch": Row("Where PyTorch has the code of `torch.func`."),
+    "_functorch.apis": Row("The transforms by their public names.", names={"penlight.func": f"{_FUNC} vmap"}),
+    "_functorch.eager_transforms": Row(
+        "The transforms that differentiate.",
+        names={"penlight.func": f"{_FUNC} functionalize hessian jacfwd jacrev jvp linearize vjp"},
+    ),
+    "_functorch.functional_call": Row(
+        "Modules as functions of their parameters.", names={"penlight.func": "functional_call stack_module_state"}
+    ),
+    "_functorch.make_functional": Row(
+        "Modules that take their parameters as arguments.",
+        names={
+            "penlight._functorch_package": """
+                FunctionalModule FunctionalModuleWithBuffers combine_state_for_ensemble make_functional
+                make_functional_with_buffers"""
+        },
+    ),
+    "_guards": Row(
+        "Questions that libraries ask while PyTorch compiles. Penlight does not, and has no fake tensors.",
+        returns={"active_fake_mode()": None, "detect_fake_mode(inputs=None)": None},
+    ),
+    "_higher_order_ops": Row(
+        "Control flow in graphs.", refuses=(_NO_GRAPHS, "Write Python's own `if`, `for` and `while`.")
+    ),
+    "_logging": Row(
+        "Which parts of PyTorch's compiler report: there is nothing to report.", accepts=("set_logs(**options)",)
+    ),
+    "_subclasses": Row(
+        "Fake tensors.", refuses=("Penlight has no fake tensors.", "Compute on real ones, or on shapes.")
+    ),
+    "ao": Row("Quantisation.", refuses=_NO_QUANTISED),
+    "backends.cusparselt": Row("cuSPARSELt, which is not used here.", returns=_NOT_HERE),
+    "backends.kleidiai": Row("KleidiAI, which is not used here.", returns=_NOT_HERE),
+    "backends.mps": Row(
+        "Apple's GPU, which is not here.",
+        returns={**_NOT_HERE, "is_built()": False},
+        refused={
+            (
+                RuntimeError,
+                "Cannot execute isOnMacOSorNewer() without MPS backend.",
+            ): "is_macos13_or_newer is_macos_or_newer"
+        },
+    ),
+    "backends.openmp": Row("OpenMP: NumPy has threads of its own.", returns=_NOT_HERE),
+    "backends.quantized": Row(
+        "The engines of quantised arithmetic: there is none.",
+        values={"engine": "none", "supported_engines": ["none"]},
+    ),
+    "cuda.amp.common": Row(
+        "Whether mixed precision on a GPU can work: there is no GPU.", returns={"amp_definitely_not_available()": True}
+    ),
+    "cuda.nccl": Row(
+        "NVIDIA's collectives, which are not here.",
+        values={"is_available": nccl_is_available},
+        refused={
+            (RuntimeError, f"{_NO_NCCL}, and Penlight runs in one process on the CPU"): """
+                all_gather all_reduce broadcast init_rank reduce reduce_scatter unique_id version"""
+        },
+    ),
+    "cuda.random": Row(
+        "The generators of GPUs: seeds are accepted, and there is no state.",
+        names={
+            "penlight.cuda": """
+                get_rng_state_all manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all"""
+        },
+    ),
+    "export": Row("Programs for other machines.", refuses=_NO_EXPORT),
+    "functional": Row(
+        "The old home of some functions that are at the top of torch.",
+        names={
+            "penlight": """
+                atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
+                cdist chain_matmul einsum istft lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"""
+        },
+    ),
+    "fx": Row(
+        "Programs as graphs.",
+        values={"wrap": wrap},
+        refuses=(_NO_GRAPHS, "Call the module itself; the graph of its backward is at output.grad_fn."),
+    ),
+    "monitor": Row(
+        "Events for monitors.",
+        refuses=("Penlight reports no events.", "Use logging, or torch.utils.tensorboard."),
+    ),
+    "mps": Row(
+        "Apple's GPU, which is not here.",
+        returns={**_NOT_HERE, "device_count()": 0},
+        accepts=("manual_seed(seed)",),
+        refused={
+            (RuntimeError, f"Cannot execute {inner}() without MPS backend. {_ASK_FIRST.format('backends.mps')}"): names
+            for names, inner in _INNER.items()
+        },
+    ),
+    "mtia": Row(
+        "Meta's accelerator, which is not here.",
+        returns={**_NOT_HERE, "is_initialized()": False, "device_count()": 0},
+        accepts=("manual_seed(seed)", "manual_seed_all(seed)"),
+        refuses=("Penlight runs on the CPU.", "Use device='cpu'."),
+    ),
+    "nested": Row(
+        "Tensors of tensors of several sizes.",
+        refuses=("Penlight has no nested tensors.", "Pad the sequences with torch.nn.utils.rnn.pad_sequence."),
+    ),
+    "nn.attention.flex_attention": Row(
+        "Flexible attention: the names exist so that programs can import them.",
+        values={"_DEFAULT_SPARSE_BLOCK_SIZE": 128},
+        refused={
+            _FLEX: "AuxRequest BlockMask and_masks create_block_mask create_mask flex_attention noop_mask or_masks",
+        },
+    ),
+    "nn.utils._per_sample_grad": Row(
+        "Gradients of each sample by a wrapper around the module.",
+        refused={
+            "Penlight has no expanded weights. Use torch.func.vmap(torch.func.grad(loss), (None, 0, 0)) with "
+            "torch.func.functional_call.": "call_for_per_sample_grads"
+        },
+    ),
+    "onnx": Row(
+        "Programs for ONNX.",
+        returns={"is_in_onnx_export()": False},
+        accepts=(
+            "register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version)",
+            "unregister_custom_op_symbolic(symbolic_name, opset_version)",
+        ),
+        refuses=_NO_EXPORT,
+    ),
+    "onnx.symbolic_helper": Row(
+        "Decorators of functions for the export are accepted: nothing is exported.",
+        values={"parse_args": parse_args},
+        refuses=_NO_EXPORT,
+    ),
+    "package": Row(
+        "Programs with their code in one file.",
+        refuses=("Penlight does not package code.", "Save the weights with torch.save(module.state_dict(), path)."),
+    ),
+    "quantization": Row("Quantisation, by its old name.", refuses=_NO_QUANTISED),
+    "utils._foreach_utils": Row(
+        "Helpers around the `_foreach_` functions that optimisers of other libraries use.",
+        names={
+            "penlight._small_utils": """
+                _device_has_foreach_support _get_foreach_kernels_supported_devices _get_fused_kernels_supported_devices
+                _group_tensors_by_device_and_dtype _has_foreach_support"""
+        },
+    ),
+    "utils._python_dispatch": Row(
+        "Modes below the functions, which Penlight has not. TorchFunctionMode takes over functions.",
+        names={"penlight._small_utils": "TorchDispatchMode is_traceable_wrapper_subclass"},
+    ),
+    "utils._sympy": Row("Sizes as symbols, which Penlight has not; the names that other packages import."),
+    "utils._sympy.numbers": Row("The integers beyond all others, as bounds of sizes.", values={"int_oo": math.inf}),
+    "utils._triton": Row(
+        "Whether there is a compiler for GPU kernels.", returns={"has_triton()": False, "has_triton_package()": False}
+    ),
+    "utils.cpp_extension": Row(
+        "Extensions in C++.",
+        values={
+            "include_paths": include_paths,
+            "CUDA_HOME": None,
+            "ROCM_HOME": None,
+            "SYCL_HOME": None,
+            "CUDNN_HOME": None,
+            "IS_HIP_EXTENSION": False,
+        },
+        refuses=(
+            "Penlight is pure Python and loads no C++.",
+            "Write the function with NumPy in a torch.autograd.Function, or call a compiled one through ctypes there.",
+        ),
+    ),
+    "utils.deterministic": Row(
+        "Whether uninitialised memory is filled while deterministic algorithms are asked for: kept, and without effect.",
+        values={"fill_uninitialized_memory": True},
+    ),
+    "utils.flop_counter": Row(
+        "A counter that can be made and asked, and is refused when it is to count: the profiler counts.",
+        names={"penlight._small_utils": "FlopCounterMode"},
+        refuses=NO_FLOPS,
+    ),
+    "utils.model_zoo": Row(
+        "The old name of a function of torch.hub, and the progress bar that others take from there.",
+        names={"penlight.hub": "_download_url_to_file load_state_dict_from_url=load_url tqdm"},
+    ),
+    "xpu": Row(
+        "Intel's GPU, which is not here.",
+        returns={
+            **_NOT_HERE,
+            **{"is_initialized()": False, "is_bf16_supported(including_emulation=True)": False, "device_count()": 0},
+            **{f"{name}(device=None)": 0 for name in _NO_BYTES},
+            **{"get_rng_state_all()": [], "memory_stats(device=None)": OrderedDict()},
+        },
+        accepts=(
+            "manual_seed(seed)",
+            "manual_seed_all(seed)",
+            "seed()",
+            "seed_all()",
+            "empty_cache()",
+            "set_rng_state_all(new_states)",
+        ),
+        values={"default_generators": ()},
+        refused={
+            (AssertionError, f"Torch not compiled with XPU enabled. {_ASK_FIRST.format('xpu')}"): """
+                Event Stream current_device current_stream device device_of get_device_capability get_device_name
+                get_device_properties get_rng_state init initial_seed mem_get_info reset_accumulated_memory_stats
+                reset_peak_memory_stats set_device set_rng_state set_stream stream synchronize"""
+        },
+    ),
+}
+
+
+def has_parts(name: str) -> bool:
+    """Whether the table has modules below a module."""
+    return any(other.startswith(f"{name}.") for other in TABLE)
+
+
+def make(module: ModuleType) -> None:
+    """Fill a module from its row."""
+    full = module.__name__
+    own = full.removeprefix("penlight.")
+    row = TABLE[own]
+    module.__doc__ = f"torch.{own}: {row.doc}"
+    functions = {**row.returns, **dict.fromkeys(row.accepts)}
+    module.__dict__.update(row.values, **{_name(text): _function(full, text, functions[text]) for text in functions})
+    for reason, names in row.refused.items():
+        for name in names.split():
+            setattr(module, name, _refused(f"{own}.{name}", reason))
+    words = [(source, *word.split("=")) for source, names in row.names.items() for word in names.split()]
+    sources = {ours[-1]: (source, ours[0]) for source, *ours in words}
+    why, instead = row.refuses
+    below = [name.removeprefix(f"{own}.") for name in TABLE if name.startswith(f"{own}.")]
+    refused = refuse(full, why, instead, files=below) if why else lambda name: _raise(missing(full, name))
+
+    def __getattr__(name: str) -> Any:
+        if name in below:
+            return import_module(f"{full}.{name}")
+        if name not in sources:
+            return refused(name)
+        source, theirs = sources[name]
+        return getattr(import_module(source), theirs)
+
+    module.__getattr__ = __getattr__  # type: ignore[method-assign]
+    if not why:
+        module.__all__ = sorted(name for name in {*vars(module), *sources} if name[0] != "_")  # type: ignore[attr-defined]
+
+
+def _refused(name: str, reason: str | tuple[type[Exception], str]) -> Any:
+    if isinstance(reason, tuple):
+        return refused_function(name, reason[1], reason[0])
+    return (refused_class if name.rpartition(".")[2][0].isupper() else refused_function)(name, reason)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _name(signature: str) -> str:
+    return signature.partition("(")[0]
+
+
+def _function(module: str, signature: str, value: Any) -> Any:
+    """A function of this signature that does nothing but return a value."""
+    name, _, arguments = signature.partition("(")
+    result = "(int(seed), value)[1]" if arguments == "seed)" else "copy(value)"
+    function = eval(f"lambda {arguments.removesuffix(')')}: {result}", {"value": value, "copy": copy})
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = (
+        module,
+        f"{value}, always." if value is not None else "Accepted and without effect.",
+    )
+    return function

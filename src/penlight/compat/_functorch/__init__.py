@@ -1,1 +1,0 @@
-"""torch._functorch: where PyTorch has the code of `torch.func`. Its modules that others import are modules of `func` here."""

@@ -1,0 +1,144 @@
+"""Messages between two ranks of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penlight.tensor import Tensor
+
+from ._arguments import expect, root_of
+from ._group import Group, ProcessGroup, Rank, Work, groups
+from ._mpi import Array
+
+
+def _peer(ranks: ProcessGroup, role: str, rank: int | None, group_rank: int | None) -> int:
+    peer = root_of(ranks, role, rank, group_rank)
+    if peer == ranks.rank():
+        raise ValueError(f"Invalid {role} rank: {role} rank should not be the same as the rank of the current process.")
+    return peer
+
+
+def _contiguous(tensor: Tensor) -> Array:
+    expect("tensor", tensor)
+    if not tensor.is_contiguous():
+        raise RuntimeError("input tensor has to be contiguous")
+    return tensor._array
+
+
+def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
+    """Start to send a tensor to another rank.
+
+    Args:
+        tensor: what is sent; it stays as it is until the work is done.
+        dst: the rank that gets it, by its number in the default group; or `group_dst`, by its number in `group`.
+        group: the group in which both are.
+        tag: a number by which the receiver knows the message.
+
+    Returns a `Work`.
+    """
+    ranks = groups.member(group, "isend")
+    if ranks is None:
+        return None
+    array = _contiguous(tensor)
+    peer = _peer(ranks, "destination", dst, group_dst)
+    return ranks._begin(
+        "send", lambda: ranks._data.send(array, peer, tag), same=None, result=[tensor], size=array.nbytes,
+        peers=frozenset([ranks._ranks[peer]]),
+    )  # fmt: skip
+
+
+def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
+    """Start to receive a tensor from another rank.
+
+    Args:
+        tensor: overwritten.
+        src: the rank that sends, by its number in the default group; or `group_src`, by its number in `group`.
+            Any rank, if neither is given.
+        group: the group in which both are.
+        tag: the number that the sender gave the message.
+
+    Returns a `Work`.
+    """
+    ranks = groups.member(group, "irecv")
+    if ranks is None:
+        return None
+    array = _contiguous(tensor)
+    anybody = src is None and group_src is None
+    peer = None if anybody else _peer(ranks, "source", src, group_src)
+    peers = ranks._everyone - {ranks._global_rank} if peer is None else frozenset([ranks._ranks[peer]])
+    return ranks._begin(
+        "recv",
+        lambda: ranks._data.receive(array, peer, tag),
+        same=None,
+        result=[tensor],
+        size=array.nbytes,
+        peers=peers,
+    )
+
+
+def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:
+    """Send a tensor to another rank; see `isend` for the arguments."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> int:
+    """Receive a tensor from another rank; see `irecv` for the arguments. Returns the rank that sent it."""
+    work = irecv(tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    return work.source_rank()
+
+
+class P2POp:
+    """One of the messages of `batch_isend_irecv`.
+
+    Args:
+        op: `isend` or `irecv`.
+        tensor: what is sent or overwritten.
+        peer: the other rank, by its number in the default group; or `group_peer`, by its number in `group`.
+        group: the group in which both are.
+        tag: a number by which both know the message.
+    """
+
+    def __init__(
+        self,
+        op: Callable[..., Any],
+        tensor: Tensor,
+        peer: Rank = None,
+        group: Group = None,
+        tag: int = 0,
+        group_peer: Rank = None,
+    ) -> None:
+        if op not in (isend, irecv):
+            raise ValueError(
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
+            )
+        expect("tensor", tensor)
+        self.op, self.tensor, self.tag = op, tensor, tag
+        self.group = groups.find(group)
+        self.group_peer = root_of(self.group, "p2p", peer, group_peer)
+        self.peer = self.group._ranks[self.group_peer]
+
+    def __repr__(self) -> str:
+        ranks = (self.group.rank(), self.group_peer)
+        source, to = ranks if self.op is isend else ranks[::-1]
+        return (
+            f"P2POp({self.op.__name__} pg={self.group.group_name}, group_src={source}, group_dst={to},  "
+            f"{self.tensor.shape}, {self.tensor.dtype})"
+        )
+
+
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
+    """Start several sends and receives; a `Work` for each."""
+    if not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
+    p2p_op_list[0]  # none is refused
+    return [op.op(op.tensor, group=op.group, tag=op.tag, **{_PEER[op.op]: op.group_peer}) for op in p2p_op_list]
+
+
+_PEER = {isend: "group_dst", irecv: "group_src"}

@@ -1,1 +1,0 @@
-from ._discrete import Binomial as Binomial

@@ -1,1 +1,0 @@
-from ._continuous import Chi2 as Chi2

@@ -1,1 +1,0 @@
-from ._discrete import ContinuousBernoulli as ContinuousBernoulli

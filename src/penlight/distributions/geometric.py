@@ -1,1 +1,0 @@
-from ._discrete import Geometric as Geometric

@@ -1,1 +1,0 @@
-from ._continuous import HalfCauchy as HalfCauchy

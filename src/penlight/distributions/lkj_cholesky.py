@@ -1,1 +1,0 @@
-from ._multivariate import LKJCholesky as LKJCholesky

@@ -1,1 +1,0 @@
-from ._multivariate import LogisticNormal as LogisticNormal

@@ -1,4 +1,0 @@
-from ._discrete import (
-    OneHotCategorical as OneHotCategorical,
-    OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough,
-)

@@ -1,1 +1,0 @@
-from ._discrete import Poisson as Poisson

@@ -1,1 +1,0 @@
-from ._discrete import LogitRelaxedBernoulli as LogitRelaxedBernoulli, RelaxedBernoulli as RelaxedBernoulli

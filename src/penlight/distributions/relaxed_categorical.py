@@ -1,4 +1,0 @@
-from ._discrete import (
-    ExpRelaxedCategorical as ExpRelaxedCategorical,
-    RelaxedOneHotCategorical as RelaxedOneHotCategorical,
-)

@@ -1,1 +1,0 @@
-from ._multivariate import Wishart as Wishart, _mvdigamma as _mvdigamma

@@ -1,0 +1,91 @@
+"""Charts as SVG: lines, or areas one on top of the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from .svg import FONT, escape, number
+
+_COLOURS = (
+    "#3a6ea5",
+    "#d9822b",
+    "#3f8f3a",
+    "#b03a48",
+    "#6b4fa0",
+    "#8a6238",
+    "#c264a8",
+    "#5f6b76",
+    "#a8a12c",
+    "#2ba6a6",
+)
+_WIDTH, _HEIGHT, _LEFT, _TOP, _LINE = 640.0, 260.0, 70.0, 34.0, 17.0
+
+
+def chart(
+    title: str, series: Mapping[str, Sequence[float]], unit: str, stacked: bool = False, logarithmic: bool = False
+) -> str:
+    """A chart of series of equal length, each with its name in the legend below.
+
+    Args:
+        title: what stands above it.
+        series: the values by name.
+        unit: of the vertical axis.
+        stacked: areas on top of each other instead of lines.
+        logarithmic: whether the vertical axis is; values that are not positive are gaps then.
+    """
+    count = max([len(values) for values in series.values()], default=0)
+    sums = [sum(values[k] for values in series.values()) for k in range(count)] if stacked else []
+    given = sums or [v for values in series.values() for v in values if not logarithmic or v > 0]
+    finite = [v for v in given if math.isfinite(v)]
+    scale = _scale(0.0 if not logarithmic else min(finite, default=1e-3), max(finite, default=1.0), logarithmic)
+    across = lambda k: _LEFT + _WIDTH * k / max(count - 1, 1)
+    parts = [f'<text x="{_LEFT:.0f}" y="20" font-size="14" font-weight="bold">{escape(title)}</text>']
+    for label, y in _ticks(min(finite, default=1e-3), max(finite, default=1.0), logarithmic, scale):
+        parts.append(f'<path d="M{_LEFT:.0f} {number(y)}h{_WIDTH:.0f}" stroke="#cccccc"/>')
+        parts.append(f'<text x="{_LEFT - 6:.0f}" y="{number(y + 4)}" text-anchor="end">{label}</text>')
+    parts.append(f'<text x="4" y="{_TOP - 4:.0f}" fill="#555555">{escape(unit)}</text>')
+    below = [0.0] * count
+    for place, (name, values) in enumerate(series.items()):
+        colour = _COLOURS[place % len(_COLOURS)]
+        if stacked:
+            above = [b + v for b, v in zip(below, values)]
+            edge = [f"{number(across(k))} {number(scale(v))}" for k, v in enumerate(above)]
+            edge += [f"{number(across(k))} {number(scale(below[k]))}" for k in reversed(range(count))]
+            parts.append(
+                f'<path d="M{"L".join(edge)}z" fill="{colour}" fill-opacity="0.8"><title>{escape(name)}</title></path>'
+            )
+            below = above
+        else:
+            drawn = [(k, v) for k, v in enumerate(values) if math.isfinite(v) and (v > 0 or not logarithmic)]
+            line = "L".join(f"{number(across(k))} {number(scale(v))}" for k, v in drawn)
+            if line:
+                parts.append(
+                    f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="1.5"><title>{escape(name)}</title></path>'
+                )
+        y = _TOP + _HEIGHT + 26 + _LINE * place
+        parts.append(f'<rect x="{_LEFT:.0f}" y="{number(y - 9)}" width="12" height="10" fill="{colour}"/>')
+        parts.append(f'<text x="{_LEFT + 18:.0f}" y="{number(y)}">{escape(name)}</text>')
+    width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + 30 + _LINE * len(series)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" '
+    head += f'height="{number(height)}" font-family="{FONT}" font-size="11" fill="#222222" style="max-width:100%;height:auto">'
+    return "\n".join(
+        [head, f'<rect width="{number(width)}" height="{number(height)}" fill="#ffffff"/>', *parts, "</svg>"]
+    )
+
+
+def _scale(low: float, high: float, logarithmic: bool) -> Callable[[float], float]:
+    """From a value to its height in the picture."""
+    if logarithmic:
+        first, last = math.log10(low), math.log10(high)
+        return lambda v: _TOP + _HEIGHT * (1 - (math.log10(v) - first) / ((last - first) or 1.0))
+    return lambda v: _TOP + _HEIGHT * (1 - v / (high or 1.0))
+
+
+def _ticks(low: float, high: float, logarithmic: bool, scale: Callable[[float], float]) -> list[tuple[str, float]]:
+    """Labels of the vertical axis, and their heights."""
+    if logarithmic:
+        powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+        step = max(1, len(powers) // 6)
+        return [(f"1e{p}", scale(10.0**p)) for p in powers[::step]]
+    return [(f"{high * k / 4:.3g}", scale(high * k / 4)) for k in range(5)]

@@ -1,0 +1,131 @@
+"""`explain`: what a tensor is to autograd, and why it has no gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._common.user_lines import Line
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.views import edge_of
+from ..tensor import Tensor
+from .collect import grad_of, line_of, size_of
+from .memory import saved_memory
+from .watch import Log, current_log
+
+_WATCH = "`with penlight.inspect.watch():` around the program, or `penlight run --watch`, finds the line."
+
+
+class Explanation:
+    """The answer of `explain`: printing it gives the text, `lines` are its sentences.
+
+    >>> torch.inspect.explain(torch.ones(2)).lines[0]
+    'A leaf, (2,) float32: no op made it.'
+    """
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def __str__(self) -> str:
+        return "\n".join(line.rstrip("\n") for line in self.lines)
+
+    __repr__ = __str__
+
+
+def explain(x: Any) -> Explanation:
+    """What a tensor is to autograd: which line made it, whether and why it has a gradient, what it keeps alive. Of a module: why some of
+    its parameters have no gradient.
+
+    Lines of the program are known of what ran inside `inspect.watch()`, or under `penlight run --watch`.
+
+    Args:
+        x: a tensor, or a module.
+
+    Returns:
+        an `Explanation`, which prints.
+
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> with torch.inspect.watch():
+    ...     loss = (w.detach() * 2).sum()
+    >>> print(torch.inspect.explain(w))
+    A leaf, (2,) float32, that requires grad.
+    Its .grad is None. What was made from it was cut off the graph here:
+    detach():
+      File "...", line 2, in <module>
+        loss = (w.detach() * 2).sum()
+    """
+    log = current_log()
+    if isinstance(x, Tensor):
+        return Explanation(_tensor(x, log))
+    if hasattr(x, "named_parameters"):
+        return Explanation(_module(x, log))
+    raise TypeError(f"explain() takes a tensor or a module, not {type(x).__name__}")
+
+
+def _module(module: Any, log: Log | None) -> list[str]:
+    without = [(name, p) for name, p in module.named_parameters() if p.grad is None]
+    if not without:
+        return ["Every parameter has a gradient."]
+    lines = []
+    for name, parameter in without:
+        lines += [f"{name}:", *("  " + line.replace("\n  ", "\n    ") for line in _tensor(parameter, log))]
+    return lines
+
+
+def _tensor(x: Tensor, log: Log | None) -> list[str]:
+    node = edge_of(x)[0]
+    lines = _leaf(x, node, log) if node is None or isinstance(node, AccumulateGrad) else _result(x, node)
+    return lines + _memory(x, log)
+
+
+def _leaf(x: Tensor, node: Node | None, log: Log | None) -> list[str]:
+    what = f"A leaf, {size_of(x)}"
+    if node is None:
+        cuts = () if log is None else log.cuts_of(x)
+        if cuts:
+            return [f"{what}: it was cut off the graph, and gets no gradient.", *map(str, cuts)]
+        return [f"{what}: no op made it.", "It does not require grad, and gets no gradient."]
+    if x.grad is not None:
+        return [f"{what}, that requires grad.", f"Its .grad has arrived: {grad_of(x.grad)}."]
+    return [f"{what}, that requires grad.", *_no_gradient(node, log)]
+
+
+def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
+    """Why the gradient of a leaf is None."""
+    if log is None:
+        return [
+            "Its .grad is None: no backward pass has reached it since it was made, or since zero_grad().",
+            "Either it was not used, or the way to it was cut. " + _WATCH,
+        ]
+    cuts, used = log.cuts_below(leaf), log.first_use(leaf)
+    if cuts:
+        return ["Its .grad is None. What was made from it was cut off the graph here:", *map(str, cuts)]
+    if used is None:
+        return ["Its .grad is None: no op that watch() has seen used it."]
+    return [
+        "Its .grad is None, and nothing cut the way to it: no backward pass came from what uses it, or zero_grad() came after.",
+        f"It was first used here:\n{used}",
+    ]
+
+
+def _result(x: Tensor, node: Node) -> list[str]:
+    line: Line | str | None = node.extra().get("line") or line_of(node)
+    made = f" here:\n{line}" if line else ". " + _WATCH
+    lines = [f"Not a leaf, {size_of(x)}: the result of an op, with grad_fn {node.name()}, made{made}"]
+    if x.retains_grad:
+        kept = "None so far" if x.grad is None else grad_of(x.grad)
+        return [*lines, f"Its gradient is kept in .grad, since retain_grad() was called: {kept}."]
+    return [*lines, "Its gradient passes through and is not kept: retain_grad() before backward() keeps it in .grad."]
+
+
+def _memory(x: Tensor, log: Log | None) -> list[str]:
+    lines = []
+    if x._is_view():
+        lines.append(f"It is a view of a tensor of shape {tuple(x._base.shape)}.")  # type: ignore[union-attr]
+    writes = [] if log is None else log.writes_to(x._array)
+    if writes:
+        lines += [f"It is at version {x._version}: its memory was written to here:", *[event.where for event in writes]]
+    report = saved_memory(x)
+    if report.rows:
+        count, plural = len(report.rows), "s" * (len(report.rows) != 1)
+        lines.append(f"The graph behind it keeps {report.total:,} bytes alive, saved by {count} node{plural}.")
+    return lines

@@ -1,0 +1,181 @@
+"""`summary`: the modules of a model as a table, with what one pass through each makes, costs and keeps."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from ..autograd._profiler_flops import count
+from ..kernels.lazy import lazy_import
+from ..ops.machinery.aten import overload_of
+from .memory import savings
+from .modules import record
+from .watch import Log, tensors_in, watch
+
+_penlight = lazy_import(globals(), "_penlight", "penlight")
+
+_TITLES = ("module", "output", "parameters", "mult-adds", "saved bytes", "forward ms", "backward ms")
+
+
+class Row:
+    """One call of a module: its name and class, the shapes that it returns, and what it took, with all calls inside it.
+
+    Attributes:
+        name: the path of the module, numbered from its second call on; `type` is its class, `depth` how many calls are around it.
+        shapes: of the tensors that it returns.
+        parameters: how many numbers its parameters have.
+        mult_adds: multiplications with addition of its matrix products and convolutions.
+        saved: bytes that the graph keeps for the backward pass.
+        forward, backward: milliseconds.
+    """
+
+    __slots__ = ("backward", "depth", "forward", "mult_adds", "name", "parameters", "saved", "shapes", "type")
+
+    def __init__(self, name: str, type: str, depth: int, parameters: int) -> None:
+        self.name, self.type, self.depth, self.parameters = name, type, depth, parameters
+        self.shapes: list[list[int]] = []
+        self.mult_adds = self.saved = 0
+        self.forward = self.backward = 0.0
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        name = "  " * self.depth + (f"{self.name.rpartition('.')[2]} ({self.type})" if self.name else self.type)
+        shapes = ", ".join(map(str, self.shapes))
+        return (name, shapes, f"{self.parameters:,}", f"{self.mult_adds:,}", f"{self.saved:,}",
+                f"{self.forward:.3f}", f"{self.backward:.3f}")  # fmt: skip
+
+
+class Summary:
+    """The table that `summary` gives: `rows`, one for each call of a module, outermost first. It prints, and shows in a notebook.
+
+    >>> torch.inspect.summary(torch.nn.Linear(4, 3), torch.ones(2, 4)).rows[0].mult_adds
+    24
+    """
+
+    def __init__(self, rows: list[Row], trainable: int, total: int) -> None:
+        self.rows, self.trainable, self.total = rows, trainable, total
+
+    def _footer(self) -> str:
+        return f"{self.total:,} parameters, {self.trainable:,} of them trainable"
+
+    def __str__(self) -> str:
+        table = [_TITLES, *[row.cells() for row in self.rows]]
+        widths = [max(len(line[k]) for line in table) for k in range(len(_TITLES))]
+        lines = [
+            "  ".join(cell.ljust(w) if k < 2 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths)))
+            for line in table
+        ]
+        return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], self._footer()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def cells(tag: str, line: tuple[str, ...]) -> str:
+            return "".join(f"<{tag} style='text-align:{'left' if k < 2 else 'right'};white-space:pre'>{cell}</{tag}>"
+                           for k, cell in enumerate(line))  # fmt: skip
+
+        body = "".join(f"<tr>{cells('td', row.cells())}</tr>" for row in self.rows)
+        return f"<table><tr>{cells('th', _TITLES)}</tr>{body}</table><p>{self._footer()}</p>"
+
+
+class _Measuring(Log):
+    """Counts what the ops of each open call take, and times the nodes of the backward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checks = True  # the engine shows each node
+        self.open: list[Row] = []
+        self.times: dict[int, float] = {}  # of nodes, by their sequence numbers
+
+    def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
+        result = go()
+        name = overload_of(op).name()
+        if name not in ("aten::add", "aten::mul"):  # of what is counted, these are no products with additions
+            for row in self.open:
+                row.mult_adds += count(name, arguments, result) // 2
+        return result
+
+    def on_node(self, node: Any, grad: Any, run: Any) -> Any:
+        start = perf_counter()
+        results = run(node, grad)
+        self.times[node.seq] = perf_counter() - start
+        return results
+
+
+class _Calls(record):
+    """The calls of a model's modules, with a row for each, filled in as they end."""
+
+    def __init__(self, model: Any, measuring: _Measuring) -> None:
+        super().__init__(model)
+        self.measuring, self.rows, self._starts = measuring, [], []  # type: ignore[var-annotated]
+
+    def _enter(self, path: str) -> Any:
+        note = super()._enter(path)
+
+        def hook(module: Any, arguments: Any) -> None:
+            note(module, arguments)
+            size = sum(p.numel() for p in module.parameters())
+            row = Row("", type(module).__name__, len(self.measuring.open), size)
+            self.rows.append(row)
+            self.measuring.open.append(row)
+            self._starts.append(perf_counter())
+
+        return hook
+
+    def _leave(self, module: Any, arguments: Any, result: Any) -> None:
+        row = self.measuring.open.pop()
+        row.forward = 1000 * (perf_counter() - self._starts.pop())
+        row.shapes = [list(t.shape) for t in tensors_in(result)]
+        super()._leave(module, arguments, result)
+
+
+def summary(model: Any, *inputs: Any, backward: bool = True, **options: Any) -> Summary:
+    """Run a model once, forth and back, and say of each call of a module what it made, cost and kept.
+
+    The model, its buffers, gradients and the random numbers are afterwards as before. Times are of one run after a first one.
+
+    Args:
+        model: a module.
+        inputs: what to call it with.
+        backward: whether to run the backward pass too, from the sum of all results.
+        options: keyword arguments for the model.
+
+    Returns:
+        a `Summary`, which prints as a table.
+
+    >>> table = torch.inspect.summary(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.ones(2, 4))
+    >>> [(row.name, row.type, row.shapes, row.parameters, row.saved) for row in table.rows]
+    [('', 'Sequential', [[2, 3]], 15, 24), ('0', 'Linear', [[2, 3]], 15, 0), ('1', 'ReLU', [[2, 3]], 0, 24)]
+    """
+    if not hasattr(model, "named_modules"):
+        raise TypeError(f"summary() takes a module, not {type(model).__name__}")
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    try:
+        with _penlight.random.fork_rng(), _penlight.enable_grad():
+            _measure(model, inputs, options, backward)  # what is compiled or loaded at first use is not to be timed
+            rows = _measure(model, inputs, options, backward)
+    finally:
+        with _penlight.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+    sizes = [(p.numel(), p.requires_grad) for p in model.parameters()]
+    return Summary(rows, sum(n for n, needs in sizes if needs), sum(n for n, _ in sizes))
+
+
+def _measure(model: Any, inputs: tuple[Any, ...], options: dict[str, Any], backward: bool) -> list[Row]:
+    measuring = _Measuring()
+    calls = _Calls(model, measuring)
+    with watch(log=measuring):
+        with calls:
+            results = [t for t in tensors_in(model(*inputs, **options)) if t.requires_grad]
+        kept = list(savings(results))
+        if backward and results:
+            leaves = [t for t in (*model.parameters(), *tensors_in(inputs)) if t.requires_grad and t.is_leaf]
+            _penlight.autograd.grad([t.sum() for t in results], leaves, allow_unused=True)
+    rows: list[Row] = calls.rows
+    names = dict(zip(calls.spans, calls.names()))
+    for call, row in zip(calls.spans, rows):
+        row.name = names[call]
+        row.saved = sum(one.bytes for one in kept if call.first <= one.number < call.last)
+        row.backward = 1000 * sum(t for seq, t in measuring.times.items() if call.first <= seq < call.last)
+    return rows

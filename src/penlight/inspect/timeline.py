@@ -1,0 +1,141 @@
+"""`timeline`: what is in memory when, and which lines hold the peak."""
+
+from __future__ import annotations
+
+import weakref
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .._common.user_lines import Line, user_line
+from ..autograd.views import edge_of
+from .chart import chart
+from .svg import escape
+from .watch import Log, owner, tensors_in, watch
+
+_SHOWN = 9  # lines with an area of their own
+_POINTS = 300  # of the chart
+
+
+class timeline(Log):
+    """While open, notes which memory ops and the backward pass make, when it is freed, and which line made it.
+
+    Printing it gives the lines that hold the most when the most is held. In a notebook it shows as a chart; `save` writes that as `.svg`
+    or, with the table below it, as `.html`. Memory of tensors from before, and what kernels use meanwhile, is not counted.
+
+    >>> with torch.inspect.timeline() as memory:
+    ...     x = torch.ones(1000, requires_grad=True)
+    ...     y = x.exp().sum()
+    >>> memory.peak
+    4004
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checks = True  # the engine shows each node
+        self.events: list[tuple[float, int, str]] = []  # when, how many bytes more or less, and whose
+        self._alive: dict[int, Any] = {}
+        self._watching = watch(log=self)
+
+    def __enter__(self) -> timeline:
+        self._watching.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._watching.__exit__(*exception)
+
+    def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
+        result = go()
+        if not op.view:
+            for out in tensors_in(result):
+                self._note(out._array, user_line())
+                if (node := edge_of(out)[0]) is not None:
+                    self.on_new_node(node)
+        return result
+
+    def on_node(self, node: Any, grad: Any, run: Any) -> Any:
+        results = run(node, grad)
+        for made in results:
+            array = getattr(made, "_array", made)
+            if isinstance(array, np.ndarray):
+                self._note(
+                    array,
+                    f"{node.name()} of {line.short}  {line.text}"
+                    if (line := node.extra().get("line"))
+                    else node.name(),
+                )
+        return results
+
+    def _note(self, array: np.ndarray[Any, Any], line: Line | str | None) -> None:
+        memory, events, alive = owner(array), self.events, self._alive
+        key, size = id(memory), memory.nbytes
+        if key in alive or not size:
+            return
+        where = f"{line.short}  {line.text}" if isinstance(line, Line) else str(line or "")
+
+        def freed(_: Any) -> None:
+            alive.pop(key, None)
+            events.append((perf_counter(), -size, where))
+
+        alive[key] = weakref.ref(memory, freed)
+        events.append((perf_counter(), size, where))
+
+    # ----- What was seen ------------------------------------------------------------------------------------------------
+
+    def _held(self) -> tuple[list[dict[str, int]], list[int]]:
+        """After each event: the bytes that each line holds, and their sum."""
+        held: dict[str, int] = {}
+        each, sums, total = [], [], 0
+        for _, size, where in self.events:
+            held[where] = held.get(where, 0) + size
+            total += size
+            each.append(dict(held))
+            sums.append(total)
+        return each, sums
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that were held at a time."""
+        return max(self._held()[1], default=0)
+
+    def at_peak(self) -> dict[str, int]:
+        """The bytes that each line held when the most was held, greatest first."""
+        each, sums = self._held()
+        held = each[sums.index(max(sums))] if sums else {}
+        return dict(sorted([(where, size) for where, size in held.items() if size], key=lambda item: -item[1]))
+
+    def __str__(self) -> str:
+        lines = [f"{size:>12,}  {where}" for where, size in self.at_peak().items()]
+        return "\n".join([f"{self.peak:>12,}  bytes at the peak, made at", *lines])
+
+    __repr__ = __str__
+
+    def svg(self) -> str:
+        """What is held over time, by the lines that hold the most at the peak."""
+        each, sums = self._held()
+        shown = list(self.at_peak())[:_SHOWN]
+        picked = sorted({round(k * (len(sums) - 1) / _POINTS) for k in range(_POINTS + 1)}) if sums else []
+        series = {where or "(line not known)": [each[k].get(where, 0) / 2**20 for k in picked] for where in shown}
+        rest = [sums[k] / 2**20 - sum(values[i] for values in series.values()) for i, k in enumerate(picked)]
+        if any(value > 1e-9 for value in rest):
+            series["others"] = [max(value, 0.0) for value in rest]
+        return chart(f"Memory over a program: {self.peak:,} bytes at the peak", series, "MiB", stacked=True)
+
+    _repr_svg_ = svg
+
+    def save(self, path: str) -> None:
+        """Write the chart as `.svg`, or as a page (`.html`) with the lines that hold the peak."""
+        page = path.endswith((".html", ".htm"))
+        text = (
+            f"<!DOCTYPE html><meta charset='utf-8'><title>Memory</title>{self.svg()}<pre>{escape_lines(str(self))}</pre>"
+            if page
+            else self.svg()
+        )
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def escape_lines(text: str) -> str:
+    """Lines of text for HTML."""
+    return "\n".join(map(escape, text.splitlines()))

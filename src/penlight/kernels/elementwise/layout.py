@@ -1,0 +1,105 @@
+"""How operands that broadcast, or are parts of wider arrays, are seen as rows of elements. See Note [Rows by their offsets] in compiler/rows.py."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from math import prod
+from operator import mul
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .strategies import LEAST_COLUMNS, MOST_OFFSETS
+
+
+class Layout(NamedTuple):
+    """The rows of some operands and of a result, which is contiguous."""
+
+    shape: tuple[int, ...]  # of the result
+    columns: int
+    outer: tuple[int, ...]  # the sizes of the dimensions that count rows
+    steps: tuple[tuple[int, ...], ...]  # for each operand, how many bytes those are apart
+    vectors: tuple[bool, ...]  # whether an operand's elements are beside each other along a row; else it is one number
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return prod(self.outer)
+
+    def table(self) -> np.ndarray:
+        """For each row, where it begins in each operand, in bytes from the operand's beginning."""
+        return (_table if self.is_small else _table.__wrapped__)(self.outer, self.steps)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the table is kept."""
+        return self.rows * len(self.steps) <= MOST_OFFSETS
+
+
+@lru_cache(64)
+def _table(outer: tuple[int, ...], steps: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    table = np.zeros((*outer, len(steps)), np.int64)
+    for place, apart in enumerate(steps):
+        for dim, (count, step) in enumerate(zip(outer, apart)):
+            if step:
+                along = (count,) + (1,) * (len(outer) - dim - 1)
+                table[..., place] += np.arange(0, count * step, step).reshape(along)
+    return table.reshape(-1, len(steps))
+
+
+def _strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """An array's strides when it is broadcast to a shape."""
+    added = len(shape) - array.ndim
+    own = [0 if size == 1 else stride for size, stride in zip(array.shape, array.strides)]
+    return (0,) * added + tuple(own)
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of an array whose elements are beside each other."""
+    return tuple(accumulate((itemsize, *shape[:0:-1]), mul))[::-1] if shape else ()
+
+
+def layout_of(
+    arrays: list[np.ndarray], itemsizes: list[int], result: int | None = None, cut: int | None = None
+) -> Layout | None:
+    """The layout of operands that broadcast, with elements of these sizes, and of a result with elements of `result` bytes, if not None.
+
+    The rows' elements are those of the dimensions from `cut` on; if that is None, of as many as are contiguous. None if they are not along
+    the last dimensions, or if rows would be short. Operands must be ordered in memory as their dimensions are: then the result is, too.
+    """
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    if 0 in shape:
+        return None
+    strides = [_strides(a, shape) for a in arrays]
+    if not all(map(_ordered, strides)) or any(step % size for own, size in zip(strides, itemsizes) for step in own):
+        return None  # kernels count whole elements
+    if result is not None:
+        strides.append(contiguous_strides(shape, result))
+        itemsizes = [*itemsizes, result]
+    dims: list[tuple[int, tuple[int, ...]]] = []  # size and strides, from the last dimension to the first
+    inner = 0
+    for i in range(len(shape) - 1, -1, -1):
+        if cut is not None and i == cut - 1:
+            inner = len(dims)
+        if shape[i] == 1:
+            continue
+        steps = tuple([s[i] for s in strides])
+        if len(dims) > inner and steps == tuple([dims[-1][0] * s for s in dims[-1][1]]):
+            dims[-1] = dims[-1][0] * shape[i], dims[-1][1]
+        else:
+            dims.append((shape[i], steps))
+    if not dims or inner > 1 or (cut is not None and not inner) or dims[0][0] < LEAST_COLUMNS:
+        return None
+    columns, along = dims[0]
+    if any(step not in (0, size) for step, size in zip(along, itemsizes)):
+        return None
+    outer = dims[:0:-1]
+    apart = tuple([tuple([steps[i] for _, steps in outer]) for i in range(len(strides))])
+    return Layout(shape, columns, tuple([n for n, _ in outer]), apart, tuple([step > 0 for step in along]))
+
+
+def _ordered(strides: tuple[int, ...]) -> bool:
+    """Whether dimensions that are further on are closer in memory; dimensions that are broadcast do not count."""
+    own = [s for s in strides if s]
+    return all(a >= b for a, b in pairwise(own)) and all(s > 0 for s in own)

@@ -1,0 +1,131 @@
+"""Elements and rows at computed positions as compiled loops, see Note [Compiled loops] in compiler/loops.py. Who calls these: moves.py.
+
+Arrays are `Elements` of any type: those that are only moved are seen as integers of the same size. NumPy makes flat positions of indices first, which
+are as large as the indices, and looks at a mask with a jump for each element, which cannot be foreseen. Here positions are computed as they are needed,
+and elements are chosen without a jump. Repeated positions come one after the other, in their order, as with NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compiler.loops import Bytes, Elements, Floats, Ints, checked
+
+_EIGHT = tuple(range(8))
+CHUNK = 64  # columns of a row that a thread takes at a time
+
+
+def _combined(new: Any, old: Any, act: str) -> Any:
+    """What becomes of an element. NaN stays, as in NumPy."""
+    if act == "add":
+        return old + new
+    if act == "mul":
+        return old * new
+    if act == "max":
+        return new if new > old or new != new else old
+    if act == "min":
+        return new if new < old or new != new else old
+    return new
+
+
+def along(
+    begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, parts: int, rows: int, extent: int, inner: int,
+    *, act: str, shared: bool,
+) -> None:  # fmt: skip
+    """Elements of an array (parts, extent, inner) that indices along its second dimension point at, beside others in order.
+
+    The range is over rows of `count` indices; `rows` of them belong to a part, and all have the same indices if these are `shared`. With `inner` the
+    n-th index of a row points at n-th elements. By "take" the others become the elements, by "put" the elements become the others; else they are combined.
+    """
+    for row in range(begin, end):
+        part = checked(row // rows, parts) * extent * inner
+        for i in range(count):
+            at = part + checked(index[i if shared else row * count + i], extent) * inner
+            if act == "take":
+                others[row * count + i] = array[at]
+            else:
+                array[at] = _combined(others[row * count + i], array[at], act)
+
+
+def along_inner(
+    begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, parts: int, rows: int, extent: int, inner: int,
+    *, act: str,
+) -> None:  # fmt: skip
+    """The same, where the n-th index of a row points at the n-th of `inner` elements."""
+    for row in range(begin, end):
+        part = checked(row // rows, parts) * extent * inner
+        for i in range(count):
+            at = part + checked(index[row * count + i], extent) * inner + i
+            if act == "take":
+                others[row * count + i] = array[at]
+            else:
+                array[at] = _combined(others[row * count + i], array[at], act)
+
+
+def reduce_rows(
+    begin: int, end: int, target: Floats, index: Ints, rows: Floats, count: int, length: int, columns: int, *, act: str
+) -> None:
+    """Rows combined with those of the target that indices name. The range is over chunks of columns: each thread goes through all rows."""
+    first, last = begin * CHUNK, min(columns, end * CHUNK)
+    for i in range(count):
+        row = checked(index[i], length) * columns
+        for c in range(first, last):
+            target[row + c] = _combined(rows[i * columns + c], target[row + c], act)
+
+
+def bag_sums(
+    begin: int, end: int, table: Floats, picks: Ints, bounds: Ints, out: Floats, count: int, length: int, columns: int
+) -> None:
+    """Sums of bags of rows of a table. Bag b is rows `picks[bounds[b] : bounds[b + 1]]`."""
+    for bag in range(begin, end):
+        for c in range(columns):
+            out[bag * columns + c] = 0.0
+        for i in range(max(0, bounds[bag]), min(count, bounds[bag + 1])):
+            row = checked(picks[i], length) * columns
+            for c in range(columns):
+                out[bag * columns + c] += table[row + c]
+
+
+def _masked(i: int, at: int, mask: Bytes, array: Elements, few: Elements, count: int, act: str) -> int:
+    """One element; how many were chosen up to it. Nothing behind the end of `few` is touched."""
+    if act == "take":
+        if at < count:
+            few[checked(at, count)] = array[i]
+    else:
+        old, new = array[i], few[checked(at, count)]
+        array[i] = new if mask[i] != 0 else old
+    return at if act == "fill" else at + mask[i]
+
+
+def masked(
+    length: int, blocks: int, mask: Bytes, words: Ints, array: Elements, few: Elements, count: int, *, act: str
+) -> None:
+    """The elements that a mask chooses, all of whose bytes are 0 or 1; `words` are eight of these each, `blocks` of them. By "take" `few` becomes the
+    chosen elements, by "put" these become the `few`, of which there are `count`, by "fill" they become the first of these."""
+    at = 0
+    for block in range(blocks):
+        if words[block] != 0:
+            for i in _EIGHT:
+                at = _masked(block * 8 + i, at, mask, array, few, count, act)
+    for i in range(blocks * 8, length):
+        at = _masked(i, at, mask, array, few, count, act)
+
+
+def coordinates(mask: Bytes, out: Ints, rows: int, columns: int, count: int) -> None:
+    """The rows, then the columns, of the bytes of a matrix that are 1; the others are 0, and `count` are not."""
+    at = 0
+    for row in range(rows):
+        for column in range(columns):
+            if at < count:
+                out[checked(at, count)] = row
+                out[count + checked(at, count)] = column
+            at += mask[row * columns + column]
+
+
+def swap(numbers: Ints, targets: Ints, count: int) -> None:
+    """Exchange each number in turn with the one at its target."""
+    for i in range(count):
+        target = checked(targets[i], count)
+        number = numbers[i]
+        numbers[i] = numbers[target]
+        numbers[target] = number

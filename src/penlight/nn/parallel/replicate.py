@@ -1,5 +1,0 @@
-"""Copies of a module on several devices."""
-
-from .data_parallel import replicate
-
-__all__ = ["replicate"]

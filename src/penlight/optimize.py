@@ -1,0 +1,179 @@
+"""SciPy's optimisers on functions and models of Penlight: gradients and products with the Hessian come from autograd.
+
+>>> import penlight as torch
+>>> x = torch.zeros(2, dtype=torch.float64)
+>>> found = torch.optimize.minimize(lambda x: ((x - torch.tensor([1.0, 2.0])) ** 2).sum(), x)
+>>> found.x.round(decimals=3)
+tensor([1., 2.], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import penlight
+
+from .tensor import Tensor, wrap
+
+__all__ = ["minimize"]
+
+_WITH_HESSIAN = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+_WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
+
+
+def minimize(
+    fun: Callable[..., Tensor],
+    x: Any,
+    method: str = "L-BFGS-B",
+    *,
+    bounds: tuple[Any, Any] | None = None,
+    callback: Callable[[Any], object] | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Any:
+    """Find where a function is least, by `scipy.optimize.minimize` (the extra `penlight[scipy]`).
+
+    Args:
+        fun: gives the value to minimise, a scalar. It is called with `x` if that is a tensor, with its tensors if it is a sequence, and without
+            arguments if it is a module.
+        x: where to begin: a tensor, a sequence of tensors, or a module, whose trainable parameters are changed in place.
+        method: one of SciPy's. Newton-CG, trust-ncg, trust-krylov and trust-constr use products with the Hessian.
+        bounds: the least and the greatest values: numbers, or tensors that broadcast to `x`; None where there is no bound.
+        callback: is called after each step with `x` as it then is. If it returns True, the search ends there.
+        progress: whether to print the number of the step and the value, on one line of stderr.
+        options: for SciPy: `tol`, and what `options=` of the method takes (`maxiter`, ...).
+
+    Returns:
+        SciPy's result, with `x` as a tensor, or a list of them, and `fun` as a float. If the search is interrupted, a module keeps its best values so far.
+
+    >>> model = torch.nn.Linear(1, 1).double()
+    >>> x = torch.linspace(0, 1, 5, dtype=torch.float64).unsqueeze(1)
+    >>> found = torch.optimize.minimize(lambda: ((model(x) - (3 * x + 1)) ** 2).mean(), model)
+    >>> round(model.weight.item(), 3), round(model.bias.item(), 3), found.success
+    (3.0, 1.0, True)
+    """
+    try:
+        from scipy.optimize import minimize as scipy_minimize
+    except ImportError:
+        raise ImportError("penlight.optimize needs SciPy: pip install 'penlight[scipy]'") from None
+    problem = _Problem(fun, x)
+    kind = method.lower()
+    given: dict[str, Any] = {"tol": options.pop("tol", None), "options": options or None}
+    if kind not in _WITHOUT_GRADIENT:
+        given["jac"] = True
+    if kind in _WITH_HESSIAN:
+        given["hessp"] = problem.hessian_product
+    if bounds is not None:
+        given["bounds"] = problem.bounds(*bounds)
+    steps = 0
+
+    def after_step(*_: Any) -> bool:
+        nonlocal steps
+        steps += 1
+        if progress:
+            print(f"\rstep {steps}  value {problem.best:.6g}", end="", file=sys.stderr, flush=True)
+        return bool(callback is not None and callback(problem.shown()) is True)
+
+    value = problem.value if kind in _WITHOUT_GRADIENT else problem.value_and_gradient
+    try:
+        result = scipy_minimize(value, problem.start, method=method, callback=after_step, **given)
+        problem.set(result.x)
+        problem.best_x = result.x
+    finally:
+        problem.set(problem.best_x)
+        if progress and steps:
+            print(file=sys.stderr)
+    result.x, result.fun = problem.shown(), float(result.fun)
+    return result
+
+
+class _Problem:
+    """A function of tensors as a function of one vector of float64."""
+
+    def __init__(self, fun: Callable[..., Tensor], x: Any) -> None:
+        self.fun, self.single = fun, isinstance(x, Tensor)
+        self.model = x if hasattr(x, "parameters") and not isinstance(x, Tensor) else None
+        if self.model is not None:
+            tensors = [p for p in x.parameters() if p.requires_grad]
+        else:
+            tensors = [x] if isinstance(x, Tensor) else list(x)
+        if not tensors or not all(isinstance(t, Tensor) and t.is_floating_point() for t in tensors):
+            raise TypeError(
+                f"minimize() takes a tensor of floats, a sequence of them or a module, not {type(x).__name__}"
+            )
+        self.tensors = tensors if self.model is not None else [t.detach().clone().requires_grad_() for t in tensors]
+        self.start = np.concatenate([t._array.reshape(-1).astype(np.float64) for t in self.tensors])
+        self.best, self.best_x = np.inf, self.start
+
+    def set(self, vector: np.ndarray[Any, Any]) -> None:
+        """Put the elements of the vector into the tensors."""
+        first = 0
+        with penlight.no_grad():
+            for tensor in self.tensors:
+                part = vector[first : first + tensor.numel()].reshape(tensor.shape)
+                tensor.copy_(wrap(part.copy()))
+                first += tensor.numel()
+
+    def shown(self) -> Any:
+        """The tensors as the caller gave them."""
+        found = [t.detach().clone() for t in self.tensors]
+        return found[0] if self.single else found
+
+    def _evaluate(self) -> Tensor:
+        loss = self.fun() if self.model is not None else self.fun(*self.tensors)
+        if not isinstance(loss, Tensor) or loss.numel() != 1:
+            raise TypeError(f"minimize(): the function must return a tensor with one element, not {loss!r}")
+        return loss
+
+    def _note(self, value: float, vector: np.ndarray[Any, Any]) -> float:
+        if value < self.best:
+            self.best, self.best_x = value, vector.copy()
+        return value
+
+    def value(self, vector: np.ndarray[Any, Any]) -> float:
+        """The function's value."""
+        self.set(vector)
+        with penlight.no_grad():
+            return self._note(float(self._evaluate().item()), vector)
+
+    def value_and_gradient(self, vector: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
+        """The function's value and its gradient."""
+        self.set(vector)
+        with penlight.enable_grad():
+            loss = self._evaluate()
+            grads = penlight.autograd.grad(loss, self.tensors, allow_unused=True)
+        return self._note(float(loss.item()), vector), self._flat(grads)
+
+    def hessian_product(self, vector: np.ndarray[Any, Any], direction: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The Hessian at a point times a vector."""
+        self.set(vector)
+        with penlight.enable_grad():
+            grads = penlight.autograd.grad(self._evaluate(), self.tensors, create_graph=True, allow_unused=True)
+            along, first = None, 0
+            for tensor, grad in zip(self.tensors, grads):
+                part = direction[first : first + tensor.numel()].reshape(tensor.shape)
+                first += tensor.numel()
+                if grad is not None and grad.requires_grad:
+                    term = (grad * wrap(part.astype(tensor._array.dtype))).sum()
+                    along = term if along is None else along + term
+            if along is None:
+                return np.zeros_like(vector)
+            return self._flat(penlight.autograd.grad(along, self.tensors, allow_unused=True))
+
+    def _flat(self, grads: Sequence[Tensor | None]) -> np.ndarray[Any, Any]:
+        parts = [np.zeros(t.numel()) if g is None else g._array.reshape(-1) for t, g in zip(self.tensors, grads)]
+        return np.concatenate(parts).astype(np.float64)
+
+    def bounds(self, low: Any, high: Any) -> list[tuple[float | None, float | None]]:
+        """A pair for each element of the vector."""
+        sides = []
+        for side in (low, high):
+            each = [
+                np.broadcast_to(np.asarray(np.nan if side is None else side, np.float64), t.shape) for t in self.tensors
+            ]
+            sides.append(np.concatenate([a.reshape(-1) for a in each]).tolist())
+        return [tuple(None if v != v else v for v in pair) for pair in zip(*sides)]  # type: ignore[misc]

@@ -1,0 +1,130 @@
+"""`inspect.explain`, and errors that name the layer: why a gradient is None, and where a shape does not fit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import penlight as torch
+from penlight import nn
+
+
+def explained(x: object) -> str:
+    return str(torch.inspect.explain(x))
+
+
+@pytest.mark.parametrize(
+    ("cut", "what"),
+    [
+        (lambda w: (w * 2).detach(), "detach()"),
+        (lambda w: (w * 2).sum().item(), "item()"),
+        (lambda w: (w * 2).tolist(), "tolist()"),
+        (lambda w: torch.no_grad()(lambda: (w * 2).numpy())(), "mul() ran under no_grad"),
+        (lambda w: (w * 2).long(), "gives integers, which have no gradient"),
+        (lambda w: torch.tensor(w * 2), "torch.tensor()"),
+        (lambda w: w.data * 2, ".data"),
+        (lambda w: (w * 2).detach_(), "detach_()"),
+        (lambda w: torch.no_grad()(lambda: w.t().contiguous().exp())(), "exp() ran under no_grad"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:To copy construct")
+def test_the_line_that_cut_the_way_to_a_parameter(cut: Callable[[torch.Tensor], object], what: str) -> None:
+    w = torch.ones(3, requires_grad=True)
+    with torch.inspect.watch():
+        cut(w)
+    text = explained(w)
+    assert "Its .grad is None. What was made from it was cut off the graph here:" in text
+    assert what in text and "test_explain.py" in text
+
+
+def test_a_parameter_that_was_not_used_or_not_reached() -> None:
+    used, unused = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    with torch.inspect.watch():
+        loss = (used * 2).sum()  # the use
+    assert "no op that watch() has seen used it" in explained(unused)
+    assert "no backward pass came from what uses it" in explained(used) and "# the use" in explained(used)
+    loss.backward()
+    assert "Its .grad has arrived: grad 2." in explained(used)
+
+
+def test_results_views_and_writes() -> None:
+    x = torch.ones(4, requires_grad=True)
+    with torch.inspect.watch():
+        y = x.exp()  # made
+        z = y.view(2, 2)
+        z.mul_(2)  # written
+    text = explained(z)
+    assert "Not a leaf, (2, 2) float32" in text and "It is a view of a tensor of shape (4,)." in text
+    assert "It is at version 1: its memory was written to here:" in text and "z.mul_(2)  # written" in text
+    assert "Its gradient passes through and is not kept: retain_grad()" in text
+    with torch.inspect.watch():
+        kept = x.sin()
+    kept.retain_grad()
+    assert "since retain_grad() was called: None so far." in explained(kept)
+    assert "keeps 16 bytes alive" in explained(x.exp() * 2)
+    assert "It does not require grad, and gets no gradient." in explained(torch.ones(2))
+    with torch.inspect.watch():
+        off = x.detach() * 2
+    assert "it was cut off the graph, and gets no gradient.\ndetach():" in explained(off)
+
+
+def test_a_module_lists_its_parameters_without_gradient() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    with torch.inspect.watch():
+        model[1](model[0](torch.ones(1, 2)).detach()).sum().backward()
+    text = explained(model)
+    assert text.startswith("0.weight:\n  A leaf, (2, 2) float32, that requires grad.\n") and "0.bias:" in text
+    assert "1.weight" not in text and "    File" in text
+    model(torch.ones(1, 2)).sum().backward()
+    assert explained(model) == "Every parameter has a gradient."
+    with pytest.raises(TypeError, match=r"explain\(\) takes a tensor or a module, not int"):
+        torch.inspect.explain(3)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(5, 3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.encoder(x)
+
+
+def test_a_shape_error_names_the_layer() -> None:
+    model = Net()
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied") as caught:
+        model(torch.ones(2, 8))
+    (note,) = caught.value.__notes__
+    layer = "in `model.encoder.2` (Linear(in_features=5, out_features=3, bias=True)) on input of shape [2, 4]"
+    assert note.startswith(f"{layer}, called at test_explain.py:")
+
+
+def test_an_error_of_a_container_names_the_container() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.model = Net()
+
+        def fit(self) -> None:
+            self.model(x=1, y=2)
+
+    with pytest.raises(TypeError) as caught:
+        Trainer().fit()
+    assert caught.value.__notes__[0].startswith("in `self.model` (Net), called at test_explain.py:")
+
+
+def test_run_with_watch_tells_what_happened(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w.detach() * 2).sum()\n"
+        "print(torch.zeros(1) / 0)\nloss.backward()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "penlight", "run", "--watch", str(script)], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "nan" in done.stdout
+    assert "It was cut off the graph here:\ndetach():" in done.stderr and "line 3" in done.stderr
+    assert "penlight run --watch: div() made NaN from values without NaN:" in done.stderr and "line 4" in done.stderr

@@ -1,0 +1,104 @@
+"""`inspect.steps` and `inspect.replay`: the backward pass node by node."""
+
+from __future__ import annotations
+
+import pytest
+
+import penlight as torch
+from penlight import nn
+from penlight.inspect import draw, record, replay, steps
+
+
+def network() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+
+
+def test_steps_do_what_backward_does() -> None:
+    model, x = network(), torch.ones(2, 3)
+    expected = torch.autograd.grad(model(x).pow(2).sum(), list(model.parameters()))
+    names = [step.name for step in steps(model(x).pow(2).sum())]
+    assert (
+        names[:4] == ["SumBackward0", "PowBackward0", "AddmmBackward0", "AccumulateGrad"]
+        and names.count("AccumulateGrad") == 4
+    )
+    assert all(torch.equal(p.grad, e) for p, e in zip(model.parameters(), expected))
+
+
+def test_what_a_step_says() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.inspect.watch():
+        y = x.exp().sum()  # the line
+    first, second, last = steps(y)
+    assert first.arrived[0].item() == 1 and first.leaf is None and first.freed == []
+    assert second.freed == ["result"] and "# the line" in str(second.line)
+    assert last.leaf is x and torch.equal(last.leaving[0], x.grad)
+    assert repr(last) == "<AccumulateGrad: (2,) float32 norm 7.873 -> into .grad>"
+
+
+def test_gradients_can_be_changed_on_the_way() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    for step in steps((x * 3).sum()):
+        if step.name == "SumBackward0":
+            step.leaving[0] = torch.tensor([1.0, 0.0])
+        elif step.leaf is x:
+            step.leaving[0] = step.leaving[0] + 100
+    assert x.grad.tolist() == [103.0, 100.0]
+
+
+def test_hooks_run_and_an_early_end_leaves_the_rest_undone() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    seen: list[torch.Tensor] = []
+    y.register_hook(seen.append)
+    for step in steps(y.sum(), retain_graph=True):
+        if step.name == "MulBackward0":
+            break
+    assert len(seen) == 1 and x.grad is None and torch.is_grad_enabled()
+    assert [step.freed for step in steps(torch.ones(1, requires_grad=True).exp())] == [["result"], []]
+
+
+def test_a_leaf_alone_and_what_is_refused() -> None:
+    x = torch.tensor(1.0, requires_grad=True)
+    assert [step.name for step in steps(x)] == ["AccumulateGrad"] and x.grad.item() == 1
+    with pytest.raises(TypeError, match=r"steps\(\) takes a tensor, not int"):
+        list(steps(3))  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        list(steps(torch.ones(())))
+
+
+def test_a_film_changes_nothing() -> None:
+    model = network()
+    loss = model(torch.ones(2, 3)).pow(2).sum()
+    film = replay(loss, params=model)
+    assert all(p.grad is None for p in model.parameters())
+    assert [frame["name"] for frame in film.frames][:2] == ["SumBackward0", "PowBackward0"]
+    assert all(film.boxes[frame["box"]].title == frame["name"] for frame in film.frames)
+    relu = next(frame for frame in film.frames if frame["name"] == "ReluBackward0")
+    assert sum(relu["arrived"][0]["counts"]) == 8 and relu["frees"] == ["result"]
+    loss.backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_a_module_that_is_called_twice_has_two_boxes() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.block = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+            self.other = nn.Linear(2, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.block(self.other(self.block(x)))
+
+    model = Twice()
+    with record(model) as calls:
+        loss = model(torch.ones(1, 2)).sum()
+    drawing = draw(loss, params=model, calls=calls, saved=False)
+    assert {box.module for box in drawing.boxes if box.kind == "node"} >= {"block.0", "block:2.0", "other"}
+    folded = drawing.fold()
+    titles = [box.title for box in folded.boxes]
+    assert {"block", "block:2", "other"} <= set(titles)
+    assert folded.types["block:2"] == "Sequential"
+    place = {title: number for number, title in enumerate(titles)}
+    ways = {(link.source, link.target) for link in folded.links}
+    assert (place["block:2"], place["other"]) in ways and (place["other"], place["block:2"]) not in ways
