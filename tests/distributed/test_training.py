@@ -8,7 +8,7 @@ import pytest
 import penlight
 
 from .ranks import needs_mpi, run
-from .training import SETTINGS, STEPS, cnn, losses, mlp, set_parameters
+from .training import SETTINGS, STEPS, cnn, joint_batches, losses, mlp, set_parameters, synchronised
 
 
 def joint(torch, rank, size, views):
@@ -145,3 +145,13 @@ def test_losses_are_those_of_pytorch(size):
                 ours[rank][name], theirs[rank][name], rtol=2e-4, atol=2e-5, err_msg=f"{name} on rank {rank}"
             )
             assert len(ours[rank][name]) > STEPS - 3 * size
+
+
+@needs_mpi
+@pytest.mark.parity
+@pytest.mark.parametrize("size", [2, 4])
+def test_losses_with_sync_batch_norm(size):
+    """PyTorch's SyncBatchNorm needs a GPU, so its BatchNorm on the joint batch is what the ranks' mean loss is compared with."""
+    torch = pytest.importorskip("torch")
+    ours = np.mean(run(penlight, size, synchronised, STEPS), axis=0)
+    np.testing.assert_allclose(ours, joint_batches(torch, size, STEPS), rtol=2e-4)

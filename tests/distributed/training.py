@@ -104,8 +104,7 @@ def _train(torch: Any, rank: int, size: int, steps: int, model: Any, accumulate:
     found = []
 
     def step(number: int) -> None:
-        x = torch.tensor(rng.standard_normal((8, 20)).astype(np.float32))
-        y = torch.tensor(rng.integers(0, 5, 8))
+        x, y = batch(torch, rng)
         loss = torch.nn.functional.cross_entropy(parallel(x), y)
         loss.backward()
         found.append(float(loss.detach()))
@@ -127,3 +126,36 @@ def _train(torch: Any, rank: int, size: int, steps: int, model: Any, accumulate:
         optimizer.step()
         optimizer.zero_grad()
     return found + [float(p.detach().double().sum()) for p in made.parameters()]
+
+
+def batch(torch: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Eight samples and their classes."""
+    return torch.tensor(rng.standard_normal((8, 20)).astype(np.float32)), torch.tensor(rng.integers(0, 5, 8))
+
+
+def synchronised(torch: Any, rank: int, size: int, steps: int) -> list[float]:
+    """The losses on this rank of a model with SyncBatchNorm."""
+    nn = torch.nn
+    model = nn.SyncBatchNorm.convert_sync_batchnorm(cnn(torch))
+    set_parameters(torch, model)
+    return _descend(torch, nn.parallel.DistributedDataParallel(model), steps, [np.random.default_rng(100 + rank)])
+
+
+def joint_batches(torch: Any, size: int, steps: int) -> list[float]:
+    """The losses of the same model with BatchNorm in one process, on the batches of all ranks together."""
+    model = cnn(torch)
+    set_parameters(torch, model)
+    return _descend(torch, model, steps, [np.random.default_rng(100 + rank) for rank in range(size)])
+
+
+def _descend(torch: Any, model: Any, steps: int, sources: list[np.random.Generator]) -> list[float]:
+    optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+    found = []
+    for _ in range(steps):
+        x, y = (torch.cat(part) for part in zip(*(batch(torch, source) for source in sources)))
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        found.append(float(loss.detach()))
+    return found
