@@ -26,7 +26,9 @@ if sys.platform == "linux":
     os.register_at_fork(
         before=lambda: _forking.append(threading.current_thread() is threading.main_thread()),
         after_in_parent=_forking.clear,
-        after_in_child=lambda: _forking.pop() and _prctl(1, signal.SIGKILL),  # PR_SET_PDEATHSIG, as of the thread that forked
+        after_in_child=lambda: (
+            _forking.pop() and _prctl(1, signal.SIGKILL)
+        ),  # PR_SET_PDEATHSIG, as of the thread that forked
     )
 
 import penlight
