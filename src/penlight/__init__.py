@@ -14,6 +14,7 @@ import math as _math
 import os as _os
 import sys as _sys
 import typing as _typing
+import warnings as _warnings
 from typing import Any as _Any
 
 if _sys.implementation.name != "cpython":
@@ -61,6 +62,7 @@ from .dtypes import (
     uint32 as uint32,
     uint64 as uint64,
 )
+from .kernels.executable import wrong_products as _wrong_products
 from .layout import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
@@ -123,6 +125,9 @@ from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip
 from .ops.machinery.public_functions import public_functions as _public_functions  # isort: skip
+
+if _wrong := _wrong_products():
+    _warnings.warn(_wrong, stacklevel=2)
 
 bool = _dtypes.bool_
 float = _dtypes.float_

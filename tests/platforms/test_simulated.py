@@ -15,11 +15,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penlight as torch
 from penlight import _meta, _takeover
-from penlight.kernels import parallel
+from penlight.kernels import executable, parallel
 from penlight.kernels.compiler import x86
 from penlight.multiprocessing import _shared
 
@@ -181,6 +182,24 @@ def test_products_do_not_warn(size: int, dtype: torch.dtype) -> None:
     assert not any(
         bool(torch.isfinite(r).any()) for r in results
     )  # infinite, or NaN where a BLAS adds infinities of both signs
+
+
+@pytest.mark.parametrize("machine", ["arm64", "aarch64", "x86_64"])
+def test_wrong_products_of_openblas_are_told(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Apple's M4, where OpenBLAS adds zero times what was in the result to `x @ x.T`."""
+
+    def matmul(a: Any, b: Any, out: Any) -> None:
+        out *= 0
+        out += a @ b
+
+    monkeypatch.setattr(executable, "platform", SimpleNamespace(machine=lambda: machine))
+    assert executable.wrong_products() is None
+    monkeypatch.setattr(executable, "np", SimpleNamespace(**{**vars(np), "matmul": matmul}))
+    told = executable.wrong_products()
+    if machine == "x86_64":
+        assert told is None
+    else:
+        assert told is not None and "set OPENBLAS_CORETYPE=NEOVERSEN1 before Python starts" in told
 
 
 def test_indices_and_counts_are_int64() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import penlight as torch
 from penlight.__main__ import version
 from penlight.autograd import gradcheck, gradgradcheck
-from penlight.kernels.executable import llvm_obstacle, obstacle
+from penlight.kernels.executable import llvm_obstacle, obstacle, wrong_products
 
 # What each optional package is for.
 OPTIONAL = {
@@ -109,6 +109,8 @@ def _checks() -> dict[str, Callable[[], None]]:
         gradcheck(lambda a, b: (a * b).exp().sum(0) / (1 + b.sin()), (_leaf(3, 1), _leaf(2)))
 
     def products() -> None:
+        if reason := wrong_products():
+            raise RuntimeError(reason)
         gradcheck(lambda a, b, c: (a @ b + c).softmax(-1), (_leaf(2, 3), _leaf(3, 4), _leaf(4)))
 
     def second_order() -> None:

@@ -105,6 +105,25 @@ def llvm_obstacle() -> str | None:
     return None
 
 
+def wrong_products() -> str | None:
+    """What NumPy computes wrongly on this processor, and what to do about it; None where nothing is known.
+
+    OpenBLAS before 0.3.34 has a wrong product of a float32 matrix with its own transpose where an ARM processor has SME, as Apple's M4
+    has: it adds zero times what was in the result's memory, or writes nothing (github.com/numpy/numpy/issues/31776).
+    """
+    if platform.machine() not in ("arm64", "aarch64"):
+        return None
+    x, result = np.ones((8, 8), np.float32), np.full((8, 8), np.nan, np.float32)
+    with np.errstate(all="ignore"):
+        np.matmul(x, x.T, result)
+    if (result == 8).all():
+        return None
+    return (
+        "NumPy multiplies a float32 matrix by its own transpose wrongly on this processor: "
+        "set OPENBLAS_CORETYPE=NEOVERSEN1 before Python starts, or install a NumPy with OpenBLAS 0.3.34 or newer"
+    )
+
+
 @lru_cache(1)
 def llvm_available() -> bool:
     """Whether LLVM compiles kernels here; looked at once."""
