@@ -214,8 +214,6 @@ ACTIVATIONS = {
         lambda x: A.threshold(x, 0.5, 9.0),
         lambda g, x: A.threshold_backward(g, x, 0.5),
     ),
-    "sigmoid": (torch.sigmoid, A.sigmoid, lambda g, x: A.sigmoid_backward(g, A.sigmoid(x))),
-    "tanh": (torch.tanh, np.tanh, lambda g, x: A.tanh_backward(g, np.tanh(x))),
     "silu": (F.silu, A.silu, A.silu_backward),
     "gelu": (F.gelu, A.gelu, A.gelu_backward),
     "gelu_tanh": (
