@@ -161,11 +161,8 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
 
 
 def _in_block(engine: Engine, samples: int) -> np.ndarray:
-    """The draws that the block has left; without machine code as many as so many samples may take."""
-    left = (BLOCK - engine._next) // 2
-    draws = engine.ahead53(left)
-    if draws is None:
-        draws = engine.ahead53(min(left, FEW_DRAWS, _EACH * samples))
+    """The draws that so many samples may take, if the block has them."""
+    draws = engine.ahead53(min((BLOCK - engine._next) // 2, FEW_DRAWS, _EACH * samples))
     assert draws is not None  # they are in the block
     return draws
 
