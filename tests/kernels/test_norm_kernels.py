@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
-from penlight.kernels.norm import channels, kernels
+from penlight.kernels.norm import in_numpy, kernels
 
 pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 
@@ -20,7 +20,7 @@ def test_batch_norm(shape, affine, dtype):
     weight, bias = (rng.normal(size=shape[1]).astype(dtype) if given else None for given in affine)
     wide = [None if a is None else a.astype(np.float64) for a in (x, grad, weight, bias)]
     found = kernels.batch_norm(x, weight, bias, 1e-5)
-    expected = channels.batch_norm(wide[0], wide[2], wide[3], 1e-5)
+    expected = in_numpy.batch_norm(wide[0], wide[2], wide[3], 1e-5)
     tolerance = {"rtol": 1e-9, "atol": 1e-11} if dtype is np.float64 else {"rtol": 2e-5, "atol": 2e-5}
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == dtype
@@ -29,7 +29,7 @@ def test_batch_norm(shape, affine, dtype):
     given = mean.astype(np.float64), rstd.astype(np.float64)
     for training in (True, False):
         grads = kernels.batch_norm_backward(grad, x, mean, rstd, weight, training, (True, True, True))
-        exact = channels.batch_norm_backward(wide[1], wide[0], *given, wide[2], training)
+        exact = in_numpy.batch_norm_backward(wide[1], wide[0], *given, wide[2], training)
         for one, other in zip(grads, exact, strict=True):
             assert one.dtype == dtype
             np.testing.assert_allclose(one, other, rtol=tolerance["rtol"], atol=tolerance["atol"] * np.abs(other).max())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import norm
-from penlight.kernels.norm import channels
+from penlight.kernels.norm import in_numpy
 
 pytestmark = pytest.mark.usefixtures("either_way")
 # Around the borders of vectors and of groups of rows.
@@ -119,17 +119,17 @@ BATCHES = [(70, 5), (130, 1), (1, 3, 7), (66, 3, 3, 5), (3, 4, 65), (2, 1, 9, 9)
 def test_batch_norm(shape, affine, offset):
     x, grad = noise(shape, 0, offset), noise(shape, 1)
     weight, bias = (noise(shape[1:2], 2), noise(shape[1:2], 3)) if affine else (None, None)
-    _, mean, rstd, var = results = channels.batch_norm(x, weight, bias, 1e-3)
-    close(results, channels.batch_norm(*wide(x, weight, bias), 1e-3), 1e-4)
+    _, mean, rstd, var = results = in_numpy.batch_norm(x, weight, bias, 1e-3)
+    close(results, in_numpy.batch_norm(*wide(x, weight, bias), 1e-3), 1e-4)
     close(
-        [channels.batch_norm_eval(x, mean, var, weight, bias, 1e-3)],
-        [channels.batch_norm_eval(*wide(x, mean, var, weight, bias), 1e-3)],
+        [in_numpy.batch_norm_eval(x, mean, var, weight, bias, 1e-3)],
+        [in_numpy.batch_norm_eval(*wide(x, mean, var, weight, bias), 1e-3)],
         1e-4,
     )
     for training in (True, False):
         for needs in ((True, True, True), (True, False, False), (False, True, True)):
-            results = channels.batch_norm_backward(grad, x, mean, rstd, weight, training, needs)
-            exact = channels.batch_norm_backward(*wide(grad, x, mean, rstd, weight), training, needs)
+            results = in_numpy.batch_norm_backward(grad, x, mean, rstd, weight, training, needs)
+            exact = in_numpy.batch_norm_backward(*wide(grad, x, mean, rstd, weight), training, needs)
             close(results, exact, 1e-4)
 
 
@@ -138,19 +138,19 @@ def test_batch_norm(shape, affine, offset):
 def test_group_norm(shape, groups, affine):
     x, grad = noise(shape, 0, 2.0), noise(shape, 1)
     weight, bias = (noise(shape[1:2], 2), noise(shape[1:2], 3)) if affine else (None, None)
-    results = channels.group_norm(x, groups, weight, bias, 1e-3)
-    exact = channels.group_norm(*wide(x), groups, *wide(weight, bias), 1e-3)
+    results = in_numpy.group_norm(x, groups, weight, bias, 1e-3)
+    exact = in_numpy.group_norm(*wide(x), groups, *wide(weight, bias), 1e-3)
     close(results, exact, 1e-4)
     for needs in itertools.product((True, False), repeat=3):
-        results_back = channels.group_norm_backward(grad, x, groups, *results[1:], weight, needs)
-        exact_back = channels.group_norm_backward(*wide(grad, x), groups, *exact[1:], *wide(weight), needs)
+        results_back = in_numpy.group_norm_backward(grad, x, groups, *results[1:], weight, needs)
+        exact_back = in_numpy.group_norm_backward(*wide(grad, x), groups, *exact[1:], *wide(weight), needs)
         close(results_back, exact_back, 1e-4)
 
 
 def test_nan_stays_in_its_channel():
     x = noise((4, 3, 70), 0)
     x[1, 2, 5] = np.nan
-    out, mean, rstd, _ = channels.batch_norm(x, None, None, 1e-5)
+    out, mean, rstd, _ = in_numpy.batch_norm(x, None, None, 1e-5)
     assert np.isnan(out).any((0, 2)).tolist() == [False, False, True]
-    dx, dweight, _ = channels.batch_norm_backward(x, x, mean, rstd, None)
+    dx, dweight, _ = in_numpy.batch_norm_backward(x, x, mean, rstd, None)
     assert np.isnan(dx).any((0, 2)).tolist() == np.isnan(dweight).tolist() == [False, False, True]

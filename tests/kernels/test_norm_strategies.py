@@ -92,7 +92,7 @@ def test_group_norm(shape, groups, affine, dtype):
 def test_other_arrays_are_left_to_the_general_kernels():
     x = rng.standard_normal((6, 4)).astype(np.float32)
     assert len(each(norm.LAYER, x, 1, None, None, EPS, True)) > 1 or executable.backend() is None
-    *_, made = each(norm.LAYER, x.astype(np.float16), 1, None, None, EPS, True)
+    made, *_ = each(norm.LAYER, x.astype(np.float16), 1, None, None, EPS, True)
     assert [a.dtype for a in made] == [np.float16, np.float32, np.float32]
     assert len(each(norm.LAYER, x, 1, np.ones(4), None, EPS, True)) == 1
     assert len(each(norm.LAYER, x[:0], 1, None, None, EPS, True)) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from penlight.kernels import executable
 from penlight.kernels.compiler import loops, python
-from penlight.kernels.random import rejection, rejection_in_python
+from penlight.kernels.random import rejection
 from penlight.kernels.random.engine import BLOCK, Engine
 
 needs_native = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
@@ -17,19 +17,9 @@ SHAPES = np.array([0.0, 0.1, 0.5, 1.0, 3.0, 50.0, np.nan])
 COUNTS, CHANCES = np.array([0.0, 1.0, 10.0, 50.0, 1000.0]), np.array([0.0, 0.01, 0.3, 0.5, 0.7, 1.0, np.nan])
 
 
-class First:
-    """Picks the same element each time."""
-
-    def __init__(self, index):
-        self.index = index
-
-    def choice(self, of, size):
-        return np.full(size, of[self.index % len(of)])
-
-
-def drawn(sampler, size, skip, pick=None):
+def drawn(sampler, size, skip):
     """Samples of a mixture, and the engine's state after them."""
-    pick = pick or np.random.default_rng(size)
+    pick = np.random.default_rng(size)
     engine = Engine(5)
     if skip:
         engine.raw(skip)
@@ -56,29 +46,6 @@ def test_samples_and_state_are_those_of_python(sampler, size, skip, monkeypatch)
     made, state = drawn(sampler, size, skip)
     in_python(monkeypatch)
     wanted, wanted_state = drawn(sampler, size, skip)
-    assert np.array_equal(made, wanted, equal_nan=True)
-    assert np.array_equal(state, wanted_state)
-
-
-@pytest.mark.parametrize("sampler", ["poisson", "binomial", "standard_gamma"])
-@pytest.mark.parametrize(("size", "skip"), [(1, BLOCK - 1), (7, 1), (300, 17), (3000, BLOCK)])
-def test_loops_in_python_do_what_the_functions_do(sampler, size, skip, monkeypatch):
-    in_python(monkeypatch)
-    made, state = drawn(sampler, size, skip)
-    monkeypatch.setattr(rejection_in_python, "SAMPLERS", {})
-    wanted, wanted_state = drawn(sampler, size, skip)
-    assert np.array_equal(made, wanted, equal_nan=True)
-    assert np.array_equal(state, wanted_state)
-
-
-@pytest.mark.parametrize("sampler", ["poisson", "binomial"])
-@pytest.mark.parametrize("index", range(8))
-@pytest.mark.parametrize(("size", "skip"), [(7, 1), (900, 17)])
-def test_samples_of_equal_parameters_are_made_at_once(sampler, index, size, skip, monkeypatch):
-    in_python(monkeypatch)
-    made, state = drawn(sampler, size, skip, First(index))
-    monkeypatch.setattr(rejection_in_python, "SAMPLERS", {})
-    wanted, wanted_state = drawn(sampler, size, skip, First(index))
     assert np.array_equal(made, wanted, equal_nan=True)
     assert np.array_equal(state, wanted_state)
 

@@ -96,12 +96,6 @@ def _ones(dtype: np.dtype) -> np.ndarray:
     return np.ones(LONG_ROW, dtype)
 
 
-@lru_cache(256)
-def ones_column(count: int, dtype: np.dtype) -> np.ndarray:
-    """Ones (count, 1): `rows @ ones_column(...)` is the quickest sum of small rows, and keeps their dimension."""
-    return np.ones((count, 1), dtype)
-
-
 def row_sum(x: np.ndarray) -> np.ndarray:
     """Sum over the last axis of a 2-d float array, shape (rows,); see Note [Row sums]."""
     columns = x.shape[1]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 
+import check_allocation
 import numpy as np
 import pytest
 from every_kernel import TARGETS, copied, few_registers, interpreted, machine_code, same_bits
+from parse_text import parsed
 
-from penlight.kernels.compiler import check_allocation, text, verify, x86
+from penlight.kernels.compiler import text, verify, x86
 from penlight.kernels.compiler.ir import BITS, BOOL, F32, F64, I64, NOTHING, Buffer, Builder, Kernel, Op, Region, Type
 
 pytestmark = pytest.mark.skipif(not TARGETS, reason="no machine code on this machine")
@@ -150,7 +152,7 @@ def test_random_kernels(seed: int) -> None:
     kernel = Generator(seed).kernel()
     verify.verify(kernel)
     said = text.printed(kernel)
-    assert text.printed(text.parsed(said)) == said
+    assert text.printed(parsed(said)) == said
     x = np.array([*SPECIAL, 0.5, -20.0, 3e-5], np.float64)
     with np.errstate(over="ignore"):
         x = x.astype(kernel.buffers["x"].type.dtype)

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from textwrap import dedent
 from typing import Any, TypeAlias
 
+import check_allocation
 import numpy as np
 import pytest
 from every_kernel import TARGETS, few_registers, interpreted, machine_code, same_bits
+from parse_text import parsed
 
 from penlight.kernels import executable, native
 from penlight.kernels.call import Unfit
-from penlight.kernels.compiler import bounds, check_allocation, interpret, ir, load, python, text, verify, x86
+from penlight.kernels.compiler import bounds, interpret, ir, load, python, text, verify, x86
 from penlight.kernels.compiler.ir import BOOL, F64, I64, NOTHING, Buffer, Builder, Kernel, Op
 from penlight.kernels.compiler.loops import checked, fma
 from penlight.kernels.waiting_threads import over
@@ -134,7 +136,7 @@ def test_a_kernel_does_what_python_does(
 ) -> None:
     kernel = python.loops(function, F64, F64, **known)
     verify.verify(kernel)
-    assert text.printed(text.parsed(text.printed(kernel))) == text.printed(kernel)
+    assert text.printed(parsed(text.printed(kernel))) == text.printed(kernel)
     arguments = {"begin": 0, "end": len(X), "x": X, "out": np.zeros(len(X)), **named}
     wanted = arguments["out"].copy()
     plain = {k: v.tolist() if isinstance(v, np.ndarray) and k != "out" else v for k, v in arguments.items()}
@@ -258,9 +260,9 @@ def test_malformed_vectors_are_refused(which: str) -> None:
       v5: boolx8 = cmp lt, v3, v3
       store_masked out[v0], v3, v2
     """
-    verify.verify(text.parsed(dedent(said)))
+    verify.verify(parsed(dedent(said)))
     with pytest.raises(verify.Malformed):
-        verify.verify(text.parsed(dedent(said) + f"  {VECTORS[which]}\n"))
+        verify.verify(parsed(dedent(said) + f"  {VECTORS[which]}\n"))
 
 
 def masked(index: str) -> str:
@@ -277,10 +279,10 @@ def masked(index: str) -> str:
 
 
 def test_the_end_of_what_is_masked_is_required() -> None:
-    found = bounds.requirements(text.parsed(masked("v4")))
+    found = bounds.requirements(parsed(masked("v4")))
     assert found.sizes == {"x": "size + start", "out": "size"}
     with pytest.raises(bounds.Unbounded, match="none of its index"):
-        bounds.requirements(text.parsed(masked("v0")))
+        bounds.requirements(parsed(masked("v0")))
 
 
 def test_parallel_stores_depend_on_the_index() -> None:
@@ -292,7 +294,7 @@ def test_parallel_stores_depend_on_the_index() -> None:
         store out[v0], v1
     """
     with pytest.raises(verify.Malformed, match="parallel"):
-        verify.verify(text.parsed("\n".join([line[4:] for line in said.splitlines()])))
+        verify.verify(parsed("\n".join([line[4:] for line in said.splitlines()])))
 
 
 # ----- Bounds ---------------------------------------------------------------------------------------------------------

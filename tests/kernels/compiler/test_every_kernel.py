@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import check_allocation
 import every_kernel
 import pytest
 from every_kernel import (
@@ -21,9 +22,10 @@ from every_kernel import (
     walk,
     written,
 )
+from parse_text import parsed
 
 from penlight.kernels import native
-from penlight.kernels.compiler import bounds, check_allocation, text, verify, x86
+from penlight.kernels.compiler import bounds, text, verify, x86
 from penlight.kernels.compiler.ir import Kernel
 
 KERNELS = dict(kernels())
@@ -42,7 +44,7 @@ def test_there_are_kernels() -> None:
 def test_it_is_well_formed_and_its_text_says_all(kernel: Kernel) -> None:
     verify.verify(kernel)
     said = text.printed(kernel)
-    again = text.parsed(said)
+    again = parsed(said)
     verify.verify(again)
     assert text.printed(again) == said
     touched = {op.attribute for op in walk(kernel.body) if op.name in (*verify.LOADS, *verify.STORES)}

@@ -44,7 +44,7 @@ ONE = [
     ("softshrink", (), True), ("hardshrink", (), True), ("threshold", (0.25, 7.0), True),
 ]  # fmt: skip
 TWO = [
-    ("sigmoid_backward", (), True), ("tanh_backward", (), True), ("threshold_backward", (0.0,), True), ("silu_backward", (), False),
+    ("threshold_backward", (0.0,), True), ("silu_backward", (), False),
     ("gelu_backward", ("none",), False), ("gelu_backward", ("tanh",), False), ("elu_backward", (1.5, 1.25, 0.5), False),
     ("elu_backward", (1.5, 1.25, 0.5, True), True), ("softplus_backward", (2.0, 15.0), False), ("logsigmoid_backward", (), False),
     ("mish_backward", (), False), ("hardtanh_backward", (-2.0, 1.0), True), ("hardsigmoid_backward", (), True),

@@ -8,11 +8,11 @@ a body of NumPy's ufuncs, which `trace.py` calls with stand-ins (`ufuncs.py`). A
 typed values in single assignment form, where loops and conditions are nested regions with carried values and no
 jumps. `vectorise.py` makes vector loops of innermost ones. `verify.py` checks that the IR is well formed. `bounds.py` derives from every index what sizes the kernel
 requires of its arrays. `interpret.py` runs the IR in NumPy: that is what a kernel means, and the fallback where no
-machine code runs. `allocate.py` gives each value a register or a stack slot, and `check_allocation.py` proves that no
+machine code runs. `allocate.py` gives each value a register or a stack slot; a test proves of every kernel that no
 value is overwritten while it is needed. `x86.py` writes the code; `llvm.py` writes the kernel in LLVM's words instead,
 for other machines, and `llvm_engine.py` has LLVM compile that and keeps the result on disk. `load.py` makes a function of it, whose signature
 has the requirements: `kernels/call.py` is the only way into machine code, and checks arrays against it before anything
-runs. `text.py` prints IR, and parses it back. `loops.py` is what kernels that are written as loops import.
+runs. `text.py` prints IR. `loops.py` is what kernels that are written as loops import.
 
 PENLIGHT_DUMP=name prints the IR of the kernel of that name after each pass.
 """

@@ -12,7 +12,7 @@ preserve, or in a slot.
 The constants that an innermost loop uses most are loaded in front of it, to registers that its values leave free.
 
 The emitter needs no more registers than the scratch registers that are never given out, so allocation cannot fail.
-`check_allocation.py` proves each result.
+`tests/kernels/compiler/check_allocation.py` proves each result.
 """
 
 from __future__ import annotations

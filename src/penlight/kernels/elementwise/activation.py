@@ -120,22 +120,6 @@ def sigmoid(x: np.ndarray, out: np.ndarray) -> None:
 
 
 @Elementwise
-def sigmoid_backward(grad: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-    """grad * (1 - y) * y for the result y of sigmoid."""
-    np.subtract(1.0, y, out)
-    out *= y
-    out *= grad
-
-
-@Elementwise
-def tanh_backward(grad: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-    """grad * (1 - y^2) for the result y of tanh."""
-    np.multiply(y, y, out)
-    np.subtract(1.0, out, out)
-    out *= grad
-
-
-@Elementwise
 def silu(x: np.ndarray, out: np.ndarray) -> None:
     """x * sigmoid(x)."""
     np.negative(x, out)

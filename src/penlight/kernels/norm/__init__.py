@@ -13,8 +13,8 @@ import numpy as np
 
 from ..rows import is_half, narrow, widen
 from ..strategy import Strategy, apply
-from . import channels, kernels, layer
-from .layer import Grads, Needs
+from . import in_numpy, kernels
+from .in_numpy import Grads, Needs
 
 
 def _table(
@@ -40,13 +40,13 @@ def _table(
     return table
 
 
-LAYER = _table(kernels.layer_norm, "3 to 5 times NumPy", layer.layer_norm, False)
-LAYER_GRADIENTS = _table(kernels.layer_norm_backward, "3 to 5 times NumPy", layer.layer_norm_backward, True)
-GROUP = _table(kernels.group_norm, "4 to 8 times NumPy", channels.group_norm, False)
-GROUP_GRADIENTS = _table(kernels.group_norm_backward, "4 to 8 times NumPy", channels.group_norm_backward, True)
-BATCH = _table(kernels.batch_norm, "3 to 9 times NumPy", channels.batch_norm, False)
-BATCH_EVAL = _table(kernels.batch_norm_eval, "2 to 4 times NumPy", channels.batch_norm_eval, False)
-BATCH_GRADIENTS = _table(kernels.batch_norm_backward, "3 to 7 times NumPy", channels.batch_norm_backward, True)
+LAYER = _table(kernels.layer_norm, "3 to 5 times NumPy", in_numpy.layer_norm, False)
+LAYER_GRADIENTS = _table(kernels.layer_norm_backward, "3 to 5 times NumPy", in_numpy.layer_norm_backward, True)
+GROUP = _table(kernels.group_norm, "4 to 8 times NumPy", in_numpy.group_norm, False)
+GROUP_GRADIENTS = _table(kernels.group_norm_backward, "4 to 8 times NumPy", in_numpy.group_norm_backward, True)
+BATCH = _table(kernels.batch_norm, "3 to 9 times NumPy", in_numpy.batch_norm, False)
+BATCH_EVAL = _table(kernels.batch_norm_eval, "2 to 4 times NumPy", in_numpy.batch_norm_eval, False)
+BATCH_GRADIENTS = _table(kernels.batch_norm_backward, "3 to 7 times NumPy", in_numpy.batch_norm_backward, True)
 
 
 def layer_norm(
@@ -99,7 +99,7 @@ def batch_norm(
 def batch_norm_eval(
     x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> np.ndarray:
-    """The batch normalised by given statistics of its channels."""
+    """The batch normalised by given statistics of its in_numpy."""
     return apply(BATCH_EVAL, x, mean, var, weight, bias, eps)  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Norms as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: layer.py, channels.py.
+"""Norms as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: in_numpy.py.
 
 Functions give None where there is no machine code or nothing to do. Machine code refuses arrays of other dtypes, and parameters that are not
 contiguous. Sums over rows that threads share are taken for some rows at a time, and then added up: their order depends on sizes only.

@@ -10,8 +10,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..lazy import lazy_import
-from . import FEW_DRAWS, MOST_RESERVED
-from .reserve import Reserve
+from . import FEW_DRAWS
 
 executable = lazy_import(globals(), "executable", "..executable")
 machine = lazy_import(globals(), "machine", "..native")
@@ -99,7 +98,6 @@ class Engine:
         "_memory",
         "_next",
         "_normal",
-        "_reserve",
         "_seed",
         "_singles",
         "_words",
@@ -126,7 +124,6 @@ class Engine:
         self._float_normal: float | None = None
         self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
         self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
-        self._reserve: Reserve | None = None  # Note [Reserves of draws]
         return self
 
     def seed(self) -> int:
@@ -156,7 +153,7 @@ class Engine:
     def unlock(self) -> None:
         """Go on with a copy of NumPy's generator, whose lock a thread that is no more may have taken."""
         state = self._bits.state
-        self._bits, self._reserve = type(self._bits)(0), None
+        self._bits = type(self._bits)(0)
         self._bits.state = state
 
     def get_state(self) -> np.ndarray:
@@ -216,11 +213,6 @@ class Engine:
         if stop <= BLOCK:
             self._next = stop
             return self._words[start:stop]
-        reserve = self._reserve
-        if reserve is not None and n <= MOST_RESERVED and reserve.blocks[reserve.block] is self._words:
-            taken = self._from_reserve(n)
-            if taken is not None:
-                return taken[0].wide[taken[1] : taken[1] + n]
         missing = stop - BLOCK
         blocks = -(-missing // BLOCK)
         bits = self._generator()
@@ -231,40 +223,11 @@ class Engine:
         self._next = missing - (blocks - 1) * BLOCK
         return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
 
-    def _from_reserve(self, n: int) -> tuple[Reserve, int] | None:
-        """Take the next n draws, 1 to `MOST_RESERVED`: a reserve, and where in it they begin. None without machine code."""
-        reserve = self._reserve
-        if (
-            reserve is None
-            or reserve.blocks[reserve.block] is not self._words
-            or reserve.block * BLOCK + self._next + n > reserve.draws.size
-        ):
-            state = self._state()
-            if state is None:
-                return None
-            if self._fresh:
-                self._words, self._next, self._fresh = _NO_WORDS, BLOCK, False
-            reserve = self._reserve = Reserve(state, self._words)
-        first = reserve.block * BLOCK + self._next
-        block = (first + n - 1) // BLOCK
-        if block != reserve.block:
-            reserve.block = block
-            reserve.state[...] = reserve.states[block]
-            self._words = reserve.blocks[block]
-        self._next = first + n - block * BLOCK
-        return reserve, first
-
     def ahead24(self, n: int) -> np.ndarray | None:
-        """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to.
-
-        None if they are few that reach beyond the block, or many for which there is no machine code, or too many.
-        """
+        """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to. None if they are many, or reach beyond the block."""
         start = self._next
         stop = start + n
-        if n > FEW_DRAWS:
-            taken = self._from_reserve(n) if n <= MOST_RESERVED else None
-            return None if taken is None else taken[0].singles()[taken[1] : taken[1] + n]
-        if stop > BLOCK:
+        if n > FEW_DRAWS or stop > BLOCK:
             return None
         words, samples = self._singles
         if words is not self._words:
@@ -278,13 +241,7 @@ class Engine:
         """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
         start = self._next
         stop = start + 2 * n
-        if n > FEW_DRAWS:
-            taken = self._from_reserve(2 * n) if 2 * n <= MOST_RESERVED else None
-            if taken is None:
-                return None
-            odd, first = taken[1] & 1, taken[1] >> 1
-            return taken[0].doubles(odd)[first : first + n]
-        if stop > BLOCK:
+        if n > FEW_DRAWS or stop > BLOCK:
             return None
         words, odd, samples = self._doubles
         if words is not self._words or odd != start & 1:
@@ -365,9 +322,6 @@ class Engine:
 
     def random32(self, n: int) -> np.ndarray:
         """The next n draws, as uint32."""
-        taken = self._from_reserve(n) if FEW_DRAWS < n <= MOST_RESERVED else None
-        if taken is not None:
-            return taken[0].draws[taken[1] : taken[1] + n].copy()
         if n <= PIECE:
             return self.raw(n).astype(np.uint32)
         out = np.empty(n, np.uint32)

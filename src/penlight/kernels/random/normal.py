@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..fma import fma32, fma64
-from . import MOST_RESERVED
+from . import FEW_DRAWS
 from .box_muller import box_muller32
 from .engine import Engine
 from .uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
@@ -52,7 +52,7 @@ def normal(
     if dtype == _SINGLE and contiguous:
         n = math.prod(shape)
         samples = None
-        if 16 <= n <= MOST_RESERVED - 16:
+        if 16 <= n <= FEW_DRAWS - 16:
             samples = _from_draws_ahead(engine, n)
         if samples is not None:
             made = samples if len(shape) == 1 else samples.reshape(shape).copy()

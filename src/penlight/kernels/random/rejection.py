@@ -1,7 +1,7 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
 How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: NumPy does not help. These go sample by
-sample, in machine code that the compiler makes of the functions below. Where no machine code runs, loops in rejection_in_python.py make them.
+sample, in machine code that the compiler makes of the functions below. Where no machine code runs, Python calls the same functions.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..compiler.loops import checked, compile_loops
-from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from . import FEW_DRAWS, LEAST_FOR_ALL
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
-in_python = lazy_import(globals(), "in_python", ".rejection_in_python")
 Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
 _SQUEEZE = float(np.float32(0.0331))
@@ -99,14 +97,11 @@ def _kernel(sample: Any) -> Any:
     compiled = compile_loops(samples, np.dtype(np.float64), sample=sample, width=width)
     if compiled is not None:
         return compiled
-    quick = in_python.kernel(sample, width)
-    if quick is not None:
-        return quick
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
         rows = memoryview(
             table.reshape(-1)
-        )  # a list of all rows for each few draws would take time by the square of their number
+        )  # a list of all rows at each call would take time by the square of their number
         samples(begin, end, rows, draws.tolist(), out.reshape(-1), state, size, count, sample=sample, width=width)
 
     return run
@@ -166,11 +161,8 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
 
 
 def _in_block(engine: Engine, samples: int) -> np.ndarray:
-    """The draws that the block has left; without machine code as many as so many samples may take."""
-    left = (BLOCK - engine._next) // 2
-    draws = engine.ahead53(left)
-    if draws is None:
-        draws = engine.ahead53(min(left, FEW_DRAWS, _EACH * samples))
+    """The draws that so many samples may take, if the block has them."""
+    draws = engine.ahead53(min((BLOCK - engine._next) // 2, FEW_DRAWS, _EACH * samples))
     assert draws is not None  # they are in the block
     return draws
 

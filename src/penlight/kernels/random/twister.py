@@ -44,17 +44,12 @@ def _is_there(words: np.ndarray, twister: Any) -> bool:
 
 def draw(state: np.ndarray, blocks: int, out: np.ndarray) -> None:
     """Write the next so many blocks of words to `out`, uint32, and let `state` be what belongs to the last of them."""
-    state[...] = draw_ahead(state, blocks, out)[-WORDS:]
-
-
-def draw_ahead(state: np.ndarray, blocks: int, out: np.ndarray) -> np.ndarray:
-    """Write them, but leave `state` as it is; return what belongs to it and to each of the blocks, one after the other."""
     words = np.empty((blocks + 1) * WORDS, np.uint32)
     words[:WORDS] = state
     if not out.flags.c_contiguous or out.dtype != np.uint32 or out.size != blocks * WORDS:
         raise ValueError("draw() writes whole blocks of uint32")
     _twist()(blocks * WORDS // 8, words, out)
-    return words
+    state[...] = words[-WORDS:]
 
 
 @lru_cache(1)

@@ -87,7 +87,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
         if x.size <= MOST_PLAIN or not dims:
             return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
-        left = list(dims)
+        left = [d for d in dims if x.shape[d] != 1]
         while left:  # one run of neighbouring dimensions after the other, the last one first
             stop = left.pop() + 1
             start = stop - 1

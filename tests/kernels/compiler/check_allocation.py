@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .allocate import Allocation, Location, Register, Sources
-from .ir import NOTHING, Kernel, Op, Region
+from penlight.kernels.compiler.allocate import Allocation, Location, Register, Sources
+from penlight.kernels.compiler.ir import NOTHING, Kernel, Op, Region
 
 State = dict[Location, Op]
 
