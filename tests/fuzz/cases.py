@@ -66,7 +66,8 @@ COSTLY = {
     "pool": 120, "zeta": 5000, "polygamma": 5000, "trunc_normal": 5000, "embedding": 300, "multinomial": 300, "pad": 200, "lobpcg": 24, "lowrank": 24, "addbmm": 70,
     "hash": 500, "mvlgamma": 5000, "multigammaln": 5000, "igamma": 5000, "gammainc": 5000, "tril_indices": 300, "triu_indices": 300,
 }  # fmt: skip
-# Functions that are not smooth where elements are equal. Neither is writing into memory that overlaps itself defined, nor drawing for it.
+# Functions that are not smooth where elements are equal, and attention, for which PyTorch reads other memory than that of operands that
+# overlap themselves. Neither is writing into memory that overlaps itself defined, nor drawing for it.
 ALL_DIFFERENT = (
     "linalg.",
     "svd",
@@ -91,8 +92,10 @@ ALL_DIFFERENT = (
     "nanquantile",
     "slogdet",
     "geqrf",
+    "gradient",
     "nn.functional.batch_norm",
     "nn.functional.instance_norm",
+    "nn.functional.scaled_dot_product_attention",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",
@@ -245,7 +248,7 @@ def thresholds() -> tuple[int, ...]:
 def size_of(choice: random.Random, most: int) -> int:
     """A size of a dimension: small, or around a threshold."""
     if choice.random() < 0.45:
-        return choice.choice([1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100])
+        return min(most, choice.choice([1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100]))
     around = [n for n in thresholds() if n <= most]
     # The larger half is chosen as often as the smaller one; the sizes of both matter, the time of the larger ones too.
     return max(1, min(most, choice.choice(around) + choice.choice([-1, 0, 0, 1])))

@@ -293,3 +293,56 @@ def test_singular_values_of_matrices_that_are_not_finite(seed: int) -> None:
         assert torch.linalg.svdvals(x).isnan().all() and torch.linalg.svd(x).S.isnan().all()
     batch = torch.linalg.svdvals(torch.stack([torch.eye(3), torch.full((3, 3), torch.inf)]))
     assert batch[0].tolist() == [1.0, 1.0, 1.0] and batch[1].isnan().all()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("rows", [5, 33])
+def test_triangles_are_contiguous(dtype: str, rows: int) -> None:
+    x = torch.ones(3, rows, 59, dtype=getattr(torch, dtype)).transpose(0, 1)
+    assert x.triu().stride() == x.tril(1).stride() == (177, 59, 1)
+
+
+def test_the_same_bytes_as_another_dtype_are_no_view() -> None:
+    for dtype in (torch.float32, torch.int32, torch.complex64):
+        x = torch.zeros(4, requires_grad=True) * 1
+        y = x.view(dtype)
+        assert not y.requires_grad and not y._is_view() and y.detach_() is y
+        y.add_(1)
+        assert x._version == y._version == 1 and x.grad_fn.name() == "MulBackward0" and x[0] != 0
+
+
+def test_an_infinite_log_probability_spoils_its_own_gradient_only() -> None:
+    logs = torch.tensor([[[-2.0, -1.0, -0.5]], [[-1.0, -inf, -0.5]], [[-2.0, -1.0, -0.5]]], requires_grad=True)
+    F.ctc_loss(logs, torch.tensor([[1, 2]]), (3,), (2,)).backward()
+    assert logs.grad.isnan().nonzero().tolist() == [[1, 0, 1]]
+
+
+def test_the_gradient_of_xlogy_with_zero_has_the_dtype_of_its_operand() -> None:
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    (slope,) = torch.autograd.grad(x.clone().xlogy_(0).sum(), x)
+    assert slope.dtype == torch.float32 and slope.tolist() == [0.0, -inf]
+
+
+@pytest.mark.parametrize("size", [3, 3000])
+def test_lgamma_near_its_roots(size: int) -> None:
+    x = torch.full((size,), -2.457)
+    assert torch.lgamma(x)[0].item() == pytest.approx(3.74702847755759e-05, rel=1e-7)
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_leaf_that_has_become_a_result(graph: bool) -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    x.detach_()
+    x.add_(y)
+    refused("leaf variable has been moved into the graph", lambda: x.sum().backward(create_graph=graph))
+
+
+def test_a_saved_result_that_was_detached_in_place() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y, z = x * 1, x * 1
+    product, square = y * y, z * z
+    y.detach_().requires_grad_()
+    z.detach_().add_(1)
+    refused("has been detached in-place", lambda: torch.autograd.grad(product.sum(), x, create_graph=True))
+    refused("has been detached in-place", lambda: torch.autograd.grad(square.sum(), x))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import records
+import variants
 from recording import Record, X, seed_of
 from running import (
     array_of,
@@ -94,6 +97,17 @@ def test_both_worlds(name):
         for a, b in zip(raw[0], graph[0]):
             difference = gradients_close(a, b, record.rtol, coarsest(record.samples[place]))
             assert not difference, f"{record.samples[place]!r}: {difference}"
+
+
+@pytest.mark.parametrize("name", records.RECORDS)
+def test_gradients_have_the_dtype_of_their_leaf(name):
+    """In float32: a NumPy function of two Python numbers in a rule would make it float64."""
+    samples = tuple([variants.changed(s, variants.cast("float32")) for s in records.RECORDS[name].samples])
+    record = replace(records.RECORDS[name], samples=samples)
+    for place in range(len(samples)):
+        with contextlib.suppress(RuntimeError, NotImplementedError, TypeError, IndexError, RuntimeWarning):
+            for grad, leaf in zip(*(gradients(record, place, False) or ((), ()))):
+                assert grad is None or (grad.dtype, grad.shape) == (leaf.dtype, leaf.shape), samples[place]
 
 
 def value(record: Record, place: int, shift, which=None) -> float:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..kernels.lazy import lazy_import
 from .modes import grad_mode
-from .node import NO_EDGE, AccumulateGrad
+from .node import NO_EDGE, AccumulateGrad, Node
 from .shapes import fitted
 from .views import _empty_like_strides, bump
 
@@ -62,8 +62,11 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
     if variable is None:
         variable = leaf.variable
     try:
-        if variable._edge is NO_EDGE:
+        edge = variable._edge
+        if edge is NO_EDGE:
             return  # told so since the graph was made
+        if edge[0] is not leaf:
+            _require_leaf(edge[0])
     except AttributeError:
         if not variable.requires_grad:
             return
@@ -87,6 +90,12 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
     else:
         _add(into, grad, out=into, casting="unsafe")
     bump(present)
+
+
+def _require_leaf(node: Node | None) -> None:
+    """Refuse a gradient for what was a leaf when the graph was made, and is a result now: it was detached in place, then written to."""
+    if node is not None and not isinstance(node, AccumulateGrad):
+        raise RuntimeError("leaf variable has been moved into the graph interior")
 
 
 def _own(grad: Any, like: Any, shape: tuple[int, ...]) -> Any:
@@ -171,6 +180,7 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
     variable = leaf.variable
     if not variable.requires_grad:
         return
+    _require_leaf(variable._edge[0])
     present = variable._grad
     if not grad_mode.get():
         accumulate_raw(leaf, grad._array)

@@ -81,6 +81,8 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
     source, nr = edge_of(saved)
     rules = list(node.op.rules) if node is not None else []
     then = node.next_functions[rules.index(want)][0] if want in rules else source
+    if saved._view is None:
+        refuse_detached(source, then)
     made = (
         source is not None
         and not isinstance(source, AccumulateGrad)
@@ -93,10 +95,11 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
     modified(saved._array, f", which is output {nr} of {label}," if made else "", version_of(saved), expected, node)
 
 
-def refuse_detached(made: Node | None) -> None:
-    """Refuse a saved input outside of every graph that was the result of an op when it was saved: a second derivative through it would be
+def refuse_detached(now: Node | None, then: Node | None) -> None:
+    """Refuse a saved input that is a leaf now, and was the result of an op when it was saved: a second derivative through it would be
     lost. (PyTorch refuses the first one too.)"""
-    if made is not None and not isinstance(made, AccumulateGrad):
+    leaf = now is None or isinstance(now, AccumulateGrad)
+    if leaf and then is not None and not isinstance(then, AccumulateGrad):
         raise RuntimeError(
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
             "out-of-place `.detach()` instead"

@@ -141,6 +141,7 @@ def tril(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
     array([[1, 0],
            [1, 1]])
     """
+    array = contiguous(array)
     large = _triangle(array, diagonal, True) if array.size > _KEPT else None
     if large is not None:
         return large
@@ -149,6 +150,7 @@ def tril(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
 
 def triu(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
     """The upper triangles of matrices, with zeros below."""
+    array = contiguous(array)
     large = _triangle(array, diagonal - 1, False) if array.size > _KEPT else None
     if large is not None:
         return large
@@ -163,7 +165,6 @@ def _triangle(array: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | Non
         return None
     if not native.available():
         return None
-    array = contiguous(array)
     out = np.empty(array.shape, array.dtype)
     places = np.arange(columns, dtype=array.dtype)
     last = np.tile(np.arange(diagonal, diagonal + rows).astype(array.dtype), array.size // (rows * columns))

@@ -238,7 +238,7 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
 
 
 def view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The same bytes seen as another dtype."""
+    """The same bytes seen as another dtype: outside of the graph, and no view, also as the same dtype."""
     old, new = input.element_size(), dtype.itemsize
     if old < new and (input.dim() == 0 or input.shape[-1] * old % new):
         from_, to_ = dtypes.LEGACY[input.dtype], dtypes.LEGACY[dtype]
@@ -246,9 +246,7 @@ def view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
             f"self.size(-1) must be divisible by {new // old} to view {from_} as {to_} (different element sizes), but got "
             f"{input.shape[-1] if input.dim() else 1}"
         )
-    if input.dtype is dtype:
-        return input.view(input.shape)
-    return _view_dtype(input.detach(), dtype)
+    return _view_dtype(input.detach(), dtype).detach()
 
 
 # ----- Copying into a tensor ----------------------------------------------------------------------------------------

@@ -99,11 +99,12 @@ def ctc_loss_backward(
     beta = _beta(picked, skips, input_lengths, target_lengths)
     with silent():
         both = alpha + beta - picked
-        top = both.max(2, keepdims=True) if both.size else np.zeros((count, frames, 1))
+        top = np.fmax.reduce(both, 2, keepdims=True) if both.size else np.zeros((count, frames, 1))
         shift = np.where(np.isneginf(top), 0.0, top)
-        onehot = np.zeros((count, states.shape[1], classes))
-        np.put_along_axis(onehot, states[:, :, None], 1.0, 2)
-        log_share = np.log(np.matmul(np.exp(both - shift), onehot)) + shift
+        shares, number = np.zeros((count, frames, classes)), np.arange(count)
+        for state, part in zip(states.T, np.exp(both - shift).transpose(2, 0, 1)):
+            shares[number, :, state] += part
+        log_share = np.log(shares) + shift
         found = np.exp(wide) - np.exp(log_share + loss.astype(np.float64)[:, None, None])
         found *= np.asarray(grad, np.float64).reshape(count, 1, 1)
     found[np.arange(frames)[None, :] >= np.asarray(input_lengths)[:, None]] = 0.0

@@ -13,7 +13,7 @@ import numpy as np
 from .. import executable, special
 from ..numpy_warnings import silent
 from ..scalars import apply, constant, elementwise
-from .common import Array, chosen, corrected, fraction, horner, is_half, natively, one_by_one, rational, rounded, unary
+from .common import Array, chosen, corrected, fraction, is_half, natively, one_by_one, rational, rounded, unary
 from .hurwitz_zeta import zeta_of_number
 
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
@@ -28,15 +28,12 @@ LOG_GAMMA_Q = (
     42.84587905088744, 446.13889698163604, 1596.571923602419, 2161.792153871045, 1074.4943713833086,
     165.35321005955296, 4.665914101442042,
 )
-_LOG_GAMMA32_P = (0.034431692, 2.3449657, 6.907055, 2.16497)
-_LOG_GAMMA32_Q = (8.093722, 9.512084, 1.2332644)
 # x times the remainder of Stirling's formula (x - 1/2) log(x) - x + log(2 pi) / 2, in 1/x**2 for x >= 2.5.
 STIRLING_P = (
     -0.0007254937290866027, 0.07140655903205423, 0.47444944074073647, 0.6146182372791301, 0.22936680986092076,
     0.022879626462672,
 )
 STIRLING_Q = (5.917882410569529, 7.464855818597327, 2.7615535689157653, 0.2745555175520645)
-_STIRLING32 = (-0.0003981734, 0.00077367655, -0.0027769841, 0.08333333)
 # digamma(x) / (x - root) in x on [1, 2.5]; the root in two parts.
 _DIGAMMA_ROOT, _DIGAMMA_ROOT_LOW = 1.4616321449683622, 9.549995429965697e-17
 _DIGAMMA_P = (
@@ -116,11 +113,12 @@ def _correct_near_roots(x: Array, result: Array) -> None:
 
 
 def _gammaln_anywhere(x: Array) -> Array:
-    few = None
     if x.dtype.char == "f":  # for float64 the C library is not accurate enough
-        few = natively(_gammaln, x)
-        few = one_by_one(math.lgamma, x) if few is None else few
-    return unary(_gammaln, x, machine=True) if few is None else few
+        made = natively(_gammaln, x)
+        made = one_by_one(math.lgamma, x) if made is None else made
+        if made is not None:
+            return made
+    return unary(_gammaln, x, wide=True)
 
 
 def _gammaln(x: Array, out: Array) -> None:
@@ -165,8 +163,7 @@ def _gammaln_small(x: Array) -> Array:
     """0 <= x < 2.5; below one, gamma(x) = gamma(x + 1) / x."""
     below = x < 1.0
     less_one = np.where(below, x, x - 1.0)  # the argument minus one, exactly
-    p, q = (_LOG_GAMMA32_P, _LOG_GAMMA32_Q) if x.dtype == np.float32 else (LOG_GAMMA_P, LOG_GAMMA_Q)
-    result = rational(p, q, x + below)
+    result = rational(LOG_GAMMA_P, LOG_GAMMA_Q, x + below)
     result *= less_one
     np.subtract(1.0, less_one, less_one)
     result *= less_one
@@ -188,7 +185,7 @@ def stirling_remainder(x: Array) -> Array:
     """gammaln(x) less Stirling's (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 2.5."""
     r = 1.0 / x
     u = r * r
-    rest = horner(_STIRLING32, u) if x.dtype == np.float32 else rational(STIRLING_P, STIRLING_Q, u)
+    rest = rational(STIRLING_P, STIRLING_Q, u)
     rest *= r
     return rest
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...autograd import engine, modes, saved
 from ...autograd.modes import NAMESPACE
-from ...autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
+from ...autograd.node import FREED, USED_TWICE, Freed, Node
 from ...kernels.copies.convert import is_half
 from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import HALVES, LARGE
@@ -179,8 +179,8 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
             saved.input_modified(value, getattr(node, "v_" + want), node, want)
         if hasattr(value, "unpack"):
             return value.unpack()
-        if edges and value._edge is NO_EDGE and value._view is None and want in op.rules:
-            saved.refuse_detached(node.next_functions[list(op.rules).index(want)][0])
+        if edges and value._view is None and want in op.rules:
+            saved.refuse_detached(value._edge[0], node.next_functions[list(op.rules).index(want)][0])
         return value
     if kind == "result":
         vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)

@@ -264,7 +264,8 @@ def _log_of(number: Any) -> float:
 
 
 def _xlogy_number_rule(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    return grad * (xp.where(input == 0, 0.0, _log_of(other)) if other <= 0 else _log_of(other))
+    slope = grad * _log_of(other)
+    return xp.where(input == 0, 0.0, slope) if other <= 0 else slope
 
 
 _xlogy_kernel = kernel("xlogy", "xlogy_cpu")
