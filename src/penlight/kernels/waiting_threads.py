@@ -13,8 +13,9 @@ threads) do theirs alone: `busy` says so. Which ranges there are does not depend
 
 Note [Preempted helpers]
 Where other programs use the processors, the system may take a helper's away in the middle of a range, for milliseconds, and the caller can only wait. So
-a caller that has waited for much longer than its own share took leaves the helpers alone for `_BACKOFF` times as long: calls do all their
-ranges themselves until then. Together that costs at most a fraction more time than one thread takes, however busy the machine is.
+a caller that has waited for much longer than its own share took leaves the helpers alone for `BACKOFF` times as long: calls do all their
+ranges themselves until then. Together that costs at most an eighth more time than one thread takes, however busy the machine is, and a helper that
+was late once is soon asked again.
 """
 
 from __future__ import annotations
@@ -28,13 +29,12 @@ import numpy as np
 
 from . import call, executable
 from .native._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from .parallel import native_thread_count, parallel_for, start_thread
+from .parallel import BACKOFF, native_thread_count, parallel_for, start_thread
 
 _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
 _STACKED = 12  # arguments on the stack, at most
 _PYTHON_GRAIN = 4  # times as much work is worth a thread of Python's
-_BACKOFF = 32  # times as long as a caller waited for a preempted helper, calls are not shared
 _LATE = 1 << 17  # ticks that a caller may wait besides half of its own share: some 50 microseconds
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
 _FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # numbers of system calls, and what is asked of the first
@@ -250,7 +250,7 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.add_number(RSI, 2 * _LATE)
     asm.compare_numbers(RDX, RSI)
     asm.jump("in time", "less")
-    asm.multiply_number(RAX, _BACKOFF)
+    asm.multiply_number(RAX, BACKOFF)
     asm.add(RCX, RAX)
     asm.store_register(_place(_ALONE_UNTIL), RCX)
     asm.label("in time")
