@@ -162,13 +162,13 @@ def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
 
 
 def thread_limit() -> int:
-    """How many threads may work on one op: what was set, else as many as BLAS found, else one for each core."""
+    """How many threads may work on one op: what was set, else one for each core that this process may use, and at most as many as BLAS has."""
     global _limit
     if _limit is None:
         blas = _switch()
         found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if isinstance(blas, tuple):
-            found = max(1, _before if _alone else blas[0]())
+            found = max(1, min(found, _before if _alone else blas[0]()))
         _limit = min(found, cpu_quota() or found)
     return _limit
 
