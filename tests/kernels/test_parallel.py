@@ -1,10 +1,14 @@
 """How many threads BLAS has, whatever happens meanwhile; helpers that are late; limits of containers."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
+import penlight as torch
 from penlight.kernels import parallel
 
 
@@ -78,6 +82,28 @@ def test_helpers_that_are_late_are_left_alone_for_a_while(monkeypatch):
     started.clear()
     parallel.parallel_for(body, 2, blas=False)
     assert sorted(s[:2] for s in seen) == [(0, 1), (1, 2)] and not all(s[2] for s in seen)
+
+
+def test_each_range_is_done_once():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        x = torch.zeros(300_001)
+        for _ in range(200):
+            x.add_(1)
+        assert (x == 200).all()
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
+def test_a_process_on_one_core_has_one_thread():
+    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); import penlight; print(penlight.get_num_threads())"
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "4"}
+    assert (
+        subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
+        == "1\n"
+    )
 
 
 GROUPS = {

@@ -40,7 +40,7 @@ PRODUCTS_FROM = 1 << 20
 # From here on BLAS does it with its threads where there are more than ours may be, some 10 milliseconds of one of them.
 HUGE_PRODUCTS_FROM = 1 << 29
 
-_BACKOFF = 32  # times as long as a caller waited for a preempted helper, work is not shared
+BACKOFF = 8  # times as long as a caller waited for a preempted helper, work is not shared: a caller loses at most an eighth of its time
 _LATE = 2e-4  # seconds that a caller may wait besides half of its own share
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
@@ -162,13 +162,13 @@ def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
 
 
 def thread_limit() -> int:
-    """How many threads may work on one op: what was set, else as many as BLAS found, else one for each core."""
+    """How many threads may work on one op: what was set, else one for each core that this process may use, and at most as many as BLAS has."""
     global _limit
     if _limit is None:
         blas = _switch()
         found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if isinstance(blas, tuple):
-            found = max(1, _before if _alone else blas[0]())
+            found = max(1, min(found, _before if _alone else blas[0]()))
         _limit = min(found, cpu_quota() or found)
     return _limit
 
@@ -273,7 +273,7 @@ def _run(job: _Job, helpers: int) -> None:
     job.done.acquire()
     now = perf_counter()
     if now - waited > (waited - began) / 2 + _LATE:
-        _alone_until = now + _BACKOFF * (now - waited)
+        _alone_until = now + BACKOFF * (now - waited)
     del job.body  # a helper that wakes up later holds the job, but not the arrays
 
 

@@ -7,14 +7,16 @@ a word in memory, `left`, until it says that there are ranges to be done. After 
 the system put them to sleep on that word (a futex), so an idle program uses no processor.
 
 A caller writes down the kernel and its arguments, then `left`. It and the helpers take ranges by counting `left` down, in one atomic
-instruction, and count `done` up. Only who has taken a range reads the arguments; they stay as they are until all ranges are done, which
-the caller waits for, and late helpers find nothing `left` and touch nothing. While one call shares its work, others (of other Python
+instruction, and count `done` up. The caller takes them from the first on, helpers from the last: what one kernel wrote to a core's cache,
+the next reads there (softmax of 1024 x 512, forward and backward: 0.25 instead of 0.46 ms). Only who has taken a range reads the
+arguments; they stay as they are until all ranges are done, which the caller waits for, and late helpers find nothing `left` and touch nothing. While one call shares its work, others (of other Python
 threads) do theirs alone: `busy` says so. Which ranges there are does not depend on who does them, so results do not either.
 
 Note [Preempted helpers]
 Where other programs use the processors, the system may take a helper's away in the middle of a range, for milliseconds, and the caller can only wait. So
-a caller that has waited for much longer than its own share took leaves the helpers alone for `_BACKOFF` times as long: calls do all their
-ranges themselves until then. Together that costs at most a fraction more time than one thread takes, however busy the machine is.
+a caller that has waited for much longer than its own share took leaves the helpers alone for `BACKOFF` times as long: calls do all their
+ranges themselves until then. Together that costs at most an eighth more time than one thread takes, however busy the machine is, and a helper that
+was late once is soon asked again.
 """
 
 from __future__ import annotations
@@ -27,22 +29,22 @@ from typing import Any
 import numpy as np
 
 from . import call, executable
-from .native._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from .parallel import native_thread_count, parallel_for, start_thread
+from .native._x86 import NAMES, R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from .parallel import BACKOFF, native_thread_count, parallel_for, start_thread
 
 _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
 _STACKED = 12  # arguments on the stack, at most
 _PYTHON_GRAIN = 4  # times as much work is worth a thread of Python's
-_BACKOFF = 32  # times as long as a caller waited for a preempted helper, calls are not shared
 _LATE = 1 << 17  # ticks that a caller may wait besides half of its own share: some 50 microseconds
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
 _FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # numbers of system calls, and what is asked of the first
 _REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in
-_SAVED = (RBX, RBP, R12, R13)
+_SAVED = (RBX, RBP, R12)
 
 # What stands where in the shared memory, in bytes. What is written often has a cache line of its own.
 _LEFT, _DONE, _BUSY, _SLEEPING, _LIMIT, _ALONE_UNTIL, _BEGAN, _WAITED, _JOB = 0, 64, 128, 136, 144, 152, 160, 168, 192
+_FRONT, _BACK = 8, 16  # how many ranges the caller took from the front, and helpers from the back
 _KERNEL, _COUNT, _STEP, _TOTAL, _ARGUMENTS = _JOB, _JOB + 8, _JOB + 16, _JOB + 24, _JOB + 32
 _STACK = _ARGUMENTS + 8 * (len(_REGISTERS) - 2)
 _NUMBERS = _STACK + 8 * _STACKED
@@ -73,6 +75,10 @@ class _Threading(Assembler):
             b"\xf0\x48\x83\x83" + place.to_bytes(4, "little") + bytes((by & 255,)), f"lock add [rbx+{place}], {by}"
         )
 
+    def take_next(self, place: int) -> None:
+        """Add `rdi` to memory in one step; then `rdi` is what was there before."""
+        self._raw(b"\xf0\x48\x0f\xc1\xbb" + place.to_bytes(4, "little"), f"lock xadd [rbx+{place}], rdi")
+
     def publish(self, place: int) -> None:
         """Write `rax` to memory, after all that was written before, and before all that is read later."""
         self._raw(b"\x48\x87\x83" + place.to_bytes(4, "little"), f"xchg [rbx+{place}], rax")
@@ -96,10 +102,9 @@ def _place(offset: int) -> Address:
     return Address(RBX, None, offset)
 
 
-def _write_take(asm: _Threading) -> None:
-    """A function that does ranges until none is left; `r13` is not 0 afterwards if there was one. Keeps `rbx`, `rbp` and `r12`."""
+def _write_take(asm: _Threading, helper: bool) -> None:
+    """A function that does ranges until none is left: the caller from the first on, a helper from the last. Keeps `rbx`, `rbp` and `r12`."""
     room = 8 * _STACKED + 8  # the stack is aligned to 16 bytes at a call
-    asm.zero(R13)
     asm.label("take")
     asm.load_register(RAX, _place(_LEFT))
     asm.label("again")
@@ -109,9 +114,12 @@ def _write_take(asm: _Threading) -> None:
     asm.add_number(RCX, -1)
     asm.lower(_LEFT)
     asm.jump("again", "not zero")
-    asm.load_register(RDI, _place(_COUNT))
-    asm.negate(RAX)
-    asm.add(RDI, RAX)
+    asm.load_address(RDI, 1)
+    asm.take_next(_BACK if helper else _FRONT)
+    if helper:
+        asm.negate(RDI)
+        asm.add_number(RDI, -1)
+        asm.add(RDI, _place(_COUNT))
     asm.multiply(RDI, _place(_STEP))
     asm.copy_register(RSI, RDI)
     asm.add(RSI, _place(_STEP))
@@ -131,7 +139,6 @@ def _write_take(asm: _Threading) -> None:
     asm.call(RAX)
     asm.add_number(RSP, room)
     asm.count(_DONE, 1)
-    asm.load_address(R13, 1)
     asm.jump("take")
     asm.label("none")
     asm.leave()
@@ -179,8 +186,7 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     """A function like the kernel, but of a step and a total instead of `low` and `high`, that shares the work with the helpers."""
     for register in _SAVED:
         asm.push(register)
-    asm.add_number(RSP, -8)
-    above = 8 * len(_SAVED) + 16
+    above = 8 * len(_SAVED) + 8
     asm.load_address(RBX, memory)
     asm.zero(RAX)
     asm.load_address(R10, 1)
@@ -210,7 +216,8 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.store_register(_place(_COUNT), RAX)
     asm.copy_register(RBP, RAX)
     asm.zero(RCX)
-    asm.store_register(_place(_DONE), RCX)
+    for place in (_DONE, _FRONT, _BACK):
+        asm.store_register(_place(place), RCX)
     asm.publish(_LEFT)
     asm.load_register(RAX, _place(_SLEEPING))
     asm.compare_number(RAX, 1)
@@ -250,13 +257,12 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.add_number(RSI, 2 * _LATE)
     asm.compare_numbers(RDX, RSI)
     asm.jump("in time", "less")
-    asm.multiply_number(RAX, _BACKOFF)
+    asm.multiply_number(RAX, BACKOFF)
     asm.add(RCX, RAX)
     asm.store_register(_place(_ALONE_UNTIL), RCX)
     asm.label("in time")
     asm.zero(RAX)
     asm.store_register(_place(_BUSY), RAX)
-    asm.add_number(RSP, 8)
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
@@ -265,7 +271,6 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.store_register(_place(_BUSY), RAX)
     asm.label("alone")
     asm.zero(RDI)
-    asm.add_number(RSP, 8)
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.load_address(RAX, kernel)
@@ -282,10 +287,13 @@ class _Pool:
         self._memory = room[start : start + _SIZE // 8]
         self.address = self._memory.ctypes.data
         asm = _Threading()
-        _write_take(asm)
+        _write_take(asm, helper=False)
         self.take: int = executable.load(asm.finish(), []).address
         asm = _Threading()
-        _write_helper(asm, self.take)
+        _write_take(asm, helper=True)
+        take = executable.load(asm.finish(), []).address
+        asm = _Threading()
+        _write_helper(asm, take)
         self._help = executable.load(asm.finish(), [ctypes.c_void_p, ctypes.c_void_p])
         self._helpers = 0
         self._lock = threading.Lock()

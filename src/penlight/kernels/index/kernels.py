@@ -12,7 +12,6 @@ from typing import Any
 from ..compiler.loops import Bytes, Elements, Floats, Ints, checked
 
 _EIGHT = tuple(range(8))
-CHUNK = 64  # columns of a row that a thread takes at a time
 
 
 def _combined(new: Any, old: Any, act: str) -> Any:
@@ -63,13 +62,12 @@ def along_inner(
 
 
 def reduce_rows(
-    begin: int, end: int, target: Floats, index: Ints, rows: Floats, count: int, length: int, columns: int, *, act: str
+    begin: int, end: int, target: Floats, index: Ints, rows: Floats, length: int, columns: int, *, act: str
 ) -> None:
-    """Rows combined with those of the target that indices name. The range is over chunks of columns: each thread goes through all rows."""
-    first, last = begin * CHUNK, min(columns, end * CHUNK)
-    for i in range(count):
+    """Rows combined with those of the target that indices name, in one thread: memory limits it, and two took as long as one."""
+    for i in range(begin, end):
         row = checked(index[i], length) * columns
-        for c in range(first, last):
+        for c in range(columns):
             target[row + c] = _combined(rows[i * columns + c], target[row + c], act)
 
 

@@ -22,7 +22,6 @@ from . import LEAST_MOVED
 kernels = lazy_import(globals(), "kernels", ".kernels")
 
 _GRAIN = 1 << 15  # elements that are worth waking a thread for
-_SHARED_ROWS = 1 << 16  # the same of rows, of which each thread has some columns
 _INDEX = np.dtype(np.int64)
 # What elements of so many bytes are moved as.
 _MOVED: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: _INDEX}
@@ -131,10 +130,8 @@ def reduce_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, act: st
         return False
     if not all_inside(index, len(target)):
         raise IndexError("index out of range in self")
-    chunks = -(-columns // kernels.CHUNK)
-    grain = 1 if rows.size >= _SHARED_ROWS else chunks
     try:
-        over(run, chunks, grain, target, index, rows, count, len(target), columns)
+        run(0, count, target, index, rows, len(target), columns)
     except Unfit:
         return False
     return True

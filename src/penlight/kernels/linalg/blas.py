@@ -213,21 +213,20 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
-    if a.size * b.shape[-1] >= parallel.HUGE_PRODUCTS_FROM and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
+    work = a.size * b.shape[-1]
+    if work >= parallel.HUGE_PRODUCTS_FROM and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
         return _numpy_product(a, b, out)
-    result = product(a, b, out)
-    if result is not None:
-        return result
+    if work >= parallel.PRODUCTS_FROM:
+        result = product(a, b, out)
+        if result is None and a.dtype == b.dtype and a.dtype in _FORMS and not (_layout(a) and _layout(b)):
+            a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]  # as NumPy would, too
+            result = product(a, b, out)
+        if result is not None:
+            return result
     if parallel.native_thread_count() < 2 or not executable.available():
         return _numpy_product(a, b, out)
-    if a.size * b.shape[-1] >= parallel.PRODUCTS_FROM and a.dtype == b.dtype and a.dtype in _FORMS:
-        if not _layout(a) or not _layout(b):  # copied as NumPy would, too
-            a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]
-            result = product(a, b, out)
-    if result is None:
-        with parallel.blas_alone():
-            result = _numpy_product(a, b, out)
-    return result
+    with parallel.blas_alone():
+        return _numpy_product(a, b, out)
 
 
 def _numpy_product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:

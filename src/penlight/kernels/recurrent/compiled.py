@@ -1,7 +1,7 @@
 """LSTM and GRU over a whole sequence with native steps: what kernels/recurrent/ does, for float32. See Note [Native kernels].
 
-A step is a product and one native kernel. Where the product can be native, too, all steps are one call (Note [Repeated calls] in
-kernels/recurrent/sequence.py); else BLAS does it, step by step. What is kept of the gates is (rows, gates * features), by which `recurrent.py`
+A step is a product and one native kernel, and all steps are one call (Note [Repeated calls] in kernels/recurrent/sequence.py). Where the
+weights have too few columns for the native product, BLAS does it, step by step. What is kept of the gates is (rows, gates * features), by which `recurrent.py`
 knows which of the two backward passes is due.
 """
 
@@ -29,15 +29,14 @@ from .segments import (
     weight_gradients,
 )
 from .sequence import Call, Counting, Moving, repeat
-from .strategies import LEAST_ROWS, LEAST_SHARED, MOST_OWN_PRODUCT
+from .strategies import LEAST_ROWS, LEAST_SHARED
 
 
 class _Weights:
-    """What the states or slopes of one segment's steps are multiplied with: (inner, columns)."""
+    """What the states or slopes of the steps are multiplied with: (inner, columns)."""
 
-    def __init__(self, weight: Array, batch: int) -> None:
-        small = batch * weight.size < MOST_OWN_PRODUCT
-        self.arranged = panels(weight) if small and weight.shape[1] >= WIDTH else None
+    def __init__(self, weight: Array) -> None:
+        self.arranged = panels(weight) if weight.shape[1] >= WIDTH else None
         self.plain = np.ascontiguousarray(weight) if self.arranged is None else weight
 
 
@@ -47,10 +46,12 @@ _ALL = slice(None)
 
 
 def _shares(part: Segment, weights: _Weights) -> list[slice]:
-    """Which rows of the batch each thread takes through all steps."""
+    """Rows of the batch that a thread takes through all steps: two shares for each thread, where there are enough rows."""
     count = 1
     if part.steps * part.batch * weights.plain.size >= LEAST_SHARED:
         count = max(1, min(native_thread_count(), part.batch // LEAST_ROWS))
+        if 1 < count <= part.batch // (4 * LEAST_ROWS):
+            count *= 2
     return [slice(part.batch * i // count, part.batch * (i + 1) // count) for i in range(count)]
 
 
@@ -123,7 +124,7 @@ def lstm(
     rows = len(projected)
     kept = np.empty((rows, steps.LSTM_KEPT * width), x.dtype)
     states, past = np.empty((rows, width), x.dtype), np.empty((rows, width), x.dtype)
-    run = native.kernel(steps.lstm, biased=bias is not None).run
+    run, weights = native.kernel(steps.lstm, biased=bias is not None).run, _Weights(w_hh.T)
     h, c = h.copy(), c.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
@@ -135,7 +136,7 @@ def lstm(
         ) -> list[Any]:
             return [fresh[rows], projected, kept, cell[rows], *ending]
 
-        last = _forwards(part, _Weights(w_hh.T, n), run, h[:n], fresh, out, places)
+        last = _forwards(part, weights, run, h[:n], fresh, out, places)
         carry(part.of(past), out, h[:n])
         h[:n] = last
     return states.reshape(*x.shape[:-1], width), h, c, kept, past
@@ -149,7 +150,7 @@ def lstm_backward(
     rows, width = past.shape
     slopes, given = np.empty((rows, 4 * width), x.dtype), _contiguous(grad)
     dh, dc = start_gradient(grad_h, h), start_gradient(grad_c, c)
-    run = native.kernel(steps.lstm_backward, upstream=given is not None).run
+    run, weights = native.kernel(steps.lstm_backward, upstream=given is not None).run, _Weights(w_hh)
     for part in reversed(segments(x.shape, sizes, reverse)):
         n, dstate = part.batch, dh[: part.batch]
         ending = [] if given is None else [given]
@@ -159,7 +160,7 @@ def lstm_backward(
         ) -> list[Any]:
             return [kept, slopes, dstate[rows], dcell[rows], *ending]
 
-        _backwards(part, _Weights(w_hh, n), run, part.of(slopes), dstate, width, places)
+        _backwards(part, weights, run, part.of(slopes), dstate, width, places)
     return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh, dc, None)
 
 
@@ -176,7 +177,7 @@ def gru(
     rows = len(projected)
     kept = np.empty((rows, steps.GRU_KEPT * width), x.dtype)
     states, past = np.empty((rows, width), x.dtype), np.empty((rows, width), x.dtype)
-    run = native.kernel(steps.gru, bias=inner is not None).run
+    run, weights = native.kernel(steps.gru, bias=inner is not None).run, _Weights(w_hh.T)
     h = h.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
@@ -186,7 +187,7 @@ def gru(
         def places(state: Any, rows: slice, fresh: Array = fresh, ending: list[Array] = ending) -> list[Any]:
             return [fresh[rows], projected, kept, state, *ending]
 
-        last = _forwards(part, _Weights(w_hh.T, n), run, h[:n], fresh, out, places)
+        last = _forwards(part, weights, run, h[:n], fresh, out, places)
         carry(part.of(past), out, h[:n])
         h[:n] = last
     return states.reshape(*x.shape[:-1], width), h, kept, past
@@ -200,9 +201,9 @@ def gru_backward(
     rows, width = past.shape
     slopes, inner = np.empty((rows, 3 * width), x.dtype), np.empty((rows, width), x.dtype)
     given, dh = _contiguous(grad), start_gradient(grad_h, h)
-    run = native.kernel(steps.gru_backward, upstream=given is not None).run
+    run, weights = native.kernel(steps.gru_backward, upstream=given is not None).run, _Weights(w_hh)
     for part in reversed(segments(x.shape, sizes, reverse)):
-        n, direct = part.batch, dh[: part.batch]
+        direct = dh[: part.batch]
         through = np.zeros_like(direct)
         ending = [] if given is None else [given]
 
@@ -211,7 +212,7 @@ def gru_backward(
         ) -> list[Any]:
             return [kept, slopes, inner, past, direct[rows], through[rows], *ending]
 
-        _backwards(part, _Weights(w_hh, n), run, part.of(slopes), through, width, places)
+        _backwards(part, weights, run, part.of(slopes), through, width, places)
         direct += through
     seen = slopes
     if needs[0] or needs[1] or needs[3]:
@@ -223,9 +224,7 @@ def gru_backward(
 def rnn_steps(part: Segment, w_hh: Array, first: Array, states: Array, relu: bool) -> None:
     """The steps of a segment of a plain recurrence: the products of the inputs, `states`, become the states."""
     fresh, run = np.empty_like(first), native.kernel(steps.rnn, relu=relu).run
-    _forwards(
-        part, _Weights(w_hh.T, part.batch), run, first, fresh, part.of(states), lambda _, rows: [fresh[rows], states]
-    )
+    _forwards(part, _Weights(w_hh.T), run, first, fresh, part.of(states), lambda _, rows: [fresh[rows], states])
 
 
 def rnn_steps_backward(part: Segment, w_hh: Array, slopes: Array, grad: Array | None, dstate: Array) -> None:
@@ -237,7 +236,7 @@ def rnn_steps_backward(part: Segment, w_hh: Array, slopes: Array, grad: Array | 
     def places(_: Any, rows: slice) -> list[Any]:
         return [slopes, dstate[rows], *ending]
 
-    _backwards(part, _Weights(w_hh, part.batch), run, part.of(slopes), dstate, slopes.shape[1], places)
+    _backwards(part, _Weights(w_hh), run, part.of(slopes), dstate, slopes.shape[1], places)
 
 
 def _contiguous(grad: Array | None) -> Array | None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ...autograd.node import NO_EDGE
-from ...kernels.elementwise import attempt
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import legacy_sum
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "addmm", "baddbmm"
 ]  # fmt: skip
-
-_LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
@@ -44,9 +41,6 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
         product *= product.dtype.type(alpha)
     if beta == 0:
         return product
-    if beta == 1 and product.size >= _LARGE_RESULT and product.dtype is _FLOAT32 and product.flags.c_contiguous:
-        if attempt(np.add, (product, input), product) is not None:
-            return product
     product += input if beta == 1 else input * product.dtype.type(beta)
     return product
 

@@ -66,10 +66,11 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
+        "Backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
         "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
     )  # fmt: skip
 
+    Backward: Any  # the class of its nodes; None if it has no rules
     function: Any  # the public function
     inplace: bool  # whether it has an in-place form
     operator: str  # the method of Tensor for its operator, if it has one with two operands
@@ -109,7 +110,6 @@ class Op:
         self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
         self.check = check  # refuses arguments that promotion would hide from the kernel
         self.batch: Any = None
-        self._backward: Any = None
         self._make_backward: Any = None
         self.source = ""
         self.straight: Any = None  # see `generate.straight`
@@ -117,12 +117,12 @@ class Op:
         self.in_place: Any = None  # see `generate.in_place_function`
         self.into: Any = None  # its kernel in a form that writes to the first operand
 
-    @property
-    def Backward(self) -> Any:
-        """The class of its nodes, made when first asked for; None if it has no rules."""
-        if self._backward is None and self.rules:
-            self._backward = self._make_backward(self)
-        return self._backward
+    def __getattr__(self, name: str) -> Any:
+        """`Backward` is made when it is first asked for."""
+        if name != "Backward":
+            raise AttributeError(f"'Op' object has no attribute '{name}'")
+        self.Backward = self._make_backward(self) if self.rules else None
+        return self.Backward
 
     @property
     def public(self) -> str:
