@@ -6,6 +6,7 @@ python tools/notebooks.py FOLDER
 from __future__ import annotations
 
 import doctest
+import itertools
 import json
 import re
 import sys
@@ -21,11 +22,10 @@ def notebook(page: str) -> dict[str, Any]:
     for number, part in enumerate(re.split(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)):
         if number % 2:
             examples = doctest.DocTestParser().get_examples(part)
-            for fails in (False, True):
-                code = "".join(e.source for e in examples if (e.exc_msg is not None) == fails)
-                if code:
-                    tags = {"tags": ["raises-exception"]} if fails else {}
-                    cells.append(_cell("code", code.rstrip(), tags) | {"execution_count": None, "outputs": []})
+            for fails, group in itertools.groupby(examples, lambda example: example.exc_msg is not None):
+                tags = {"tags": ["raises-exception"]} if fails else {}
+                code = "".join(example.source for example in group).rstrip()
+                cells.append(_cell("code", code, tags) | {"execution_count": None, "outputs": []})
         elif part.strip():
             cells.append(_cell("markdown", re.sub(r"!?\[([^\]]*)\]\([^)h][^)]*\)", r"\1", part).strip(), {}))
     for count, cell in enumerate(cells):
