@@ -131,3 +131,35 @@ def test_numbers_of_numpy_before_tensors(number, dtype):
         assert result.dtype is dtype and result.tolist() == pytest.approx(values) and result.requires_grad
     assert (np.int64(2) ** torch.tensor([3, 4])).dtype is torch.int64
     assert (np.bool_(True) - torch.tensor([3.0])).tolist() == [-2.0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: np.sin(x) * np.exp(x), lambda x: np.maximum(x, 0.3), lambda x: np.power(x, 2), lambda x: np.arctan2(x, 2.0),
+        lambda x: np.sum(x, axis=0), lambda x: np.mean(x, axis=(0, 1), keepdims=True), lambda x: np.max(x, axis=1), np.var,
+        lambda x: np.std(x, axis=1, ddof=1), np.cumsum, lambda x: np.cumprod(x, 1), lambda x: np.einsum("ij,kj->ik", x, x),
+        lambda x: np.concatenate([x, x], axis=1), lambda x: np.stack([x, x]), np.transpose, lambda x: np.dot(x, x.T), lambda x: np.dot(x[None], x.T[None]), lambda x: np.dot(x[0], x[1]), lambda x: np.expand_dims(x, 1),
+        lambda x: np.linalg.norm(x), lambda x: np.linalg.inv(x @ x.T), lambda x: np.fft.irfft(np.fft.rfft(x)), lambda x: np.sort(x),
+        lambda x: np.clip(x, 0.2, 0.8), lambda x: np.where(x > 0.5, x, 0.0), lambda x: np.repeat(x, 2), lambda x: np.split(x, 2)[0],
+        lambda x: np.tensordot(x, x, axes=([1], [1])), lambda x: x * np.arange(4.0), lambda x: np.arange(4.0) - x, lambda x: np.tile(x, 2),
+    ],
+)  # fmt: skip
+def test_numpys_functions_differentiate_behind_a_switch(use):
+    array = np.random.default_rng(0).uniform(0.1, 0.9, (2, 4))
+    given = torch.tensor(array, requires_grad=True)
+    with torch.numpy_functions(True):
+        found = use(given)
+        np.testing.assert_allclose(found.detach().numpy(), use(array), rtol=1e-12)
+        assert torch.autograd.gradcheck(use, (given,))
+    with pytest.raises((RuntimeError, TypeError)):
+        np.sin(given)
+
+
+def test_what_has_no_counterpart_is_numpys_with_the_switch_too():
+    with torch.numpy_functions(True):
+        assert isinstance(np.cbrt(torch.tensor([8.0])), np.ndarray)
+        assert np.add.reduce(torch.ones(3)) == 3.0 and np.median(torch.tensor([1.0, 2.0])) == 1.5
+        with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+            np.median(torch.ones(2, requires_grad=True))
+    assert torch.equal(np.sin(torch.zeros(2)), torch.zeros(2))

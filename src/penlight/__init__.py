@@ -171,6 +171,7 @@ _TABLES = {
     "futures": "Future",
     "jit": "ScriptFunction ScriptModule",
     "layout": "jagged sparse_coo sparse_csr",
+    "numpy_functions": "numpy_functions",
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "ops.internal_names": """

@@ -107,6 +107,7 @@ from .compat.jit import ScriptModule as ScriptModule
 from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csr as sparse_csr
+from .numpy_functions import numpy_functions as numpy_functions
 from .ops.fourier.spectrogram import istft as istft
 from .ops.fourier.spectrogram import stft as stft
 from .ops.fourier.windows import bartlett_window as bartlett_window

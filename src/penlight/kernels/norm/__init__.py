@@ -99,7 +99,7 @@ def batch_norm(
 def batch_norm_eval(
     x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> np.ndarray:
-    """The batch normalised by given statistics of its in_numpy."""
+    """The batch normalised by given statistics of its channels."""
     return apply(BATCH_EVAL, x, mean, var, weight, bias, eps)  # type: ignore[no-any-return]
 
 
