@@ -232,9 +232,10 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(".ops.foreach", __package__), name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
-    machinery = _importlib.import_module("._C", __package__)
-    if name in machinery._CLASSES or name.startswith("DisableTorchFunction"):
-        return getattr(machinery, name)
+    if not name.startswith("_"):  # what does may be a file of ours that is being imported, on the way of `_C` itself
+        machinery = _importlib.import_module("._C", __package__)
+        if name in machinery._CLASSES or name.startswith("DisableTorchFunction"):
+            return getattr(machinery, name)
     raise _importlib.import_module("._refused", __package__).missing("torch", name)
 
 
