@@ -165,7 +165,7 @@ _TABLES = {
     "func": "vmap",
     "futures": "Future",
     "jit": "ScriptFunction ScriptModule",
-    "layout": "jagged sparse_coo sparse_csr",
+    "layout": "jagged sparse_coo sparse_csc sparse_csr",
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "ops.internal_names": """
@@ -195,6 +195,7 @@ _TABLES = {
         has_spectral init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
         is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms""",
+    "sparse.compressed": "sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor",
     "sparse.coo": "sparse_coo_tensor",
     "storage": """
         BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage IntStorage LongStorage ShortStorage
