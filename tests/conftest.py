@@ -1,15 +1,23 @@
-"""Tests run on the installed package; from a bare checkout, on the source tree."""
+"""Tests run on the installed package; from a bare checkout, on the source tree.
+
+The fixture `same` compares Penlight with PyTorch, live or as recorded. `RECORD=1 pytest tests/autograd` makes its recorded.json anew; that
+needs PyTorch.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
+import json
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 from pathlib import Path
+
+import pytest
 
 if importlib.util.find_spec("penlight") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
@@ -32,5 +40,32 @@ if sys.platform == "linux":
     )
 
 import penlight
+from tests.sameness import transcript
 
 penlight.manual_seed(67280421310721)  # every run draws the same: a process that seeds nothing does not
+
+
+@functools.cache
+def recordings(file):
+    return json.loads(file.read_text()) if file.exists() else {}
+
+
+@pytest.fixture(params=["recorded", pytest.param("live", marks=pytest.mark.parity)])
+def same(request):
+    """Checks that a program `program(torch, say)` says the same with Penlight as with PyTorch."""
+    name = f"{request.node.module.__name__.rpartition('.')[2]} {request.node.name}"
+    name = name.replace("[recorded]", "").replace("recorded-", "")
+    file = request.path.with_name("recorded.json")
+    record = os.environ.get("RECORD")
+
+    def check(program):
+        if request.param == "live" or record:
+            expected = transcript(program, pytest.importorskip("torch"))
+        else:
+            expected = recordings(file)[name]
+        if record:
+            recordings(file)[name] = expected
+            file.write_text(json.dumps(dict(sorted(recordings(file).items())), indent=1) + "\n")
+        assert transcript(program, penlight) == expected
+
+    return check

@@ -158,3 +158,11 @@ def test_data_stays_on_its_device():
     with pytest.raises(RuntimeError, match="incompatible tensor type"):
         p.data = torch.empty(2, device="meta")
     assert p.tolist() == [1.0, 1.0]
+
+
+def test_swapped_tensors_take_their_device_along():
+    p, q = nn.Parameter(torch.ones(2, device="meta")), nn.Parameter(torch.ones(2))
+    torch.utils.swap_tensors(p, q)
+    assert (p.is_meta, q.is_meta) == (False, True) and p.tolist() == [1.0, 1.0]
+    (p * 3).sum().backward()
+    assert p.grad.tolist() == [3.0, 3.0]

@@ -129,13 +129,13 @@ def test_refused_classes_can_be_subclassed():
 
 
 def test_names_that_penlight_lacks_say_so():
-    assert not hasattr(torch, "no_such_name") and not hasattr(torch, "sparse_csr_tensor")
+    assert not hasattr(torch, "no_such_name") and not hasattr(torch, "sparse_bsr_tensor")
     with pytest.raises(
-        AttributeError, match=r"'torch' has no attribute 'sparse_csr_tensor': PyTorch has it.*sparse_coo_tensor"
+        AttributeError, match=r"'torch' has no attribute 'sparse_bsr_tensor': PyTorch has it.*sparse_coo_tensor"
     ):
-        torch.sparse_csr_tensor  # noqa: B018
+        torch.sparse_bsr_tensor  # noqa: B018
     with pytest.raises(NotImplementedError):
-        torch.sparse_csr_tensor  # noqa: B018
+        torch.sparse_bsr_tensor  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
         torch.no_such_name  # noqa: B018
     with pytest.raises(AttributeError, match=r"_C._cuda_setDevice.*C\+\+"):

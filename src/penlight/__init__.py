@@ -170,7 +170,7 @@ _TABLES = {
     "func": "vmap",
     "futures": "Future",
     "jit": "ScriptFunction ScriptModule",
-    "layout": "jagged sparse_coo sparse_csr",
+    "layout": "jagged sparse_coo sparse_csc sparse_csr",
     "numpy_functions": "numpy_functions",
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
@@ -201,6 +201,7 @@ _TABLES = {
         has_spectral init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
         is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms""",
+    "sparse.compressed": "sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor",
     "sparse.coo": "sparse_coo_tensor",
     "storage": """
         BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage IntStorage LongStorage ShortStorage
@@ -238,9 +239,10 @@ def __getattr__(name: str) -> _Any:
         return getattr(_importlib.import_module(".ops.foreach", __package__), name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
-    machinery = _importlib.import_module("._C", __package__)
-    if name in machinery._CLASSES or name.startswith("DisableTorchFunction"):
-        return getattr(machinery, name)
+    if not name.startswith("_"):  # what does may be a file of ours that is being imported, on the way of `_C` itself
+        machinery = _importlib.import_module("._C", __package__)
+        if name in machinery._CLASSES or name.startswith("DisableTorchFunction"):
+            return getattr(machinery, name)
     raise _importlib.import_module("._refused", __package__).missing("torch", name)
 
 

@@ -106,6 +106,7 @@ from .compat.jit import ScriptFunction as ScriptFunction
 from .compat.jit import ScriptModule as ScriptModule
 from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
+from .layout import sparse_csc as sparse_csc
 from .layout import sparse_csr as sparse_csr
 from .numpy_functions import numpy_functions as numpy_functions
 from .ops.fourier.spectrogram import istft as istft
@@ -246,6 +247,9 @@ from .settings import set_num_interop_threads as set_num_interop_threads
 from .settings import set_num_threads as set_num_threads
 from .settings import set_warn_always as set_warn_always
 from .settings import use_deterministic_algorithms as use_deterministic_algorithms
+from .sparse.compressed import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse.compressed import sparse_csc_tensor as sparse_csc_tensor
+from .sparse.compressed import sparse_csr_tensor as sparse_csr_tensor
 from .sparse.coo import sparse_coo_tensor as sparse_coo_tensor
 from .storage import BoolStorage as BoolStorage
 from .storage import ByteStorage as ByteStorage

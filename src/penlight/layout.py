@@ -38,7 +38,9 @@ class memory_format(_Named):
     __slots__ = ()
 
 
-strided, sparse_coo, sparse_csr, jagged = (layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "jagged"))
+strided, sparse_coo, sparse_csr, sparse_csc, jagged = (
+    layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "jagged")
+)
 contiguous_format, preserve_format, channels_last, channels_last_3d = (
     memory_format(n) for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 )

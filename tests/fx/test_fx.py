@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import types
 
 import pytest
@@ -145,3 +147,7 @@ def test_what_cannot_be_traced_says_so():
         fx.symbolic_trace(lambda *parts: parts)
     with pytest.raises(fx.TraceError, match="cannot be iterated"):
         fx.symbolic_trace(lambda x: [part for part in x])
+
+
+def test_it_can_be_the_first_import():
+    subprocess.run([sys.executable, "-c", "import penlight.fx"], check=True)

@@ -33,7 +33,7 @@ def missing(module: str, name: str) -> AttributeError:
     if name not in NAMES.get(module, "").split() and name not in NAMES.get(f"{module} (machinery)", "").split():
         return AttributeError(words)
     hints = {
-        "sparse_": "Its sparse tensors are those of torch.sparse_coo_tensor",
+        "sparse_": "Its sparse tensors are those of torch.sparse_coo_tensor and torch.sparse_csr_tensor",
         "quantize": "It has no quantised arithmetic",
         "nested_": "It has no nested tensors",
     }

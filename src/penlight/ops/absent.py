@@ -9,6 +9,7 @@ from .._common.docstrings import documented
 from .._common.user_warnings import warn_user
 from ..device import require_cpu
 from ..kernels.lazy import lazy_import
+from ..layout import sparse_coo, sparse_csc, sparse_csr
 from ..tensor import Tensor
 from .machinery.declare import install_method, method
 
@@ -17,6 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 _sparse_coo = lazy_import(globals(), "_sparse_coo", "..sparse.coo")
+_sparse_compressed = lazy_import(globals(), "_sparse_compressed", "..sparse.compressed")
 _storage = lazy_import(globals(), "_storage", "..storage")
 
 
@@ -42,7 +44,7 @@ def _makes_sparse(name: str) -> Any:
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = documented(
-        "Refused: Penlight's tensors are dense, or sparse by coordinates.",
+        "Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns.",
         f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
         f"NotImplementedError: Tensor.{name}: Penlight has no such sparse tensors...",
     )  # fmt: skip
@@ -71,7 +73,7 @@ for _name, _layout in {
     "_indices": "sparse coordinate tensor", "_values": "sparse coordinate tensor", "_nnz": "sparse tensor",
 }.items():  # fmt: skip
     install_method(_name, _wants_sparse(_name, _layout))
-for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "sparse_resize_",
+for _name in ("to_sparse_bsr", "to_sparse_bsc", "sparse_resize_",
               "sparse_resize_and_clear_", "to_mkldnn", "resize_as_sparse_", "smm", "sspaddmm", "to_padded_tensor"):  # fmt: skip
     install_method(_name, _makes_sparse(_name))
 for _name in (
@@ -114,8 +116,8 @@ def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **mo
     tensor([[0, 1],
             [0, 1]])
     """
-    if layout is not None and str(layout) != "torch.sparse_coo":
-        raise NotImplementedError(f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates only")
+    if layout not in (None, sparse_coo):
+        return _sparse_compressed.from_dense(input, layout)
     if sparse_dim is not None and not 0 <= sparse_dim <= input.dim():
         raise RuntimeError(
             f"dense_to_sparse: sparse_dim argument must be in [0,{input.dim()}] range, but {sparse_dim} is given"
@@ -126,6 +128,26 @@ def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **mo
 
 
 install_method("to_sparse_coo", to_sparse)
+
+
+@method
+def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Any:
+    """The elements of a matrix that are not zero, by compressed rows.
+
+    >>> torch.eye(2).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
+    """
+    return _sparse_compressed.from_dense(input, sparse_csr)
+
+
+@method
+def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Any:
+    """The elements of a matrix that are not zero, by compressed columns.
+
+    >>> torch.eye(2).to_sparse_csc().row_indices()
+    tensor([0, 1])
+    """
+    return _sparse_compressed.from_dense(input, sparse_csc)
 
 
 @method

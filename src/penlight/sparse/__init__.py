@@ -1,4 +1,4 @@
-"""torch.sparse: products, sums and softmax of sparse tensors by coordinates; the rest is refused when it is used."""
+"""torch.sparse: products, sums and softmax of sparse tensors; the rest is refused when it is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import dtypes
 from .._refused import refuse
-from .coo import SparseTensor, matmul, softmax as _softmax, sparse_coo_tensor, sum_of
+from .compressed import sampled_addmm as sampled_addmm
+from .coo import softmax as _softmax, sparse_coo_tensor, sum_of
 
 
 def mm(mat1: Any, mat2: Any) -> Any:
@@ -17,7 +18,7 @@ def mm(mat1: Any, mat2: Any) -> Any:
     tensor([[1.],
             [1.]])
     """
-    return matmul(mat1, mat2) if isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor) else mat1.mm(mat2)
+    return mat1 @ mat2
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, beta: float = 1.0, alpha: float = 1.0) -> Any:
@@ -118,6 +119,6 @@ FloatTensor, DoubleTensor, HalfTensor, LongTensor, IntTensor = (
 
 __getattr__ = refuse(
     __name__,
-    "Penlight has sparse tensors by coordinates only, with few functions.",
-    "Use torch.sparse_coo_tensor, or a dense tensor.",
+    "Penlight has few functions of sparse tensors.",
+    "Use torch.sparse_coo_tensor, torch.sparse_csr_tensor, or a dense tensor.",
 )

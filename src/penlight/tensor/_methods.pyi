@@ -898,7 +898,7 @@ class TensorMethods:
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
         """Give the tensor another tensor's size."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def resolve_conj(self) -> Any:
         """The tensor itself: nothing is pending."""
     def resolve_neg(self) -> Any:
@@ -972,7 +972,7 @@ class TensorMethods:
     def slogdet(self, *args: Any, **kwargs: Any) -> Any:
         """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def softmax(self, dim: Any = ..., dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
         """exp(x) scaled to sum to one along a dimension."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
@@ -984,9 +984,9 @@ class TensorMethods:
     def sparse_mask(self, mask: Any) -> Any:
         """The elements at the places of a sparse tensor, as another one."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def split(self, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
@@ -1004,7 +1004,7 @@ class TensorMethods:
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `squeeze`: this tensor itself takes the new shape."""
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The standard deviation; the square root of `var`."""
     def stft(self, *args: Any, **kwargs: Any) -> Any:
@@ -1060,21 +1060,21 @@ class TensorMethods:
     def to_dense(self, dtype: Any = ..., *, masked_grad: Any = ...) -> Tensor:
         """The tensor itself: it is dense."""
     def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
         """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse_coo(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
         """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
-    def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
-    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+    def to_sparse_csc(self, dense_dim: builtins.int | None = ...) -> Any:
+        """The elements of a matrix that are not zero, by compressed columns."""
+    def to_sparse_csr(self, dense_dim: builtins.int | None = ...) -> Any:
+        """The elements of a matrix that are not zero, by compressed rows."""
     def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ..., axis: Any = ...) -> Any:
         """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     def trace(self) -> Tensor:

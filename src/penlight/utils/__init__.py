@@ -25,19 +25,20 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     """
     if not (isinstance(t1, Tensor) and isinstance(t2, Tensor)):
         raise TypeError("swap_tensors expects two tensors")
-    kept = [(t.__class__, dict(t.__dict__), *(getattr(t, n) for n in _FIELDS)) for t in (t1, t2)]
+    kept = [(t.__class__, dict(t.__dict__), *(field.__get__(t) for field in _FIELDS)) for t in (t1, t2)]
     for target, (kind, more, *fields) in zip((t1, t2), reversed(kept)):
         target.__class__ = kind
         target.__dict__.clear()
         target.__dict__.update(more)
-        for name, value in zip(_FIELDS, fields):
-            setattr(target, name, value)
+        for field, value in zip(_FIELDS, fields):
+            field.__set__(target, value)
         if target._edge is not NO_EDGE and isinstance(target._edge[0], AccumulateGrad):
             target._edge = NO_EDGE
             target.requires_grad_()
 
 
-_FIELDS = ("_array", "_edge", "_vc", "_grad", "_view", "_rare_state")
+# The slots themselves: a tensor on the meta device lets nobody see its array.
+_FIELDS = [vars(Tensor)[name] for name in ("_array", "_edge", "_vc", "_grad", "_view", "_rare_state")]
 
 
 def set_module(obj: Any, mod: Any) -> None:

@@ -1,0 +1,389 @@
+"""Sparse matrices by compressed rows or columns: CSR and CSC.
+
+# Note [Compressed sparse tensors]
+A compressed tensor is a sparse tensor by coordinates (Note [Sparse tensors] in coo.py), sorted by rows or by columns, that besides knows where
+each row or column begins. So every function of the other layout takes it; what comes out is compressed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+import penlight
+
+from .. import dtypes
+from .._common.user_warnings import warn_user
+from ..layout import sparse_coo, sparse_csc, sparse_csr, strided
+from ..tensor import Tensor, wrap
+from ..tensor.printing import close_with
+from . import coo
+from .coo import SparseTensor
+
+_TABLE: dict[str, Callable[..., Any]] = {}
+_TO_COORDINATES = ("to_sparse", "to_sparse_coo")
+_warned: set[str] = set()
+
+
+class CompressedTensor(SparseTensor):
+    """What CSR and CSC share. See Note [Compressed sparse tensors]."""
+
+    __slots__ = ("_starts",)
+
+    _starts: Tensor
+    _axis: int  # the dimension that is compressed
+    _words: tuple[str, str, str]  # PyTorch's: of the starts, of the indices, of the layout
+    is_sparse = False
+
+    def __new__(cls, starts: Tensor, indices: Tensor, values: Tensor, size: Any) -> Any:
+        lines = wrap(np.repeat(np.arange(len(starts) - 1), np.diff(starts._array)))
+        places = (lines, indices.long()) if cls._axis == 0 else (indices.long(), lines)
+        made: Any = SparseTensor.__new__(cls, penlight.stack(places), values, size, True)
+        made._starts = starts
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", str(func))
+        if name in _TABLE:
+            return _TABLE[name](*args, **(kwargs or {}))
+        result = super().__torch_function__(func, types, args, kwargs)
+        if type(result) is not SparseTensor or name in _TO_COORDINATES:
+            return result
+        return compressed(result, next(kind for kind in types if issubclass(kind, CompressedTensor)))
+
+    @property  # type: ignore[misc]
+    def grad(self) -> Any:  # type: ignore[override]
+        grad = self._vals.grad
+        return None if grad is None else type(self)(self._starts, self._lines, grad, self._size)
+
+    @property
+    def _lines(self) -> Tensor:
+        """The column of each element by rows, the row of each by columns."""
+        return self._places[1 - self._axis].to(self._starts.dtype)
+
+    def _replaced(self, made: Any) -> Any:
+        """This tensor with the contents of another one of its layout."""
+        self._starts, self._places, self._vals = made._starts, made._places, made._vals
+        return self
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        return _shown(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self._starts, self._lines, self._vals.detach(), tuple(self._size))
+
+    def __copy__(self) -> Any:
+        return type(self)(self._starts, self._lines, self._vals, self._size)
+
+
+class RowTensor(CompressedTensor):
+    """A sparse matrix by compressed rows; `torch.sparse_csr_tensor` makes it.
+
+    >>> torch.eye(2).to_sparse_csr() @ torch.ones(2, 1)
+    tensor([[1.],
+            [1.]])
+    """
+
+    __slots__ = ()
+
+    layout = sparse_csr  # type: ignore[assignment]
+    is_sparse_csr = True
+    _axis, _words = 0, ("crow_indices", "col_indices", "Csr")
+
+
+class ColumnTensor(CompressedTensor):
+    """A sparse matrix by compressed columns; `torch.sparse_csc_tensor` makes it.
+
+    >>> torch.eye(2).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 2])
+    """
+
+    __slots__ = ()
+
+    layout = sparse_csc  # type: ignore[assignment]
+    _axis, _words = 1, ("ccol_indices", "row_indices", "Csc")
+
+
+_CLASSES: dict[Any, type[CompressedTensor]] = {sparse_csr: RowTensor, sparse_csc: ColumnTensor}
+
+
+def _shown(s: CompressedTensor) -> str:
+    parts = zip((*s._words[:2], "values"), (s._starts, s._lines, s._vals.detach()))
+    lines = []
+    for label, tensor in parts:
+        text = repr(tensor) if tensor.numel() else f"tensor([], size={tuple(tensor.shape)})"
+        text = text.replace(f", dtype={tensor.dtype}", "")
+        lines.append(f"{label}={text}".replace("\n", "\n" + " " * (8 + len(label))))
+    words = [f"size={tuple(s._size)}", f"nnz={s._vals.shape[0]}"]
+    if s.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_):
+        words.append(f"dtype={s.dtype}")
+    words.append(f"layout={s.layout}")
+    if s.requires_grad:
+        leaf = getattr(s, "_leaf", False)
+        words.append("requires_grad=True" if leaf else "grad_fn=<SparseCompressedTensorBackward0>")
+    return close_with("tensor(" + ",\n       ".join(lines), words, len("tensor("))
+
+
+# ----- Making them ------------------------------------------------------------------------------------------------------
+
+
+def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
+    """A sparse tensor by coordinates in another layout."""
+    if type(s) is cls:
+        return s
+    if len(s._size) != 2 or s._vals.dim() != 1:
+        raise NotImplementedError(
+            f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only. Use torch.sparse_coo_tensor, or matrices one by one"
+        )
+    _tell_beta(cls)
+    c = coo.coalesce(s)
+    places = c._places._array
+    order = np.lexsort((places[1 - cls._axis], places[cls._axis]))
+    ordered = wrap(places[:, order])
+    starts = np.searchsorted(ordered._array[cls._axis], np.arange(c._size[cls._axis] + 1)).astype(np.int64)
+    return cls(wrap(starts), ordered[1 - cls._axis], c._vals[wrap(order)], c._size)
+
+
+def from_dense(input: Tensor, layout: Any) -> Any:
+    """The elements of a tensor, dense or sparse, that are not zero, in a compressed layout."""
+    if layout not in _CLASSES:
+        raise NotImplementedError(
+            f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates, and by compressed rows or columns. "
+            "Use to_sparse_csr() or to_sparse_csc()"
+        )
+    return compressed(coo.from_dense(input), _CLASSES[layout])
+
+
+def _tell_beta(cls: type[CompressedTensor]) -> None:
+    if not _warned:
+        _warned.add(cls._words[2])
+        warn_user(
+            f"Sparse {cls._words[2].upper()} tensor support is in beta state. If you miss a functionality in the sparse tensor support, please submit "
+            "a feature request to https://github.com/pytorch/pytorch/issues."
+        )
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
+) -> Any:  # fmt: skip
+    """A sparse matrix of the layout `torch.sparse_csr` or `torch.sparse_csc`.
+
+    >>> torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [2.0, 3.0], layout=torch.sparse_csr).to_dense()
+    tensor([[0., 2.],
+            [3., 0.]])
+    """
+    if layout is None:
+        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got none")
+    if layout not in _CLASSES:
+        raise NotImplementedError(f"{layout}: Penlight has torch.sparse_csr and torch.sparse_csc")
+    cls = _CLASSES[layout]
+    starts, lines = (
+        _indices(penlight.as_tensor(given, device=device)) for given in (compressed_indices, plain_indices)
+    )
+    vals = penlight.as_tensor(values, dtype=dtype, device=device)
+    if size is None:
+        size = (len(starts) - 1, int(lines.max()) + 1 if lines.numel() else 0)
+        size = size if cls._axis == 0 else size[::-1]
+    _check(cls, starts, lines, vals, size)
+    _tell_beta(cls)
+    made: Any = cls(starts, lines, vals, size)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _indices(given: Tensor) -> Tensor:
+    return given.long() if given.numel() == 0 else given
+
+
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A sparse matrix by rows: row `i` has the elements from `crow_indices[i]` up to `crow_indices[i + 1]`.
+
+    >>> torch.sparse_csr_tensor([0, 1, 3], [1, 0, 1], [2.0, 3.0, 4.0]).to_dense()
+    tensor([[0., 2.],
+            [3., 4.]])
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{**options, "layout": sparse_csr})
+
+
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A sparse matrix by columns: column `i` has the elements from `ccol_indices[i]` up to `ccol_indices[i + 1]`.
+
+    >>> torch.sparse_csc_tensor([0, 1, 3], [1, 0, 1], [2.0, 3.0, 4.0]).to_dense()
+    tensor([[0., 3.],
+            [2., 4.]])
+    """
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{**options, "layout": sparse_csc})
+
+
+def _check(cls: type[CompressedTensor], starts: Tensor, lines: Tensor, vals: Tensor, size: Any) -> None:
+    """Indices are checked always, so that none can point outside of the tensor."""
+    first, second, _ = cls._words
+    many, across = ("rows", "ncols") if cls._axis == 0 else ("columns", "nrows")
+    if starts.dim() != lines.dim():
+        raise RuntimeError(
+            f"{first} and {second} dimensionalities must be equal but got {starts.dim()} and {lines.dim()}, respectively"
+        )
+    if len(size) != 2 and starts.dim() == 1:
+        raise RuntimeError(
+            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (=0 + 2 + 0) but got {len(size)}"
+        )
+    if starts.dim() != 1 or vals.dim() != 1:
+        raise NotImplementedError(f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only")
+    if len(starts) != size[cls._axis] + 1:
+        raise RuntimeError(
+            f"{first}.shape[-1] must be equal to the number of {many} + 1 (={size[cls._axis] + 1}), but got {len(starts)}"
+        )
+    if len(lines) != len(vals):
+        raise RuntimeError(
+            f"{second}.shape[-1] must be equal to nnz (={len(vals)}) as defined by values.shape[0], but got {len(lines)}"
+        )
+    if starts.dtype is not lines.dtype:
+        names = (dtypes.LEGACY[t.dtype] for t in (starts, lines))
+        raise RuntimeError(
+            f"{first} and {second} must have the same dtype, bot got {' and '.join(names)}, respectively"
+        )
+    at, to = starts._array, lines._array
+    each = np.repeat(np.arange(len(at) - 1), np.maximum(np.diff(at), 0)) if len(at) else at
+    for fine, words in (
+        (at[0] == 0, f"{first}[..., 0] == 0"),
+        (at[-1] == len(vals), f"{first}[..., -1] == nnz"),
+        ((np.diff(at) >= 0).all(), f"0 <= {first}[..., 1:] - {first}[..., :-1] <= {across}"),
+        (((to >= 0) & (to < size[1 - cls._axis])).all(), f"0 <= {second} < {across}"),
+        (
+            len(each) == len(to) and ((np.diff(to) > 0) | (np.diff(each) > 0)).all(),
+            f"{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., n{many.replace('columns', 'cols')} are sorted and distinct "
+            "along the last dimension values",
+        ),
+    ):
+        if not fine:
+            raise RuntimeError(f"`{words}` is not satisfied.")
+
+
+# ----- The table: what differs from sparse tensors by coordinates --------------------------------------------------------
+
+
+def _of_layout(name: str, wanted: type[CompressedTensor] | None, kind: str, get: Any) -> Any:
+    def method(s: Any) -> Any:
+        if type(s) is not wanted:
+            got = s._words[2] if isinstance(s, CompressedTensor) else ""
+            raise RuntimeError(f"{name} expected sparse {kind} tensor layout but got Sparse{got}")
+        return get(s)
+
+    return method
+
+
+for _name, _wanted, _kind, _get in (
+    ("crow_indices", RowTensor, "row compressed", lambda s: s._starts),
+    ("col_indices", RowTensor, "row compressed", lambda s: s._lines),
+    ("ccol_indices", ColumnTensor, "column compressed", lambda s: s._starts),
+    ("row_indices", ColumnTensor, "column compressed", lambda s: s._lines),
+    *((name, None, "coordinate", None) for name in ("is_coalesced", "indices", "coalesce", "_indices")),
+):
+    _TABLE[_name] = _of_layout(_name, _wanted, _kind, _get)
+    coo._TABLE.setdefault(_name, _TABLE[_name])
+
+
+def _no_numpy(s: CompressedTensor, *_: Any, **__: Any) -> NoReturn:
+    raise TypeError(f"can't convert Sparse{s._words[2]} layout tensor to numpy. Use Tensor.to_dense() first.")
+
+
+def _has_none(what: str) -> Any:
+    def method(s: CompressedTensor, *_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError(f"Sparse {s._words[2].upper()} tensors do not have {what}")
+
+    return method
+
+
+def _transpose(s: CompressedTensor, dim0: int = 0, dim1: int = 1) -> Any:
+    """The other layout with the same indices."""
+    if dim0 % 2 == dim1 % 2:
+        return s
+    return _CLASSES[sparse_csc if s._axis == 0 else sparse_csr](s._starts, s._lines, s._vals, s._size[::-1])
+
+
+def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    if not isinstance(other, Tensor):
+        raise RuntimeError("add of a compressed sparse tensor and a number: use Tensor.to_dense() first")
+    if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
+        return compressed(coo._add(_by_places(input), _by_places(other), alpha=alpha), type(input))
+    dense = [t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other)]
+    return penlight.add(*dense, alpha=alpha)
+
+
+def _sum(s: CompressedTensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    if dim is None:
+        return s._vals.sum(dtype=dtype)
+    if not keepdim:
+        raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
+    return compressed(coo.from_dense(s.to_dense().sum(dim, True, dtype=dtype)), type(s))
+
+
+def _by_places(s: Any) -> Any:
+    """The same by coordinates; those of columns come out unsorted, as in PyTorch."""
+    return SparseTensor(s._places, s._vals, s._size, type(s) is RowTensor)
+
+
+def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: Any) -> Any:
+    """A sparse tensor in a layout."""
+    if layout in (None, sparse_coo):
+        return _by_places(s) if isinstance(s, CompressedTensor) else s
+    return from_dense(s, layout)
+
+
+def _like(s: CompressedTensor, **options: Any) -> Any:
+    if options.get("layout") is strided:
+        return penlight.zeros(s._size, dtype=options.get("dtype") or s.dtype)
+    empty = penlight.zeros(0, dtype=options.get("dtype") or s.dtype)
+    return type(s)(penlight.zeros_like(s._starts), s._lines[:0], empty, s._size)
+
+
+def _pick(s: CompressedTensor, index: Any) -> Any:
+    if isinstance(index, tuple) and all(isinstance(i, int) for i in index):
+        return s.to_dense()[index]
+    return coo.pick(s, index) if isinstance(index, int) else _has_none("strides")(s)
+
+
+_TABLE |= {
+    "t": _transpose,
+    "transpose": _transpose,
+    "add": _add,
+    "sub": lambda input, other, *, alpha=1, out=None: _add(input, other, alpha=-alpha),
+    "sum": _sum,
+    "clone": lambda s, **_: type(s)(s._starts.clone(), s._lines, s._vals.clone(), s._size),
+    "cpu": lambda s, **_: s,
+    "detach": lambda s: type(s)(s._starts, s._lines, s._vals.detach(), s._size),
+    "to": lambda s, *a, **k: type(s)(s._starts, s._lines, s._vals.to(*a, **k), s._size),
+    "zeros_like": _like,
+    "zero_": lambda s: s._replaced(_like(s)),
+    "copy_": lambda s, other, *_: s._replaced(other),
+    "select": lambda s, dim, index: coo.from_dense(s.to_dense().select(dim, index)),
+    "__getitem__": lambda s, index: _pick(s, index),
+    "is_contiguous": _has_none("is_contiguous"),
+    "contiguous": _has_none("is_contiguous"),
+    "stride": _has_none("strides"),
+    "numpy": _no_numpy,
+    "__array__": _no_numpy,
+}
+
+
+def _to_compressed(layout: Any) -> Any:
+    return lambda s, dense_dim=None: from_dense(s, layout)
+
+
+for _name, _layout in (("to_sparse_csr", sparse_csr), ("to_sparse_csc", sparse_csc)):
+    coo._TABLE[_name] = _to_compressed(_layout)
+coo._TABLE["to_sparse"] = coo._TABLE["to_sparse_coo"] = to_layout
+
+
+def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None) -> Any:
+    """`alpha * (mat1 @ mat2) + beta * input` at the elements that are there in `input`.
+
+    >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
+    tensor([4., 4.])
+    """
+    row, column = input._places
+    at = (mat1[row] * mat2.mT[column]).sum(-1)
+    return type(input)(input._starts, input._lines, alpha * at + beta * input._vals, input._size)
