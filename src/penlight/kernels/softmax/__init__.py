@@ -112,7 +112,7 @@ def _suits_columns(name: str, dim: int, *arrays: np.ndarray) -> bool:
 ALONG = (
     Strategy(lambda name, dim, x, *_: dim == x.ndim - 1, _along_rows, "3 to 4 times NumPy"),
     Strategy(lambda name, dim, x, *_: is_half(x.dtype), _in_float32, "16-bit floats are computed in float32"),
-    Strategy(lambda name, dim, x, *_: dim < x.ndim and x.size <= _MOST_COPIED, _along_copied_rows, "up to twice as fast as NumPy"),
+    Strategy(lambda name, dim, x, *_: dim < x.ndim - 1 and x.size <= _MOST_COPIED and native.available(), _along_copied_rows, "up to twice as fast as NumPy"),
     Strategy(lambda name, dim, *arrays: not all([a.flags.c_contiguous for a in arrays]), _contiguous, "what follows needs that"),
     Strategy(_suits_columns, _along_columns, "1.5 to 3 times NumPy"),
     Strategy(lambda *_: True, _in_numpy, "every size and machine"),
