@@ -196,10 +196,7 @@ def test_dtypes_are_not_compared_by_identity() -> None:
 # ----- Thresholds ------------------------------------------------------------------------------------------------------
 
 # Files with thresholds that are not yet in a table. Whoever moves them takes the file from here.
-NO_TABLE_YET = {
-    "kernels/conv/im2col.py", "kernels/distance.py", "kernels/fourier.py", "kernels/pad.py", "kernels/parallel.py",
-    "kernels/rows.py", "kernels/sorting.py",
-}  # fmt: skip
+NO_TABLE_YET = {"kernels/distance.py", "kernels/parallel.py", "kernels/rows.py", "kernels/sorting.py"}
 THRESHOLD = re.compile(r"(^|_)(MOST|LEAST|FEW|SMALL|LARGE|LONG|SHORT|SOME|MANY|FROM|LIMIT)(_|$)")
 SHARING = re.compile(r"SHARED|THREADS")  # from which size on threads share work is no choice of an implementation
 A_SIZE = re.compile(r"\.(size|nbytes)\b|\b(len|prod)\(|\b(count|rows|columns|shape|elements)\b")

@@ -116,12 +116,9 @@ def transform(x: Array, axes: Ints, forward: bool, scaling: Scaling) -> Array:
     return _run(x, _complex_steps(x.shape, axes[::-1], forward, scaling, x.dtype))
 
 
-_MANY = 1024  # elements; below, copying half of a result takes longer than computing it
-
-
 def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
     """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
-    if len(axes) > 1 or x.size < _MANY or not _usable(x):
+    if len(axes) > 1 or not _usable(x):
         return transform(x, axes, True, scaling)
     half = from_real(x, axes, scaling)
     points, axis = x.shape[axes[0]], axes[0]

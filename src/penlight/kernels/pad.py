@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import prod
 
 import numpy as np
 
-from . import index_width
 from .conv.im2col import is_half
 from .copies import copy
-from .index.moves import take_columns
 from .numpy_calls import broadcast_to
 from .numpy_warnings import silent
 
@@ -33,20 +30,8 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
     array([1., 2., 9.])
     """
     pads = tuple(pads)
-    lead = x.ndim - len(pads)
-    if mode != "constant" and 0 < x.size <= _FEW and x.flags.c_contiguous:
-        table = _table(x.shape[lead:], pads, mode)
-        return x.reshape(*x.shape[:lead], -1).take(table, lead)
-    if mode != "constant" and 0 < x.size <= _SOME and x.flags.c_contiguous and prod(x.shape[lead:]) <= _FEW:
-        table = _table(x.shape[lead:], pads, mode)
-        found = take_columns(x.reshape(prod(x.shape[:lead]), -1), table.reshape(-1))
-        if found is not None:
-            return found.reshape(*x.shape[:lead], *table.shape)
-    return _padded(x, pads, mode, value)
-
-
-def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) -> np.ndarray:
-    """`pad` by slices."""
+    if not pads:
+        return x.copy()
     lead = x.ndim - len(pads)
     cropped, shape, interior, borders = _plan(x.shape, pads, mode)
     if cropped and mode in ("constant", "circular"):
@@ -57,24 +42,15 @@ def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) ->
             np.copyto(out, value, casting="unsafe")
     else:
         out = np.empty(shape, x.dtype)
-    if not x.ndim or (x.size <= _SOME and x.shape[-1] >= _ROW):
-        out[interior] = x
-    else:
-        copy(out[interior], x)
+    copy(out[interior], x)
     for target, source in borders:
-        if x.size <= _SOME:
-            out[target] = out[source]
-        else:
-            border = out[target]
-            copy(border, broadcast_to(out[source], border.shape))
+        border = out[target]
+        copy(border, broadcast_to(out[source], border.shape))
     if cropped and mode in ("reflect", "replicate"):
         out = out[_crop(lead, pads)].copy()
     return out
 
 
-_FEW = 4096  # elements
-_SOME = 1 << 16  # elements whose places are looked up in a table; more are copied in slices
-_ROW = 64  # elements of a row that NumPy copies as fast as `copy` does
 _Slices = tuple[slice, ...]
 
 
@@ -97,12 +73,6 @@ def _plan(
     return cropped, shape, _interior(lead, pads, sizes), borders
 
 
-@lru_cache(64)
-def _table(sizes: tuple[int, ...], pads: Pads, mode: str) -> np.ndarray:
-    """For each element of a padded array its position in the flattened array that it is taken from."""
-    return _padded(np.arange(prod(sizes)).reshape(sizes), pads, mode)
-
-
 def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mode: str = "constant") -> np.ndarray:
     """The transpose of `pad` (with value 0): every border element is added to the element it is a copy of.
 
@@ -113,14 +83,6 @@ def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mod
     if mode != "constant" and is_half(grad):
         return pad_backward(grad.astype(np.float32), input_shape, pads, mode).astype(grad.dtype)
     lead = grad.ndim - len(pads)
-    if mode != "constant" and 0 < grad.size <= _FEW and 0 not in input_shape and grad.dtype.kind == "f":
-        size = prod(input_shape[lead:])
-        table = _table(tuple(input_shape[lead:]), tuple(pads), mode)
-        total = np.empty(input_shape, grad.dtype)
-        places = np.arange(0, total.size, size)[:, None] + table.reshape(-1)
-        with silent():
-            total.reshape(-1)[...] = index_width.bincount(places.reshape(-1), grad.reshape(-1), total.size)
-        return total
     cropped = any(low < 0 or high < 0 for low, high in pads)
     if mode == "constant":
         return pad(grad, [(-low, -high) for low, high in pads])

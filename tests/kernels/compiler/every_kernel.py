@@ -78,8 +78,6 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (loss._cross_entropy_back, False, {"each": EITHER}),
     (loss._nll, True, {"weighted": EITHER, "each": EITHER}),
     (loss._nll_back, True, {"weighted": EITHER, "reduction": (0, 1)}),
-    (loss._multi_margin, False, {"p": (1, 2), "weighted": (True,)}),
-    (loss._multi_margin_slopes, False, {"p": (1, 2), "weighted": (True,), "reduction": (0, 1)}),
     (loss._multilabel, False, {"back": EITHER}),
     (ctc_kernels._forward, True, {}),
     (ctc_kernels._backward, True, {"forgiving": EITHER}),

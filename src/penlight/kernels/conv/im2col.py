@@ -21,8 +21,6 @@ _BLOCK_BYTES = 1 << 20
 _MERGE_BELOW = 100
 # Nanoseconds of estimated work that are worth waking a thread for.
 GRAIN_NS = 400_000
-# Below this it is done in one piece.
-_SMALL_NS = 50_000
 
 
 def is_half(x: np.ndarray) -> bool:
@@ -197,12 +195,6 @@ def gather(
     positions = prod(place)
     cost = x.itemsize / 4 * count * positions * weight[0].size * (groups / 40 + 0.4 * groups / weight.shape[1])
     add = None if bias is None else bias.reshape(groups, channels // groups, 1)
-    if cost < _SMALL_NS and out.flags.c_contiguous:
-        block = all_columns(x, low, w.shape[2:], stride, dilation, place).reshape(count, groups, -1, positions)
-        y = np.matmul(weight, block, out=out.reshape(count, groups, -1, positions))
-        if add is not None:
-            y += add
-        return
     columns = _Columns(x, low, w.shape[2:], stride, dilation, place, cost)
     direct = out.flags.c_contiguous and not columns.merged
     flat = out.reshape(count, groups, channels // groups, positions) if direct else None
@@ -235,11 +227,6 @@ def gather_weight(
     rows = x.shape[1] // groups * prod(kernel)
     cost = x.itemsize / 4 * count * positions * rows * groups * (each / 40 + 0.4)
     flat = grad.reshape(count, groups, each, positions)
-    if cost < _SMALL_NS:
-        block = all_columns(x, low, kernel, stride, dilation, place).reshape(count, groups, rows, positions)
-        total = np.matmul(flat, block.swapaxes(2, 3))
-        total = total[0] if count == 1 else total.sum(0)
-        return total.reshape(channels, x.shape[1] // groups, *kernel)
     # The sums are added to once for each block, which should not cost more than the block itself.
     least = 2 * groups * each * rows * x.itemsize
     columns = _Columns(x, low, kernel, stride, dilation, place, cost, least)

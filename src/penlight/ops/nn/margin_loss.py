@@ -134,9 +134,6 @@ def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, An
 
 
 def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int) -> Any:
-    found = compiled.multi_margin(_rows(input), target, p, margin, weight)
-    if found is not None:
-        return reduce_values(found.reshape(target.shape), reduction)
     x, t = np.ascontiguousarray(_rows(input)), target.reshape(-1)
     count, classes = x.shape
     place = t + np.arange(0, count * classes, classes)
@@ -152,18 +149,6 @@ def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: 
 def _multi_margin_rule(
     grad: Any, input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int, xp: Any
 ) -> Any:
-    if not isinstance(grad, Tensor):
-        found = compiled.multi_margin_backward(
-            np.asarray(grad),
-            _rows(_plain(input)),
-            _plain(target),
-            p,
-            margin,
-            None if weight is None else _plain(weight),
-            reduction,
-        )
-        if found is not None:
-            return found.reshape(input.shape)
     short, outside, t = _multi_margin_parts(input, target, margin)
     n, classes = short.shape
     scale = np.ones((n, 1), _plain(short).dtype) if weight is None else _plain(weight)[t][:, None]
