@@ -103,6 +103,7 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("", r"not implemented for '\w+' (instead of \w*Error|in other words)", _ORDER),
     ("", r"(instead of \w*Error|in other words).*not implemented for '\w+'", _ORDER),
     ("", r"Error: .* (instead of \w*Error|in other words than).*(Could not run|must match|does not support automatic|no attribute '\w+_')", _ORDER),
+    ("", r"instead of RuntimeError: .*INTERNAL ASSERT FAILED", "PyTorch asks for a report of its bug"),
     ("masked", r"Error: .* (instead of \w*Error|in other words than)", _ORDER),
     ("", r"RuntimeError: .* in other words than Autograd not support dtype", "the gradient of an integer result"),
     ("(fft\\.|histogramdd|linalg.cond|norm_except_dim|frobenius_norm|native_norm|nuclear_norm|ormqr|conv_tbc|put|addbmm|linalg.ldl_solve|linalg.lstsq"
@@ -142,7 +143,7 @@ ACCEPTED: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 # Differences between machine code and NumPy.
 ACCEPTED_OWN: list[tuple[str, str, str]] = [
-    ("nn.functional.(batch|instance)_norm", r"(nan|inf) (instead of|at)|instead of (nan|-?inf)", "an infinite weight times nothing, or minus itself"),
+    ("nn.functional.(batch|group|instance)_norm", r"(nan|inf) (instead of|at)|instead of (nan|-?inf)", "an infinite weight times nothing, or minus itself"),
     ("nn.functional.scaled_dot", r"instead of nan", "machine code never reads keys that are masked"),
 ]  # fmt: skip
 _PATTERNS = [(re.compile(name), re.compile(text), why) for name, text, why in ACCEPTED]

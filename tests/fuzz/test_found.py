@@ -346,3 +346,19 @@ def test_a_saved_result_that_was_detached_in_place() -> None:
     z.detach_().add_(1)
     refused("has been detached in-place", lambda: torch.autograd.grad(product.sum(), x, create_graph=True))
     refused("has been detached in-place", lambda: torch.autograd.grad(square.sum(), x))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_affine_grids_keep_their_dtype(dtype: str) -> None:
+    theta = torch.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]], dtype=getattr(torch, dtype), requires_grad=True)
+    grid = F.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
+    assert grid.dtype == theta.dtype and grid.tolist() == [[[[0.0, 0.0], [1.0, 0.0]]]]
+    grid.sum().backward()
+    assert theta.grad.tolist() == [[[0.0, 0.0, 2.0]] * 2]
+
+
+def test_histograms_name_the_dimension_without_limits() -> None:
+    x = torch.tensor([[1.0, nan]])
+    refused("torch.histogramdd: dimension 0's range", lambda: torch.histogram(x, 4))
+    refused("torch.histogramdd: dimension 1's range", lambda: torch.histogramdd(x, [4, 4]))
+    refused("min 3 max 2 for dimension 1", lambda: torch.histogramdd(x, [4, 4], range=[0.0, 1.0, 3.0, 2.0]))

@@ -278,9 +278,8 @@ def grid_sample(
 
 def _affine_array(theta: Any, size: Ints, align_corners: bool) -> Any:
     base = kernels.affine_grid_base(size[2:], align_corners, theta.dtype)
-    return np.matmul(base.reshape(-1, base.shape[-1]), np.swapaxes(theta, 1, 2)).reshape(
-        len(theta), *size[2:], theta.shape[1]
-    )
+    made = np.matmul(base.reshape(-1, base.shape[-1]), np.swapaxes(theta, 1, 2))  # of bfloat16 it is float32
+    return made.astype(theta.dtype, copy=False).reshape(len(theta), *size[2:], theta.shape[1])
 
 
 def _affine_rule(grad: Any, size: Ints, align_corners: bool, xp: Any) -> Any:

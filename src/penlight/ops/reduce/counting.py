@@ -187,7 +187,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
 
 
-def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str, at: int = 0) -> Any:
+def _edges(values: Any, bins: Any, limits: Any, dtype: Any, at: int = 0) -> Any:
     """The bin edges of one dimension: given, or evenly spaced over the limits (of the data, if none are given)."""
     if isinstance(bins, np.ndarray):
         if not bins.size:
@@ -219,9 +219,11 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str, at: int =
     else:
         low, high = limits
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.{name}: dimension 0's range [{low:g}, {high:g}] is not finite")
+        raise RuntimeError(f"torch.histogramdd: dimension {at}'s range [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise RuntimeError(f"torch.{name}: min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {at}"
+        )
     if low == high:
         low, high = low - 0.5, high + 0.5
     return linspace_array(low, high, bins + 1, dtypes.from_np(dtype))
@@ -249,13 +251,13 @@ def _bins(x: Any, edges: Any, uneven: bool, inside: Any) -> Any:
     return np.maximum(place, 0, out=place)
 
 
-def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool, name: str) -> Any:
+def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool) -> Any:
     """Counts (or weights) in the cells of a grid, then its edges along each dimension. Points are rows of `input`."""
     if input.dtype.kind != "f" or input.dtype.itemsize < 4:
         raise not_implemented("histogram_cpu" if isinstance(bins[0], np.ndarray) else "histogramdd", input.dtype)
     points = input.reshape(-1, len(bins))
     spans = [None] * len(bins) if limits is None else [tuple(limits[2 * d : 2 * d + 2]) for d in range(len(bins))]
-    edges = [_edges(points[:, d], b, spans[d], input.dtype, name, d) for d, b in enumerate(bins)]
+    edges = [_edges(points[:, d], b, spans[d], input.dtype, d) for d, b in enumerate(bins)]
     shape = tuple([len(e) - 1 for e in edges])
     inside: Any = None
     cell: Any = None
@@ -280,7 +282,7 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
 
 def _row_edges(rows: Any, bins: int) -> Any:
     """Bin edges over the values of each row."""
-    _edges(rows, bins, None, rows.dtype, "histogram")  # refuses what is not finite
+    _edges(rows, bins, None, rows.dtype)  # refuses what is not finite
     low, high = rows.min(1, keepdims=True).astype(np.float64), rows.max(1, keepdims=True).astype(np.float64)
     margin = np.where(low == high, 0.5, 0)
     return _ranges.linspace(low - margin, high + margin, bins + 1, rows.dtype)
@@ -289,11 +291,11 @@ def _row_edges(rows: Any, bins: int) -> Any:
 def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:
     """Histograms of the parts of a tensor that its first dimensions count, as vmap wants them: (parts..., bins), and the edges."""
     if not lead:
-        return _histogram_kernel(input, [bins], limits, weight, density, "histogram")
+        return _histogram_kernel(input, [bins], limits, weight, density)
     shape = input.shape[:lead]
     rows = input.reshape(int(np.prod(shape)), -1)
     if isinstance(bins, np.ndarray) or limits is not None or not rows.shape[1]:
-        edges = _edges(rows, bins, limits or (0.0, 1.0), input.dtype, "histogram")
+        edges = _edges(rows, bins, limits or (0.0, 1.0), input.dtype)
         edges = np.broadcast_to(edges, (len(rows), len(edges)))
     else:
         edges = _row_edges(rows, bins)
@@ -358,9 +360,7 @@ def histogramdd(
             f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
         )
     arrays = [b._array if isinstance(b, Tensor) else b for b in each]
-    hist, *edges = _histogram_kernel(
-        input._array, arrays, range, None if weight is None else weight._array, density, "histogramdd"
-    )
+    hist, *edges = _histogram_kernel(input._array, arrays, range, None if weight is None else weight._array, density)
     return _Histogramdd(wrap(hist), tuple(wrap(e) for e in edges))
 
 
