@@ -225,3 +225,21 @@ def test_names_of_the_nodes():
         assert layer(x)[0].grad_fn.name() == name
         assert layer.double()(x.double())[0].grad_fn.name() == "StackBackward0"
         assert layer.float()(packed)[0].data.grad_fn.name() == "CatBackward0"
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_threads_share_the_batch(kind):
+    layer, x = kind(64, 128), torch.randn(6, 33, 64)
+    before, seen = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            layer.zero_grad()
+            out = layer(x)[0]
+            out.sum().backward()
+            seen.append((out.detach(), layer.weight_hh_l0.grad))
+    finally:
+        torch.set_num_threads(before)
+    for out, grad in seen[1:]:
+        torch.testing.assert_close(out, seen[0][0])
+        torch.testing.assert_close(grad, seen[0][1])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ def _find() -> tuple[Any, Any]:
 
         silent = _make_extobj(all="ignore")
         _extobj_contextvar.reset(_extobj_contextvar.set(silent))
-        return lambda: _extobj_contextvar.set(silent), _extobj_contextvar.reset
+        return partial(_extobj_contextvar.set, silent), _extobj_contextvar.reset
     except (ImportError, TypeError):  # a NumPy that keeps it elsewhere
 
         def hush() -> Any:

@@ -15,7 +15,7 @@ threads) do theirs alone: `busy` says so. Which ranges there are does not depend
 Note [Preempted helpers]
 Where other programs use the processors, the system may take a helper's away in the middle of a range, for milliseconds, and the caller can only wait. So
 a caller that has waited for much longer than its own share took leaves the helpers alone for `BACKOFF` times as long: calls do all their
-ranges themselves until then. Together that costs at most an eighth more time than one thread takes, however busy the machine is, and a helper that
+ranges themselves until then. Together that costs at most a sixteenth more time than one thread takes, however busy the machine is, and a helper that
 was late once is soon asked again.
 """
 

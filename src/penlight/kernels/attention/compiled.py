@@ -39,28 +39,30 @@ def attention(
     query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """(result, log of the sums of exponentials, probabilities)."""
-    batch, heads, rows, _ = query.shape
+    batch, heads, rows, width = query.shape
     columns, count = key.shape[2], batch * heads * rows
     dtype = query.dtype
-    if not count * columns or (dtype != _FLOAT and dtype != _DOUBLE) or not query.flags.c_contiguous:
+    if not count * columns or (dtype != _FLOAT and dtype != _DOUBLE):
+        return None
+    if query.strides[3] != dtype.itemsize or query.strides[2] < width * dtype.itemsize:  # rows that BLAS would copy
         return None
     if not native.available() or key.dtype != dtype or value.dtype != dtype or not value.size:
         return None
+    out = np.empty_like(query, shape=(batch, heads, rows, value.shape[3]))  # in the query's order of dimensions
     with silent():
         if mask is not None:  # which is added to what is scaled already
             query, scale = query * dtype.type(scale), 1.0
-        # Of operands in another order of dimensions NumPy's own result would be in that order, too.
         scores = np.matmul(query, key.swapaxes(2, 3), np.empty((batch, heads, rows, columns), dtype))
         if mask is not None:
             scores += mask
         if dtype == _DOUBLE:
             run = compile_loops(kernels.attend, dtype, causal=causal)
             _, logs = run(0, count, scores, (batch, heads, rows), columns, rows, scale)
-            return np.matmul(scores, value), logs, scores
+            return np.matmul(scores, value, out), logs, scores
         logs = np.empty((batch, heads, rows), dtype)
         places = _places(rows, columns, batch * heads) if causal else ()
         _run_of(causal)(0, count, columns, scores, logs, *places, scale)
-        return np.matmul(scores, value), logs, scores
+        return np.matmul(scores, value, out), logs, scores
 
 
 def attention_backward(

@@ -15,6 +15,7 @@ from ..machinery.arguments import legacy_sum
 from ..machinery.declare import OPS, differentiable, method
 from ..machinery.op import traits
 from ..shape.transpose import _t
+from ..shape.views import _view
 from .matmul import _FEW, _FLOAT32, _matmul_array, matmul
 from .product_checks import check_batched_sum, check_expand, check_sum, geometry
 
@@ -174,10 +175,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     """
     if bias is not None and out is None and (not NAMESPACE["SLOW"] or dispatch.unwatched()):
         x, w, b = input._array, weight._array, bias._array
-        if x.ndim == 2 == w.ndim and x.dtype is w.dtype is b.dtype:
+        if x.ndim > 1 and w.ndim == 2 and x.dtype is w.dtype is b.dtype:
             n, k = w.shape
-            if x.shape[1] == k and b.shape == (n,):
-                return _addmm(bias, input, _turned(weight), 1, 1)
+            if x.shape[-1] == k and b.shape == (n,):
+                if x.ndim == 2:
+                    return _addmm(bias, input, _turned(weight), 1, 1)
+                if k and x.flags.c_contiguous:
+                    rows = _view(input, (x.size // k, k))
+                    return _view(_addmm(bias, rows, _turned(weight), 1, 1), (*x.shape[:-1], n))
     if out is not None:
         return dispatch.given("linear", linear(input, weight, bias), out)
     if input.dim() == 0 or weight.dim() == 0:
