@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from penlight._refused import missing, refuse, refused_class, refused_function
 
-from ._small_utils import NO_FLOPS
-
 
 class Row(NamedTuple):
     """One module. Functions are given by their signatures."""
@@ -236,8 +234,11 @@ TABLE = {
         },
     ),
     "utils._python_dispatch": Row(
-        "Modes below the functions, which Penlight has not. TorchFunctionMode takes over functions.",
-        names={"penlight._small_utils": "TorchDispatchMode is_traceable_wrapper_subclass"},
+        "Modes that see each op below the functions.",
+        names={
+            "penlight._dispatch_mode": """
+                TorchDispatchMode is_traceable_wrapper_subclass _disable_current_modes _get_current_dispatch_mode"""
+        },
     ),
     "utils._sympy": Row("Sizes as symbols, which Penlight has not; the names that other packages import."),
     "utils._sympy.numbers": Row("The integers beyond all others, as bounds of sizes.", values={"int_oo": math.inf}),
@@ -264,9 +265,9 @@ TABLE = {
         values={"fill_uninitialized_memory": True},
     ),
     "utils.flop_counter": Row(
-        "A counter that can be made and asked, and is refused when it is to count: the profiler counts.",
-        names={"penlight._small_utils": "FlopCounterMode"},
-        refuses=NO_FLOPS,
+        "A counter of floating-point operations.",
+        names={"penlight._dispatch_mode": "FlopCounterMode"},
+        refuses=("Penlight counts matrix products and convolutions.", "Give FlopCounterMode a custom_mapping."),
     ),
     "utils.model_zoo": Row(
         "The old name of a function of torch.hub, and the progress bar that others take from there.",
