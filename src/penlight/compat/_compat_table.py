@@ -78,6 +78,13 @@ _NO_BYTES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max
 _FUNC = "grad grad_and_value"
 
 TABLE = {
+    "_VF": Row(
+        "Functions that recurrent layers are made of.",
+        names={
+            "penlight": """
+                gru gru_cell lstm lstm_cell norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell split stft tensordot unique_consecutive"""
+        },
+    ),
     "_custom_op": Row(
         "Operators of one's own, the old way.",
         refuses=(
@@ -198,6 +205,10 @@ TABLE = {
         refused={
             _FLEX: "AuxRequest BlockMask and_masks create_block_mask create_mask flex_attention noop_mask or_masks",
         },
+    ),
+    "multiprocessing.reductions": Row(
+        "How tensors travel between processes.",
+        names={"penlight.multiprocessing": "init_reductions", "multiprocessing.reduction": "ForkingPickler register"},
     ),
     "nn.utils._per_sample_grad": Row(
         "Gradients of each sample by a wrapper around the module.",
