@@ -164,15 +164,6 @@ def test_the_method_split_by_its_argument():
         torch.split(torch.ones(2))
 
 
-def test_a_counter_of_operations_can_be_made_and_is_refused_when_it_counts():
-    from penlight.utils.flop_counter import FlopCounterMode
-
-    counter = FlopCounterMode(torch.nn.Linear(1, 1), display=False, depth=1)
-    assert counter.get_total_flops() == 0 and counter.get_flop_counts() == {}
-    with pytest.raises(NotImplementedError, match="with_flops=True"):
-        counter.__enter__()
-
-
 def test_functions_with_an_underscore():
     rows = torch.tensor([0, 0, 2, 3])
     assert torch._convert_indices_from_coo_to_csr(rows, 5).tolist() == [0, 2, 2, 3, 4, 4]

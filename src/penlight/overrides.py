@@ -77,6 +77,16 @@ def handle_torch_function(
     return _takeover.handle(public_api, _takeover.overriding(relevant_args), args, kwargs)
 
 
+def _get_current_function_mode() -> Any:
+    """The innermost mode that is open, or None."""
+    return (_takeover.modes.get() or (None,))[-1]
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    """The modes that are open, outermost first."""
+    return list(_takeover.modes.get())
+
+
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
     """A decorator that lets a function be taken over; the dispatcher picks the arguments that decide."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from penlight import _takeover
@@ -22,11 +24,8 @@ from penlight.tensor import DISABLED, Tensor as TensorBase
 
 from . import _c_nn
 
-_c_functorch = lazy_import(globals(), "_c_functorch", "._c_functorch")
 _conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
-_dispatch_keys = lazy_import(globals(), "_dispatch_keys", "._dispatch_keys")
 _cudnn = lazy_import(globals(), "_cudnn", ".backends.cudnn")
-_linalg = lazy_import(globals(), "_linalg", "penlight.linalg")
 _storage = lazy_import(globals(), "_storage", "penlight.storage")
 _typeinfo = lazy_import(globals(), "_typeinfo", "penlight.typeinfo")
 
@@ -91,6 +90,24 @@ def _get_accelerator(check: bool | None = None) -> device:
     return device("cpu")
 
 
+def _len_torch_function_stack() -> int:
+    """How many modes are open."""
+    return len(_takeover.modes.get())
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """One of the open modes, outermost first."""
+    return _takeover.modes.get()[level]
+
+
+def _add_docstr(obj: Any, doc: str) -> Any:
+    """Accepted: an object without a docstring gets this one where it can have one."""
+    if getattr(obj, "__doc__", None) is None:
+        with suppress(AttributeError, TypeError):
+            obj.__doc__ = doc
+    return obj
+
+
 def _is_torch_function_mode_enabled() -> bool:
     return bool(_takeover.modes.get()) and not _takeover.all_off.get()
 
@@ -138,15 +155,33 @@ _CLASSES = {
 }  # fmt: skip
 
 
+# Names that stand elsewhere here: a module, or a module and the name there.
+_ELSEWHERE = {
+    "_LinAlgError": ("linalg", "LinAlgError"),
+    "_functorch": ("_c_functorch", None),
+    "_nn": ("_c_nn", None),
+    "_VariableFunctions": ("", None),
+    "_set_grad_enabled": ("autograd.grad_mode", "set_grad_enabled"),
+    "_to_dlpack": ("utils.dlpack", "to_dlpack"),
+    "_from_dlpack": ("utils.dlpack", "from_dlpack"),
+    "Future": ("futures", "Future"),
+    "default_generator": ("random", "default_generator"),
+    **{name: ("_dispatch_keys", name) for name in ("DispatchKey", "DispatchKeySet")},
+    **{name: ("typeinfo", name) for name in ("finfo", "iinfo")},
+    **{name: ("cpu", name) for name in ("Event", "Stream")},
+    **{name: ("settings", name) for name in ("has_lapack", "has_mkl", "has_openmp")},
+    **{
+        f"_{n}": ("overrides", n)
+        for n in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+    },
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name == "_LinAlgError":
-        return _linalg.LinAlgError
-    if name == "_functorch":
-        return _c_functorch
-    if name == "_nn":
-        return _c_nn
-    if name in ("DispatchKey", "DispatchKeySet"):
-        return getattr(_dispatch_keys, name)
+    if name in _ELSEWHERE:
+        module, own = _ELSEWHERE[name]
+        found = import_module(f"penlight.{module}".removesuffix("."))
+        return found if own is None else getattr(found, own)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
     why = "it is part of PyTorch's C++ library, and Penlight is pure Python."

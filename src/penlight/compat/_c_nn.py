@@ -11,8 +11,10 @@ from penlight.kernels.lazy import lazy_import
 
 _functional = lazy_import(globals(), "_functional", "penlight.nn.functional")
 _rnn = lazy_import(globals(), "_rnn", "penlight.nn.utils.rnn")
+_utils = lazy_import(globals(), "_utils", "penlight._utils")
 
 _UPSAMPLE = re.compile(r"_?upsample_(nearest_exact|nearest|linear|bilinear|bicubic|trilinear)[123]d(_aa)?")
+_OTHER_NAMES = {"log_sigmoid": "logsigmoid", "im2col": "unfold", "col2im": "fold"}
 _PAD = re.compile(r"(reflection|replication)_pad[123]d")
 
 
@@ -43,11 +45,11 @@ def _function(name: str) -> Any:
         return _upsample(found[1], found[2] is not None)
     if found := _PAD.fullmatch(name):
         return _pad({"reflection": "reflect", "replication": "replicate"}[found[1]])
-    if name == "log_sigmoid":
-        return _functional.logsigmoid
+    if name in ("flatten_dense_tensors", "unflatten_dense_tensors"):
+        return getattr(_utils, f"_{name}")
     if name == "pad_sequence":
         return _rnn.pad_sequence
-    return getattr(_functional, name, None)
+    return getattr(_functional, _OTHER_NAMES.get(name, name), None)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from penlight._refused import missing, refuse, refused_class, refused_function
 
-from ._small_utils import NO_FLOPS
-
 
 class Row(NamedTuple):
     """One module. Functions are given by their signatures."""
@@ -80,6 +78,13 @@ _NO_BYTES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max
 _FUNC = "grad grad_and_value"
 
 TABLE = {
+    "_VF": Row(
+        "Functions that recurrent layers are made of.",
+        names={
+            "penlight": """
+                gru gru_cell lstm lstm_cell norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell split stft tensordot unique_consecutive"""
+        },
+    ),
     "_custom_op": Row(
         "Operators of one's own, the old way.",
         refuses=(
@@ -201,6 +206,10 @@ TABLE = {
             _FLEX: "AuxRequest BlockMask and_masks create_block_mask create_mask flex_attention noop_mask or_masks",
         },
     ),
+    "multiprocessing.reductions": Row(
+        "How tensors travel between processes.",
+        names={"penlight.multiprocessing": "init_reductions", "multiprocessing.reduction": "ForkingPickler register"},
+    ),
     "nn.utils._per_sample_grad": Row(
         "Gradients of each sample by a wrapper around the module.",
         refused={
@@ -236,8 +245,11 @@ TABLE = {
         },
     ),
     "utils._python_dispatch": Row(
-        "Modes below the functions, which Penlight has not. TorchFunctionMode takes over functions.",
-        names={"penlight._small_utils": "TorchDispatchMode is_traceable_wrapper_subclass"},
+        "Modes that see each op below the functions.",
+        names={
+            "penlight._dispatch_mode": """
+                TorchDispatchMode is_traceable_wrapper_subclass _disable_current_modes _get_current_dispatch_mode"""
+        },
     ),
     "utils._sympy": Row("Sizes as symbols, which Penlight has not; the names that other packages import."),
     "utils._sympy.numbers": Row("The integers beyond all others, as bounds of sizes.", values={"int_oo": math.inf}),
@@ -264,9 +276,9 @@ TABLE = {
         values={"fill_uninitialized_memory": True},
     ),
     "utils.flop_counter": Row(
-        "A counter that can be made and asked, and is refused when it is to count: the profiler counts.",
-        names={"penlight._small_utils": "FlopCounterMode"},
-        refuses=NO_FLOPS,
+        "A counter of floating-point operations.",
+        names={"penlight._dispatch_mode": "FlopCounterMode"},
+        refuses=("Penlight counts matrix products and convolutions.", "Give FlopCounterMode a custom_mapping."),
     ),
     "utils.model_zoo": Row(
         "The old name of a function of torch.hub, and the progress bar that others take from there.",

@@ -93,6 +93,7 @@ def _same(fn: Any) -> Any:
 
 export = unused = interface = script_method = script_if_tracing = _script_if_tracing = _same
 _overload = _overload_method = _copy_to_script_wrapper = _same
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = _jit_annotations.BroadcastingList1  # of torch._jit_internal
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextvars import ContextVar
 from typing import Any
 
 from .op import Op
@@ -18,9 +19,20 @@ class OpOverload:
         """`aten::mm`."""
         return f"aten::{self._name}"
 
+    @property
+    def _overloadpacket(self) -> OpOverloadPacket:
+        return getattr(aten, self._name)
+
+    overloadpacket = _overloadpacket
+    namespace = "aten"
+
+    @property
+    def __name__(self) -> str:
+        return f"{self._name}.default"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the op."""
-        return _function(self._name)(*args, **kwargs)
+        return (calls.get().get(self) or _function(self._name))(*args, **kwargs)
 
     def __str__(self) -> str:
         return f"aten.{self._name}.default"
@@ -63,6 +75,10 @@ class OpOverloadPacket:
             raise AttributeError(name)
         return overload(self._name)
 
+    @property
+    def __name__(self) -> str:
+        return self._name
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return overload(self._name)(*args, **kwargs)
 
@@ -74,10 +90,15 @@ class _Aten:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         if name.startswith("__"):
             raise AttributeError(name)
-        return OpOverloadPacket(name)
+        packet = OpOverloadPacket(name)
+        setattr(self, name, packet)  # there is one for each name
+        return packet
 
 
 aten = _Aten()
+
+# What calling an op runs while a mode is asked about it. See Note [Dispatch modes] in compat/_dispatch_mode.py.
+calls: ContextVar[dict[OpOverload, Any]] = ContextVar("penlight_aten_calls", default={})  # noqa: B039  # never written
 
 _overloads: dict[str, OpOverload] = {}
 _of_ops: dict[Op, OpOverload] = {}

@@ -1,0 +1,224 @@
+"""Modes that see each op below the public functions, and the counter of floating-point operations that is one of them.
+
+# Note [Dispatch modes]
+PyTorch has a dispatcher below its functions; a TorchDispatchMode stands in it. Here a mode is one of the watchers that every slow mode may
+have around ops, in the forward and in the backward pass. So it sees the ops that Penlight computes by: most are PyTorch's, but
+tensors from nothing and the `detach` of saved tensors are no ops here, and gradients may be composed of others. What the mode gives back
+is the result of the op; it is in the graph already, while PyTorch records it later.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any
+
+from penlight.autograd import engine, modes
+from penlight.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from penlight.ops.machinery.aten import aten, calls, overload, overload_of
+from penlight.ops.machinery.dispatch import apply, op_watchers
+from penlight.ops.machinery.in_place import rewrite
+from penlight.tensor import Tensor
+
+
+class TorchDispatchMode:
+    """A region in which `__torch_dispatch__` of this object is called for each op. See Note [Dispatch modes].
+
+    >>> class Names(TorchDispatchMode):
+    ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         print(func)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Names():
+    ...     y = torch.ones(2, 2).mm(torch.ones(2, 2)).relu()
+    aten.mm.default
+    aten.relu.default
+    """
+
+    __module__ = "penlight.utils._python_dispatch"
+
+    def __init__(self, _dispatch_key: Any = None) -> None:
+        pass
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        modes.open_slow_mode()
+        op_watchers.set((*op_watchers.get(), self._on_op))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        op_watchers.set(op_watchers.get()[:-1])
+        modes.close_slow_mode()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make one; entering it opens the region."""
+        return cls(*args, **kwargs)
+
+    def _on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
+        func = overload_of(op)
+        if inplace:
+            func = overload(func._name + "_")
+
+        def run(*args: Any) -> Any:
+            if len(args) == len(arguments) and all(a is b for a, b in zip(args, arguments)):
+                return go()
+            return (rewrite if inplace else apply)(op, args)
+
+        values = [v for a in arguments for v in (a if isinstance(a, (list, tuple)) else (a,))]
+        types = tuple(dict.fromkeys(type(v) for v in values if isinstance(v, Tensor) and type(v) is not Tensor))
+        token = calls.set({**calls.get(), func: run})
+        try:
+            return self.__torch_dispatch__(func, types, arguments, {})
+        finally:
+            calls.reset(token)
+
+
+def _get_current_dispatch_mode() -> Any:
+    """The innermost mode that is open, or None."""
+    owner = getattr(op_watchers.get()[-1], "__self__", None) if op_watchers.get() else None
+    return owner if isinstance(owner, TorchDispatchMode) else None
+
+
+@contextmanager
+def _disable_current_modes() -> Any:
+    """A region in which no mode sees ops."""
+    token = op_watchers.set(())
+    try:
+        yield
+    finally:
+        op_watchers.reset(token)
+
+
+def is_traceable_wrapper_subclass(t: Any) -> bool:
+    """False: there are no such classes here.
+
+    >>> is_traceable_wrapper_subclass(1)
+    False
+    """
+    return False
+
+
+# ----- Counting ---------------------------------------------------------------------------------------------------------
+
+
+def _count(name: str, args: Any, result: Any) -> int:
+    """The multiplications and additions of one op; 0 for ops that are not counted."""
+    if name in ("mm", "bmm", "addmm", "baddbmm"):
+        first = args[1] if name in ("addmm", "baddbmm") else args[0]
+        return int(2 * result.numel() * first.shape[-1])
+    if name == "convolution":
+        smaller = args[0] if args[6] else result  # a transposed convolution is one from its result to its input
+        return int(2 * smaller.numel() * args[1].shape[1:].numel())
+    if name == "conv_weight":
+        return int(2 * args[0].numel() * result.shape[1:].numel())
+    return 0
+
+
+def _shape(value: Any) -> Any:
+    """What functions of `custom_mapping` are given: the shapes of tensors, other arguments as they are."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_shape(v) for v in value)
+    return value.shape if isinstance(value, Tensor) else value
+
+
+class FlopCounterMode(TorchDispatchMode):
+    """Counts the multiplications and additions of matrix products and convolutions, by module.
+
+    >>> with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+    ...     y = torch.nn.Linear(4, 8)(torch.ones(3, 4))
+    >>> counter.get_total_flops()
+    192
+    """
+
+    __module__ = "penlight.utils.flop_counter"
+
+    def __init__(self, mods: Any = None, depth: int = 2, display: bool = True,
+                 custom_mapping: dict[Any, Any] | None = None) -> None:  # fmt: skip
+        super().__init__()
+        self.depth, self.display = depth, display
+        self.custom = custom_mapping or {}
+        self.flop_counts: dict[str, dict[Any, int]] = {}
+
+    def __enter__(self) -> Any:
+        self.flop_counts = {"Global": {}}
+        self._open: list[
+            tuple[str, Any, int]
+        ] = []  # the modules that run, each with the creation number of its first node
+        self._past: list[tuple[str, int, int]] = []  # those that ran, with the first and the last number
+        self._node: Any = None  # whose derivative is being computed
+        self._hooks = [
+            register_module_forward_pre_hook(self._begin),
+            register_module_forward_hook(self._end, always_call=True),
+        ]
+        self._before = engine.watchers.get()
+        engine.watchers.set((*self._before, self._on_node))
+        return super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        engine.watchers.set(self._before)
+        for hook in self._hooks:
+            hook.remove()
+        if self.display:
+            print(self.get_table(self.depth))
+
+    def _begin(self, module: Any, args: Any) -> None:
+        name = type(module).__name__
+        if self._open:
+            outer, parent, _ = self._open[-1]
+            name = next((f"{outer}.{own}" for own, child in parent.named_children() if child is module), name)
+        self._open.append((name, module, next(modes.sequence)))
+
+    def _end(self, module: Any, args: Any, result: Any) -> None:
+        name, _, first = self._open.pop()
+        self._past.append((name, first, next(modes.sequence)))
+
+    def _on_node(self, node: Any, go: Any) -> Any:
+        outer, self._node = self._node, node
+        try:
+            return go()
+        finally:
+            self._node = outer
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        packet = func._overloadpacket
+        if self._node is not None and func._name in ("convolution", "conv_weight"):
+            packet = aten.convolution_backward  # PyTorch's, for both gradients
+        own = self.custom.get(packet)
+        flops = (
+            _count(func._name, args, result)
+            if own is None
+            else own(*map(_shape, args), out_shape=_shape(result), **(kwargs or {}))
+        )
+        if flops:
+            for name in self._running():
+                counts = self.flop_counts.setdefault(name, {})
+                counts[packet] = counts.get(packet, 0) + flops
+        return result
+
+    def _running(self) -> set[str]:
+        """The modules that an op belongs to: those that run, or that made the node whose derivative it computes."""
+        if self._node is None:
+            return {"Global", *(name for name, _, _ in self._open)}
+        return {"Global", *(name for name, first, last in self._past if first < self._node.seq < last)}
+
+    def get_total_flops(self) -> int:
+        """How many operations were counted."""
+        return sum(self.flop_counts.get("Global", {}).values())
+
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """What was counted in each module, by op."""
+        return {name: dict(counts) for name, counts in self.flop_counts.items()}
+
+    def get_table(self, depth: int | None = None) -> str:
+        """The counts as text: modules down to a depth, with their ops."""
+        depth, total = self.depth if depth is None else depth, max(self.get_total_flops(), 1)
+        lines = [f"{'Module':<40} {'FLOP':>15} {'% Total':>8}"]
+        for name, counts in sorted(self.flop_counts.items(), key=lambda item: item[0] != "Global"):
+            level = 0 if name == "Global" else name.count(".") + 1
+            if level <= depth:
+                rows = {name: sum(counts.values()), **{f" - {op}": n for op, n in counts.items()}}
+                lines += [f"{' ' * level + label:<40} {n:>15} {n / total:>8.2%}" for label, n in rows.items()]
+        return "\n".join(lines)
