@@ -42,7 +42,7 @@ class ArgMin(torch.autograd.Function):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=60)
     args = parser.parse_args()
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)
@@ -53,7 +53,7 @@ def main():
         x = torch.randn(n, features)
         return x, torch.sign(x @ truth + 0.5 * torch.randn(n))
 
-    (x, y), (x_val, y_val), (x_test, y_test) = data(40), data(200), data(1000)
+    (x, y), (x_val, y_val), (x_test, y_test) = data(80), data(1000), data(1000)
     f = lambda w, t: inner_loss(w, t, x, y)
     start = torch.zeros(features)
 
@@ -61,7 +61,7 @@ def main():
         w = ArgMin.apply(f, start, theta)
         return torch.nn.functional.softplus(-y_val * (x_val @ w)).mean(), w
 
-    theta = torch.full((features,), -3.0, requires_grad=True)
+    theta = torch.full((features,), -1.0, requires_grad=True)
     (implicit,) = torch.autograd.grad(validation(theta)[0], theta)
     eps = 1e-5
     nudges = torch.eye(features) * eps

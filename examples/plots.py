@@ -6,14 +6,14 @@ SHADES = " .:-=+*#%@"
 
 
 def curves(width: int = 72, height: int = 16, **series: tuple[list[float], list[float]]) -> str:
-    """Curves, each by its name and its (xs, ys); each is drawn with the first letter of its name."""
+    """Curves, each by its name and its (xs, ys); each is drawn with the first letter of its name. In `X_points` the letter stands before the name."""
     xs = [x for points in series.values() for x in points[0]]
     ys = [y for points in series.values() for y in points[1]]
     grid = Grid(width, height, min(xs), max(xs), min(ys), max(ys))
     for name, points in series.items():
         for x, y in zip(*points):
             grid.put(x, y, name[0])
-    return f"{grid}\n" + "   ".join(f"{name[0]} = {name.replace('_', ' ')}" for name in series)
+    return f"{grid}\n" + "   ".join(f"{name[0]} = {name[2 * (name[1] == '_') :].replace('_', ' ')}" for name in series)
 
 
 def cloud(points: list[list[float]], reach: float, width: int = 60, height: int = 26) -> str:

@@ -1,4 +1,4 @@
-"""A generative network learns a ring of eight clusters; its critic is held to slope one by a penalty on its own gradient.
+"""A generative network learns a ring; its critic is held to slope one by a penalty on its own gradient.
 
 python examples/wgan_gp.py
 """
@@ -13,7 +13,7 @@ from penlight import nn
 
 
 def real(count):
-    angle = torch.randint(8, (count,)) * (math.pi / 4)
+    angle = 2 * math.pi * torch.rand(count)
     return 2 * torch.stack([angle.cos(), angle.sin()], dim=1) + 0.15 * torch.randn(count, 2)
 
 
