@@ -193,3 +193,14 @@ def test_the_first_one_says_that_it_is_beta():
     program = "import penlight; penlight.eye(2).to_sparse_csr(); penlight.eye(2).to_sparse_csc()"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stderr.count("Sparse CSR tensor support is in beta state") == 1 and "CSC" not in run.stderr
+
+
+def test_sums_of_several_layouts_are_compressed():
+    """PyTorch refuses them with internal errors."""
+    eye = penlight.eye(2)
+    for first, second in ((eye.to_sparse(), eye.to_sparse_csr()), (eye.to_sparse_csr(), eye.to_sparse_csc())):
+        for found in (first + second, second + first):
+            assert (
+                found.layout in (penlight.sparse_csr, penlight.sparse_csc)
+                and found.to_dense().tolist() == (2 * eye).tolist()
+            )

@@ -308,7 +308,8 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     if not isinstance(other, Tensor):
         raise RuntimeError("add of a compressed sparse tensor and a number: use Tensor.to_dense() first")
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
-        return compressed(coo._add(_by_places(input), _by_places(other), alpha=alpha), type(input))
+        kind = next(type(t) for t in (input, other) if isinstance(t, CompressedTensor))
+        return compressed(coo._add(_by_places(input), _by_places(other), alpha=alpha), kind)
     dense = [t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other)]
     return penlight.add(*dense, alpha=alpha)
 
