@@ -48,3 +48,18 @@ def test_means_of_many_halves_have_gradients():
         assert set(share.tolist()) == {1.430511474609375e-05}
     assert set(torch.autograd.grad(F.l1_loss(x, x.detach() * 2), x)[0].tolist()) == {-1.430511474609375e-05}
     assert F.l1_loss(x, x.detach() * 2) == 1
+
+
+@pytest.mark.parametrize(
+    "name, limits", [("clamp", (-0.1, 2.5)), ("clamp", (-0.0, 0.0)), ("floor", ()), ("ceil", ()), ("trunc", ())]
+)
+def test_many_halves_are_as_few(name: str, limits: tuple[float, ...]) -> None:
+    """Each float16 comes out the same in a large array, which is done in float32, as in small ones; so do transposed ones."""
+    every = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(torch.float16)
+    function = getattr(torch, name)
+    many = function(every, *limits)
+    few = torch.cat([function(part, *limits) for part in every.split(512)])
+    assert torch.equal(many.view(torch.int16)[~every.isnan()], few.view(torch.int16)[~every.isnan()])
+    assert many.isnan().equal(every.isnan())
+    transposed = function(every.view(256, 256).t(), *limits)
+    assert transposed.stride() == (1, 256) and transposed.t().reshape(-1).nan_to_num().equal(many.nan_to_num())

@@ -10,7 +10,8 @@ import numpy as np
 from ... import dtypes
 from ...kernels import softmax as _softmax_kernels
 from ...kernels.elementwise import activation as _activation_kernels, one_pass
-from ...kernels.elementwise.strategies import COMPILED, COSTLY
+from ...kernels.elementwise.strategies import COMPILED, COSTLY, HALVES
+from ...kernels.rows import is_half, narrow, widen
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import wrap_dim
@@ -57,7 +58,7 @@ def _as_limit(value: int, dtype: Any) -> int:
 
 
 _WHOLE = (int, None.__class__)
-_CLIPPED = (np.dtype(np.float32), np.dtype(np.float64))
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def _limited(ufunc: Any, input: Any, limit: Any) -> Any:
@@ -70,8 +71,10 @@ def _limited(ufunc: Any, input: Any, limit: Any) -> Any:
 def _clamp_array(input: Any, min: Any, max: Any) -> Any:
     if input.dtype.kind in "iu" and type(min) in _WHOLE and type(max) in _WHOLE:
         return _clip_integers(input, min, max)
-    if min is not None and max is not None and type(input) is np.ndarray and input.dtype in _CLIPPED:
-        return input.clip(min, max)  # four times as fast as two limits, one after the other
+    clipped = type(input) is np.ndarray and (input.dtype in _FLOATS or (input.size >= HALVES and is_half(input.dtype)))
+    if clipped and min is not None and max is not None:
+        # Four times as fast as two limits, one after the other; of 16-bit floats three times.
+        return narrow(widen(input).clip(min, max), input.dtype)
     if min is not None:
         input = _limited(np.maximum, input, min)
     return input if max is None else _limited(np.minimum, input, max)

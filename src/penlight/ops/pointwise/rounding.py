@@ -9,7 +9,9 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels.elementwise import one_pass
+from ...kernels.elementwise.strategies import HALVES
 from ...kernels.numpy_warnings import silent
+from ...kernels.rows import narrow, widen
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
@@ -28,6 +30,8 @@ def _integers_stay(kernel: Any) -> Any:
             return input.copy()
         if input.dtype.kind == "b":
             raise NotImplementedError(f"\"{kernel.__name__}_vml_cpu\" not implemented for 'Bool'")
+        if type(input) is np.ndarray and input.dtype == np.float16 and input.size >= HALVES:
+            return narrow(kernel(widen(input)), input.dtype)  # NumPy rounds them one by one
         return kernel(input)
 
     return one_pass(run)
