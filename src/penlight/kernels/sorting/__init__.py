@@ -361,12 +361,12 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     count, n = rows.shape
     if not count:
         return _reduced(ordered[:, 0], x.shape, dim, keepdim), _reduced(order[:, 0], x.shape, dim, keepdim)
-    numbers = _starts(n, 1)[:, 0]
+    columns = _starts(n, 1)[:, 0]
     starts = np.zeros((count, n), np.int64)
-    np.multiply(changed, numbers[1:], out=starts[:, 1:])
+    np.multiply(changed, columns[1:], out=starts[:, 1:])
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
-    best = np.subtract(numbers, starts, out=starts).argmax(1)
+    best = np.subtract(columns, starts, out=starts).argmax(1)
     if count > 1:
         best += _starts(count, n)[:, 0]
     return _reduced(ordered.take(best), x.shape, dim, keepdim), _reduced(order.take(best), x.shape, dim, keepdim)
@@ -496,17 +496,17 @@ def _bisect(rows: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
     """Bisection for all values of all rows at once."""
     count, n = rows.shape
     flat, base = rows.reshape(-1), np.arange(0, count * n, n)[:, None]
-    place = np.empty(wanted.shape, np.int64)
-    place[...] = base
-    left = n  # elements of a row among which the place is, from `place` on
+    position = np.empty(wanted.shape, np.int64)
+    position[...] = base
+    left = n  # elements of a row among which the position is, from `position` on
     while left:
         half = (left + 1) // 2
-        at = flat.take(place + (half - 1))
+        at = flat.take(position + (half - 1))
         not_behind = at > wanted if right else at >= wanted
-        place += np.logical_not(not_behind) * half
+        position += np.logical_not(not_behind) * half
         left -= half
-    place -= base
-    return place
+    position -= base
+    return position
 
 
 def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.ndarray:
@@ -523,8 +523,8 @@ def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.n
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     inside = flat[(flat >= low) & (flat <= high)]
-    place = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
-    return np.bincount(np.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
+    bin_of_each = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
+    return np.bincount(np.minimum(bin_of_each, bins - 1), minlength=bins).astype(x.dtype)
 
 
 @wide_indices()
