@@ -22,7 +22,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def _largest(
-    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, planes: int, rows: int, columns: int,
+    begin: int, end: int, x: Floats, values: Floats, indices: Ints, table: Ints, planes: int, rows: int, columns: int,
     depth: int, height: int, width: int, d_step: int, h_step: int, w_step: int,
 ) -> None:  # fmt: skip
     """`planes`, `rows` and `columns` are the sizes of a result."""
@@ -47,7 +47,7 @@ def _largest(
                                     where = row + k
                     at = ((plane * planes + d) * rows + h) * columns + w
                     values[at] = best
-                    places[at] = where
+                    indices[at] = where
 
 
 def _mean(
@@ -115,7 +115,7 @@ def _mean_back(
 
 
 def _largest_sliding(
-    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, offsets: Floats, best: Floats,
+    begin: int, end: int, x: Floats, values: Floats, indices: Ints, table: Ints, offsets: Floats, best: Floats,
     positions: Floats, border: Floats, planes: int, rows: int, columns: int, depth: int, height: int, width: int,
     inside: int, wide: int, *, taps: tuple[int, ...], reach: int, stride: int, d_step: int, h_step: int, bordered: bool,
     pad: int,
@@ -161,7 +161,7 @@ def _largest_sliding(
                             positions[first + w] = where
                 for w in range(columns):
                     values[at + w] = best[first + w]
-                    places[at + w] = int(positions[first + w])
+                    indices[at + w] = int(positions[first + w])
 
 
 def _mean_sliding(

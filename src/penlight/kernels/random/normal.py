@@ -8,14 +8,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..fma import fma32, fma64
-from . import FEW_DRAWS
 from .box_muller import box_muller32
 from .engine import Engine
 from .uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _FUNCTIONS: dict[str, Function] = {}
-_SINGLE = np.dtype(np.float32)
 
 
 def libm(name: str) -> Function:
@@ -49,16 +47,6 @@ def normal(
     mean, std = float(mean), float(std)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if dtype == _SINGLE and contiguous:
-        n = math.prod(shape)
-        samples = None
-        if 16 <= n <= FEW_DRAWS - 16:
-            samples = _from_draws_ahead(engine, n)
-        if samples is not None:
-            made = samples if len(shape) == 1 else samples.reshape(shape).copy()
-            if mean != 0.0 or std != 1.0:
-                _scale32(made, mean, std)
-            return made
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
     if dtype.kind == "c":
@@ -202,17 +190,6 @@ def _fill_long(
         transform(longer)
         out[:whole] = longer[:whole]
         out[-16:] = longer[whole:]
-
-
-def _from_draws_ahead(engine: Engine, n: int) -> np.ndarray | None:
-    """16 standard normal samples or more in few steps; None if the engine has not made their draws."""
-    rest = n & 15
-    uniform = engine.ahead24(n + 16 if rest else n)
-    if uniform is None:
-        return None
-    samples = np.concatenate((uniform[: n - rest], uniform[n:])) if rest else uniform.copy()
-    box_muller32(samples)
-    return np.concatenate((samples[: n - 16], samples[-16:])) if rest else samples  # Note [Sixteen at a time]
 
 
 def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:

@@ -36,22 +36,26 @@ def _along_rows(
 
 
 def _down_columns(
-    begin: int, end: int, x: Elements, values: Elements, indices: Ints, length: int, columns: int, *, largest: bool
-) -> None:
-    """Of matrices; the range is over these."""
+    begin: int, end: int, x: Elements, values: Elements, indices: Ints, best: Elements, positions: Ints, length: int, columns: int,
+    *, largest: bool,
+) -> None:  # fmt: skip
+    """Of matrices; the range is over these. `best` and `positions` are rows that all rows of a matrix share."""
     for matrix in range(begin, end):
-        first = matrix * length * columns
+        first, top = matrix * length * columns, matrix * columns
         for c in range(columns):
-            values[first + c] = x[first + c]
+            best[top + c] = x[first + c]
         for c in range(columns):
-            indices[first + c] = 0
-        for i in range(1, length):
-            row, before = first + i * columns, first + (i - 1) * columns
+            positions[top + c] = 0
+        for i in range(length):
+            row = first + i * columns
             for c in range(columns):
-                value, best, position = x[row + c], values[before + c], indices[before + c]
-                is_better = _is_better(value, best, largest)
-                values[row + c] = value if is_better else best
-                indices[row + c] = i if is_better else position
+                value, old, position = x[row + c], best[top + c], positions[top + c]
+                is_better = _is_better(value, old, largest)
+                new, now = value if is_better else old, i if is_better else position
+                best[top + c] = new
+                positions[top + c] = now
+                values[row + c] = new
+                indices[row + c] = now
 
 
 def run(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
@@ -62,6 +66,8 @@ def run(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray]
     if compiled is None:
         return None
     length = x.shape[dim]
-    sizes = (length,) if columns == 1 else (length, columns)
-    grain = -(-_GRAIN // (length * columns))
-    return over(compiled, x.size // (length * columns), grain, x, x.shape, x.shape, *sizes)  # type: ignore[no-any-return]
+    count, grain = x.size // (length * columns), -(-_GRAIN // (length * columns))
+    if columns == 1:
+        return over(compiled, count, grain, x, x.shape, x.shape, length)  # type: ignore[no-any-return]
+    scratch = (count * columns,)
+    return over(compiled, count, grain, x, x.shape, x.shape, scratch, scratch, length, columns)[:2]  # type: ignore[no-any-return]

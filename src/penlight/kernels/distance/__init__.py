@@ -1,4 +1,7 @@
-"""Distances between all pairs of rows, and cosines of the angles between vectors, as loops in machine code, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: ops/nn/distance.py."""
+"""Distances between all pairs of rows, and cosines of the angles between vectors, as compiled loops, see Note [Compiled loops] in compiler/loops.py.
+
+Functions give None where ops/nn/distance.py has to do it, in NumPy.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +10,25 @@ from math import prod
 
 import numpy as np
 
-from .compiler.loops import Floats, checked, compile_loops, fma
-from .waiting_threads import over
+from ..compiler.loops import Floats, checked, compile_loops, reassociated
+from ..waiting_threads import over
 
 _GRAIN = 1 << 16  # differences that are worth waking a thread for
-_MOST_PAIRS = 1 << 17  # numbers in all pairs of rows; for more, a product of matrices makes the gradient sooner
+_MOST_PAIRS = 1 << 17  # elements of all pairs of rows; for more, a product of matrices makes the gradient sooner
 _MOST_COSINES = 1 << 12  # elements; for more, NumPy's passes are quicker
 
 
 def _all_pairs(
     begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int, pairs: int, *, squared: bool
 ) -> None:
-    """Two rows at a time against an earlier one, whose numbers are read once for both. Where there is no second one, it is the first row of all."""
     for first in range(begin, end):
-        start = first * columns
-        for second in range(first + 1, rows, 2):
-            m = second * columns
-            n = checked(second + 1, rows) * columns
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for k in range(0, columns - 3, 4):
-                p = x[start + k]
-                q = p - x[m + k]
-                a = fma(q, q, a) if squared else a + abs(q)
-                q = p - x[n + k]
-                c = fma(q, q, c) if squared else c + abs(q)
-                p = x[start + k + 1]
-                q = p - x[m + k + 1]
-                b = fma(q, q, b) if squared else b + abs(q)
-                q = p - x[n + k + 1]
-                d = fma(q, q, d) if squared else d + abs(q)
-                p = x[start + k + 2]
-                q = p - x[m + k + 2]
-                a = fma(q, q, a) if squared else a + abs(q)
-                q = p - x[n + k + 2]
-                c = fma(q, q, c) if squared else c + abs(q)
-                p = x[start + k + 3]
-                q = p - x[m + k + 3]
-                b = fma(q, q, b) if squared else b + abs(q)
-                q = p - x[n + k + 3]
-                d = fma(q, q, d) if squared else d + abs(q)
-            for k in range(columns // 4 * 4, columns):
-                p = x[start + k]
-                q = p - x[m + k]
-                a = fma(q, q, a) if squared else a + abs(q)
-                q = p - x[n + k]
-                c = fma(q, q, c) if squared else c + abs(q)
+        for second in range(first + 1, rows):
+            total = 0.0
+            for k in reassociated(range(columns)):
+                distance = x[first * columns + k] - x[second * columns + k]
+                total += distance * distance if squared else abs(distance)
             pair = first * (2 * rows - first - 1) // 2 + second - first - 1
-            if second + 1 < rows:
-                out[checked(pair + 1, pairs)] = math.sqrt(c + d) if squared else c + d
-            out[checked(pair, pairs)] = math.sqrt(a + b) if squared else a + b
+            out[checked(pair, pairs)] = math.sqrt(total) if squared else total
 
 
 def _euclid_back(

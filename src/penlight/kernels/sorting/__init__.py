@@ -17,17 +17,18 @@ from typing import Literal
 
 import numpy as np
 
-from .copies import contiguous
-from .index.moves import nonzero
-from .index_width import wide_indices
-from .numpy_calls import moveaxis, take_along
-from .rows import is_half, quiet
+from ..copies import contiguous
+from ..index.moves import nonzero
+from ..index_width import wide_indices
+from ..numpy_calls import moveaxis, take_along
+from ..rows import is_half, quiet
+from ..strategy import Strategy, apply
 
-_SMALL = 2048  # elements; below, packing costs more than it saves
+_SMALL = 2048  # elements; below, packing keys costs more than it saves
 _FEW = 8  # elements of a row that are found one after the other
 _FEW_BOUNDS = 16  # elements of a sorted row that values are compared with one after the other
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
-_LONG_SINGLE = 96  # the same, if there is one row only
+_LONG_SINGLE = 256  # the same, if there is one row only
 _POSITION = 0xFFFFFFFF
 
 
@@ -194,7 +195,7 @@ def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
-    """Positions of the k first of each sorted row, one after the other; None if there is no telling those that were found from the rest."""
+    """Positions of the k first of each sorted row, one after the other; None if -inf or NaN cannot be told from those that were found."""
     left = rows.copy() if largest else np.negative(rows)
     if not largest and _has_nan(left):
         return None
@@ -210,36 +211,50 @@ def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
     return order
 
 
+def _top_by_partition(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
+    """Positions of the k first of each sorted row; None if there are no keys that can be packed."""
+    packed = _packed(rows, largest)
+    if packed is None:
+        return None
+    packed.partition(k - 1, 1)
+    order = packed[:, :k]
+    order.sort(1)
+    return order & _POSITION
+
+
+def _top_of_long_rows(rows: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    if len(rows) == 1:
+        return _top_of_long_row(rows[0], k, largest)[None]
+    return np.stack([_top_of_long_row(row, k, largest) for row in rows])
+
+
+def _has_long_rows(rows: np.ndarray, k: int, largest: bool) -> bool:
+    count, n = rows.shape
+    return 0 < k < n and count > 0 and (n >= _LONG or (count == 1 and 4 * k < n and n >= _LONG_SINGLE))
+
+
+def _has_few_first(rows: np.ndarray, k: int, largest: bool) -> bool:
+    return 0 < k <= _FEW < rows.shape[1] and rows.size >= _SMALL and rows.dtype.char in "fd"
+
+
+# fmt: off
+TOPK = (
+    Strategy(_has_long_rows, _top_of_long_rows,
+             "2 times partitions of packed keys, 14 times sorting float64: a row takes much longer than a step of Python"),
+    Strategy(_has_few_first, _first_few, "2 to 30 times partitions of packed keys"),
+    Strategy(lambda rows, k, largest: 0 < 4 * k < rows.shape[1], _top_by_partition, "2.5 times sorting"),
+    Strategy(lambda *_: True, lambda rows, k, largest: argsort_rows(rows, largest)[:, :k], "every size and dtype"),
+)
+# fmt: on
+
+
 @wide_indices(1)
 def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the k largest or smallest along `dim`, sorted, the lowest index first among equals."""
     if k < 0 or k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    if x.ndim == 1 and 0 < 4 * k < len(x) >= _LONG_SINGLE:
-        order = _top_of_long_row(x, k, largest)
-        return x.take(order), order
     rows = as_rows(x, dim)
-    n = rows.shape[1]
-    if 0 < k < n and n >= _LONG and len(rows):
-        order = np.stack(
-            [_top_of_long_row(row, k, largest) for row in rows]
-        )  # what a row takes is much more than a step of Python
-    elif (
-        0 < k <= _FEW < n
-        and rows.size >= _SMALL
-        and rows.dtype.char in "fd"
-        and (few := _first_few(rows, k, largest)) is not None
-    ):
-        order = few
-    else:
-        packed = _packed(rows, largest) if 0 < 4 * k < n else None
-        if packed is None:
-            order = argsort_rows(rows, largest)[:, :k]
-        else:
-            packed.partition(k - 1, 1)
-            order = packed[:, :k]
-            order.sort(1)
-            order = order & _POSITION
+    order = apply(TOPK, rows, k, largest)
     return restore_rows(pick(rows, order), x.shape, dim), restore_rows(order, x.shape, dim)
 
 
@@ -346,12 +361,12 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     count, n = rows.shape
     if not count:
         return _reduced(ordered[:, 0], x.shape, dim, keepdim), _reduced(order[:, 0], x.shape, dim, keepdim)
-    numbers = _starts(n, 1)[:, 0]
+    columns = _starts(n, 1)[:, 0]
     starts = np.zeros((count, n), np.int64)
-    np.multiply(changed, numbers[1:], out=starts[:, 1:])
+    np.multiply(changed, columns[1:], out=starts[:, 1:])
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
-    best = np.subtract(numbers, starts, out=starts).argmax(1)
+    best = np.subtract(columns, starts, out=starts).argmax(1)
     if count > 1:
         best += _starts(count, n)[:, 0]
     return _reduced(ordered.take(best), x.shape, dim, keepdim), _reduced(order.take(best), x.shape, dim, keepdim)
@@ -481,17 +496,17 @@ def _bisect(rows: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
     """Bisection for all values of all rows at once."""
     count, n = rows.shape
     flat, base = rows.reshape(-1), np.arange(0, count * n, n)[:, None]
-    place = np.empty(wanted.shape, np.int64)
-    place[...] = base
-    left = n  # elements of a row among which the place is, from `place` on
+    position = np.empty(wanted.shape, np.int64)
+    position[...] = base
+    left = n  # elements of a row among which the position is, from `position` on
     while left:
         half = (left + 1) // 2
-        at = flat.take(place + (half - 1))
+        at = flat.take(position + (half - 1))
         not_behind = at > wanted if right else at >= wanted
-        place += np.logical_not(not_behind) * half
+        position += np.logical_not(not_behind) * half
         left -= half
-    place -= base
-    return place
+    position -= base
+    return position
 
 
 def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.ndarray:
@@ -508,8 +523,8 @@ def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.n
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     inside = flat[(flat >= low) & (flat <= high)]
-    place = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
-    return np.bincount(np.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
+    bin_of_each = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
+    return np.bincount(np.minimum(bin_of_each, bins - 1), minlength=bins).astype(x.dtype)
 
 
 @wide_indices()
