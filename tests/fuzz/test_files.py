@@ -85,6 +85,12 @@ def test_pickles_that_ask_for_too_much_or_nonsense(pickled: bytes, message: str)
         penlight.load(io.BytesIO(files.crafted(pickled)))
 
 
+@pytest.mark.parametrize("pickled", [b"\x80\x02c\xf5\nname\n.", b"\x80\x02N", b"\x80\x02\xff."])
+def test_the_names_in_a_damaged_pickle(pickled: bytes) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="the pickle is damaged"):
+        penlight.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(files.crafted(pickled)))
+
+
 def test_archives_that_are_not_as_they_say() -> None:
     import random
 

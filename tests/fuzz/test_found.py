@@ -362,3 +362,12 @@ def test_histograms_name_the_dimension_without_limits() -> None:
     refused("torch.histogramdd: dimension 0's range", lambda: torch.histogram(x, 4))
     refused("torch.histogramdd: dimension 1's range", lambda: torch.histogramdd(x, [4, 4]))
     refused("min 3 max 2 for dimension 1", lambda: torch.histogramdd(x, [4, 4], range=[0.0, 1.0, 3.0, 2.0]))
+
+
+def test_second_derivatives_of_few_samples_in_16_bits() -> None:
+    image = torch.arange(8.0).half().view(1, 1, 2, 2, 2).requires_grad_()
+    grid = torch.zeros(1, 2, 1, 1, 3, dtype=torch.float16, requires_grad=True)
+    result = F.grid_sample(image, grid, align_corners=False)
+    (slope,) = torch.autograd.grad(result.sum(), image, create_graph=True)
+    (mixed,) = torch.autograd.grad((slope * image).sum(), grid)
+    assert mixed.dtype == torch.float16 and mixed.view(2, 3).tolist() == [[1.0, 2.0, 4.0]] * 2

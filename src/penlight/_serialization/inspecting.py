@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+from pickle import UnpicklingError
 from pickletools import genops
 from typing import Any
 
@@ -16,13 +17,16 @@ def globals_named(file: Any) -> set[str]:
         raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
     found = set()
     recent: list[Any] = []
-    for opcode, argument, _ in genops(archive.read("data.pkl")):
-        if opcode.name == "GLOBAL" and argument:
-            found.add(_modern(*argument.split(" ", 1)))
-        elif opcode.name == "STACK_GLOBAL" and len(recent) >= 2:
-            found.add(f"{recent[-2]}.{recent[-1]}")
-        if isinstance(argument, str):
-            recent.append(argument)
+    try:
+        for opcode, argument, _ in genops(archive.read("data.pkl")):
+            if opcode.name == "GLOBAL" and argument:
+                found.add(_modern(*argument.split(" ", 1)))
+            elif opcode.name == "STACK_GLOBAL" and len(recent) >= 2:
+                found.add(f"{recent[-2]}.{recent[-1]}")
+            if isinstance(argument, str):
+                recent.append(argument)
+    except ValueError as error:
+        raise UnpicklingError(f"the pickle is damaged: {error}") from error
     return found
 
 

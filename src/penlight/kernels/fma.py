@@ -23,6 +23,7 @@ def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
     if (
         _kernels[0] is None
         or type(a) is not np.ndarray
+        or a.dtype.char not in "fd"
         or not a.size
         or not a.flags.c_contiguous
         or bool(getattr(b, "ndim", 0))
