@@ -40,9 +40,7 @@ PRODUCTS_FROM = 1 << 20
 # From here on BLAS does it with its threads where there are more than ours may be, some 10 milliseconds of one of them.
 HUGE_PRODUCTS_FROM = 1 << 29
 
-BACKOFF = (
-    16  # times as long as a caller waited for a preempted helper, work is not shared: it loses a sixteenth of its time
-)
+BACKOFF = 16  # times as long as a caller waited for a preempted helper, work is not shared: at most a 16th of its time is lost
 _LATE = 2e-4  # seconds that a caller may wait besides half of its own share
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
