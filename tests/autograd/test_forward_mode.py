@@ -229,3 +229,10 @@ def test_what_was_saved_for_forward_is_let_go(same):
             say(forward_ad.unpack_dual(out).tangent, held[0]() is None)
         kept = function.apply(torch.ones(2, requires_grad=True))
         say(held[1]() is None, kept.grad_fn is not None)
+
+
+def test_what_is_no_tensor_has_no_tangent(same):
+    @same
+    def program(torch, say):
+        with torch.autograd.forward_ad.dual_level():
+            say.attempt(lambda: torch.autograd.forward_ad.unpack_dual(3))

@@ -127,3 +127,21 @@ def test_views_and_writes_that_mix(same):
         say.attempt(lambda: told(view * 2))
         normal.mul_(2)
         say.attempt(lambda: view.grad_fn)
+
+
+def test_other_memory_and_parameters(same):
+    @same
+    def program(torch, say):
+        for use in (
+            lambda x: x.resize_(3),
+            lambda x: x.resize_as_(torch.ones(2)),
+            lambda x: x.as_strided_((2,), (1,)),
+            lambda x: x.set_(torch.ones(2)),
+            torch.nn.Parameter,
+            lambda x: torch.nn.Parameter(x, requires_grad=False).is_inference(),
+        ):
+            with torch.inference_mode():
+                made = torch.ones(2, 3)
+            say.attempt(lambda: use(made))
+            with torch.inference_mode():
+                say.attempt(lambda: use(made))

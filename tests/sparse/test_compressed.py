@@ -180,6 +180,7 @@ def test_large_products_are_those_of_scipy(monkeypatch):
 def test_small_words(recwarn):
     s = penlight.eye(2).to_sparse_csr()
     assert type(pickle.loads(pickle.dumps(s))) is type(s) and f"{s}" == repr(s)
+    assert (s.to_sparse() + s).layout is (s + s.to_sparse()).layout is penlight.sparse_csr
     assert np.array_equal(penlight.cat([s, s]).to_dense(), penlight.eye(2).repeat(2, 1))
     for use in (
         lambda: penlight.ones(2, 2, 2).to_sparse_csr(),
@@ -187,6 +188,12 @@ def test_small_words(recwarn):
     ):
         with pytest.raises(NotImplementedError, match="two dimensions only"):
             use()
+
+
+@pytest.mark.parametrize("make", [penlight.ones, penlight.zeros, penlight.empty])
+def test_functions_that_make_dense_tensors_make_no_others(make):
+    with pytest.raises(RuntimeError, match="not implemented for sparse layout"):
+        make(2, 2, layout=penlight.sparse_csr)
 
 
 def test_the_first_one_says_that_it_is_beta():

@@ -368,6 +368,10 @@ def _accept(name: str, more: dict[str, Any]) -> None:
     """Take the keyword arguments that say nothing about a dense tensor on the CPU, and refuse what is left."""
     if not more:
         return
+    if "sparse" in repr(more.get("layout")):
+        raise RuntimeError(
+            f"{name}(...) is not implemented for sparse layout. Use torch.sparse_coo_tensor(size=...), or to_sparse(layout=...) of a dense tensor"
+        )
     for ignored in ("layout", "pin_memory", "names"):
         more.pop(ignored, None)
     if more:

@@ -19,6 +19,7 @@ from .machinery.arguments import sizes
 from .machinery.channels_last import channels_last
 from .machinery.declare import install_method, method
 from .machinery.guards import c_name
+from .machinery.in_place import refuse_inference
 from .machinery.in_place_views import in_place_class
 from .pointwise.arithmetic import scalar_like
 
@@ -61,6 +62,7 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
     """
     if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    refuse_inference(input)
     shape = sizes(args if size is None else (size,), "resize_")
     if shape and min(shape) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {list(shape)} must not be negative")
@@ -128,6 +130,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
             [1, 3]])
     """
     views.check_inplace(input, input.requires_grad)
+    refuse_inference(input)
     changed = input.as_strided(size, stride, storage_offset)
     edge = views.edge_of(changed)
     input._array = changed._array
@@ -145,6 +148,7 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     >>> torch.zeros(2).set_(torch.ones(3))
     tensor([1., 1., 1.])
     """
+    refuse_inference(input)
     if source is None:
         input._array = np.empty(0, input.dtype.np)
         return input

@@ -112,6 +112,8 @@ class Tensor(_Parts):
         out._edge = NO_EDGE
         out._vc = None if data._array.base is None else [0, None]
         out._grad = out._view = out._rare_state = None
+        if type(data._vc) is NoVersion:
+            out._vc, meta_of(out).inference = data._vc, True
         if require_grad:
             out._require_grad_()
         return out

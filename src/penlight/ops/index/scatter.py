@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.user_warnings import warn_once
 from ...autograd import modes, views
 from ...autograd.node import Node
 from ...tensor import Tensor, wrap
@@ -256,6 +257,7 @@ def _index_reduce_arguments(
 ) -> tuple[Any, ...]:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     own, places, other = input._array.shape, index._array.shape, source._array.shape
     if source._array.dtype is not input._array.dtype and source.dtype is not input.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
