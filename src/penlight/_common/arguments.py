@@ -540,16 +540,19 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
             keepdim: keep a reduced dimension with size 1
     """
     doc = doc or function.__doc__
-    is_class = isinstance(function, type)
-    codes = [_code(made) for made in ((function.__init__, function.__new__) if is_class else (function,))]
-    code = next(filter(None, codes), None)
+    if isinstance(function, type):
+        code = _code(function.__init__) or _code(function.__new__)
+    else:
+        code = _code(function)
     if doc is None or code is None or "Args:" in doc:
         return doc
-    names = list(code.co_varnames[is_class : code.co_argcount + code.co_kwonlyargcount])
-    found = {n: meaning(name, n) for n in (names + ["out"] if out else names) if f"`{n}`" not in doc}
-    body = [line for line in doc.splitlines()[1:] if line.strip()]
-    margin = min((line[: len(line) - len(line.lstrip())] for line in body), key=len, default="    ")
-    lines = [f"{margin}    {n}: {words}" for n, words in found.items() if words]
+    names = code.co_varnames[isinstance(function, type) : code.co_argcount + code.co_kwonlyargcount]
+    margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
+    lines = []
+    for n in (*names, "out") if out else names:
+        words = meaning(name, n)
+        if words and f"`{n}`" not in doc:
+            lines.append(f"{margin}    {n}: {words}")
     return "\n".join((doc.rstrip(), "", f"{margin}Args:", *lines, margin)) if lines else doc
 
 
