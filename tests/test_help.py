@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,34 @@ def test_every_public_name_has_a_docstring() -> None:
 
 def test_every_public_name_has_an_example() -> None:
     assert [name for name, value in EVERYTHING.items() if ">>>" not in (value.__doc__ or "")] == []
+
+
+# Where every argument is explained, in words or in the list that `_common/arguments.py` adds.
+EXPLAINED = """
+    . nn nn.functional nn.init optim optim.lr_scheduler linalg fft special signal.windows autograd autograd.functional distributions
+    Tensor Module
+"""
+
+
+LEFT_OUT = """
+    dtype layout memory_format Size nn.UninitializedBuffer nn.UninitializedParameter autograd.detect_anomaly autograd.set_detect_anomaly
+    autograd.enforce_grad_layout_policy autograd.set_multithreading_enabled autograd.Variable
+    distributions.biject_to distributions.transform_to distributions.identity_transform
+"""
+
+
+def test_arguments_are_explained() -> None:
+    lacking = []
+    for name, value in EVERYTHING.items():
+        left_out = isinstance(value, property) or value is torch.linalg.LinAlgError or name in LEFT_OUT.split()
+        if (name.rpartition(".")[0] or ".") in EXPLAINED.split() and not left_out:
+            words = re.sub(r">>>.*?(\n\n|$)", "", inspect.getdoc(value) or "", flags=re.DOTALL)
+            stars = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            named = [
+                p.name for p in inspect.signature(value).parameters.values() if p.kind not in stars and p.name[0] != "_"
+            ]
+            lacking += [f"{name}.{n}" for n in named if n not in ("self", "cls") and not re.search(rf"\b{n}\b", words)]
+    assert sorted(lacking) == []
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -24,6 +24,8 @@ if _sys.implementation.name != "cpython":
     )
 
 from . import dtypes as _dtypes
+
+from ._common.arguments import explain as _explain  # isort: skip
 from ._common import shutdown as _shutdown  # noqa: F401  # its exit function
 from ._common.module_table import TableFinder as _TableFinder
 from .autograd.grad_mode import (
@@ -223,6 +225,8 @@ if _typing.TYPE_CHECKING:
 globals().update(_public_functions(globals(), "", __name__))
 for _name, _method in _public_functions(vars(Tensor), "", __name__, "Tensor.", bound=()).items():
     setattr(Tensor, _name, _method)
+_explain(globals())
+_explain(vars(Tensor))
 
 
 def __getattr__(name: str) -> _Any:

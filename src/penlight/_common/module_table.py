@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..kernels.lazy import lazy_import
+from .arguments import explained
 
 _compat_table = lazy_import(globals(), "_compat_table", "penlight._compat_table")
 
@@ -125,6 +126,8 @@ def lazy_names(
     def __getattr__(name: str) -> Any:
         if name in homes:
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
+            if isinstance(found, (type, FunctionType)):
+                found.__doc__ = explained(found, name)
             setattr(sys.modules[package], name, found)
             return found
         if name in modules:

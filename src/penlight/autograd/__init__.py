@@ -11,6 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .._common.arguments import explain as _explain
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradcheck import gradcheck, gradgradcheck  # now: `import penlight.autograd.gradcheck` must not hide the function
 
@@ -153,3 +154,6 @@ def grad(
         is_grads_batched,
         materialize_grads,
     )
+
+
+_explain(globals())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.arguments import explain as _explain
 from ..creation import eye, ones_like, zeros, zeros_like
 from ..kernels.lazy import lazy_import
 from ..ops import stack
@@ -365,3 +366,6 @@ def hvp(
         result = filled(products, args, strict, create_graph, "double_back_trick")
     outputs, result = finish(outputs, create_graph), finish(result, create_graph)
     return unwrapped(outputs, out_several), unwrapped(result, several)
+
+
+_explain(globals())

@@ -8,6 +8,7 @@ tensor(-0.9189)
 
 from __future__ import annotations
 
+from .._common.arguments import explain as _explain
 from .._common.module_table import declare_modules
 from . import _continuous, _discrete, _multivariate, constraints as constraints, transforms
 from ._continuous import *  # noqa: F403
@@ -53,3 +54,4 @@ declare_modules(
         "lowrank_multivariate_normal": "LowRankMultivariateNormal", "multivariate_normal": "MultivariateNormal",
     },
 )  # fmt: skip
+_explain(globals())

@@ -10,6 +10,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import documented, example
 from penlight.autograd.modes import grad_mode
 
@@ -291,3 +292,4 @@ _RENAMED: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 (uniform, normal, constant, eye, dirac, xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal,
  sparse) = map(_make_deprecate, _RENAMED)  # fmt: skip
+_explain(globals())

@@ -33,7 +33,7 @@ class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
 class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that a module registers as a parameter when it is assigned, and that requires grad by default.
 
-    It shares the memory of the tensor it is made of. A tensor of another subclass stays of that class and is marked.
+    It shares the memory of `data`; `requires_grad=False` freezes it. A tensor of another subclass stays of that class and is marked.
 
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
@@ -79,7 +79,7 @@ class _BufferMeta(type(Tensor)):  # type: ignore[misc]
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a module registers as a buffer when it is assigned; `persistent` says whether it is saved.
+    """A tensor that a module registers as a buffer when it is assigned, sharing the memory of `data`; `persistent` says whether it is saved.
 
     >>> m = torch.nn.Module()
     >>> m.scale = torch.nn.Buffer(torch.ones(1))

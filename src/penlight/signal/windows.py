@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from penlight._common.arguments import explain as _explain
 from penlight._refused import missing
 
 from .. import dtypes
@@ -268,3 +269,6 @@ def nuttall(
 
 def __getattr__(name: str) -> Any:
     raise missing(__name__, name)
+
+
+_explain(globals())

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
+from penlight._common.arguments import explain
 from penlight._common.docstrings import complete, example
 
 from . import _hooks
@@ -166,7 +167,8 @@ class Module(Registry, Calling, StateDict, Conversion):
 
 def _name_as_one_class() -> None:
     """Lets the methods be called by the name that users know when Python prints them or complains about arguments."""
-    for part in Module.__bases__:
+    for part in (Module, *Module.__bases__):
+        explain(vars(part))
         for name, member in vars(part).items():
             if callable(member) and hasattr(member, "__qualname__"):
                 member.__qualname__ = f"Module.{name}"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._common.arguments import explained
 from ..._common.docstrings import in_place
 from ..._common.function_code import Compiled, compile_function, compiled_when_called
 from ...autograd.modes import NAMESPACE
@@ -47,11 +48,11 @@ def bound_form(function: Any, prefix: str, public: Any) -> Any:
 def _stub(op: Op, operator: str | None, generate: Any, bound: bool = False) -> Any:
     name = operator or op.name
     function = compiled_when_called(name, NAMESPACE, generate)
-    function.__doc__, function.__annotations__ = op.face.__doc__, op.face.__annotations__
-    if name.endswith("_") and not name.startswith("_"):
-        function.__doc__ = in_place(op)
+    function.__annotations__ = op.face.__annotations__
     function.__module__, function.__qualname__ = "penlight", name
     out = op.traits.out and ((operator is None and name[0] != "_") or name[:9] == "_special_")
+    own = in_place(op) if name.endswith("_") and not name.startswith("_") else None
+    function.__doc__ = explained(op.face, op.name, out, own)
     function.__wrapped__ = Shown(op.face, bound, out) if out or bound else op.face
     function.op, function.operator = op, operator
     return function

@@ -35,6 +35,7 @@ from importlib import import_module
 from types import FrameType, FunctionType, MethodType
 from typing import Any
 
+from ..._common.arguments import explained
 from ..._common.function_code import Compiled, compile_function, compiled_when_called, own_code_of
 from ...autograd.modes import NAMESPACE
 from ...kernels.lazy import lazy_import
@@ -133,7 +134,7 @@ def _public_function(function: Any, name: str, prefix: str, module: str, space: 
         made = compiled_when_called(
             function.__name__, _GLOBALS, lambda: _compiled(function, public, key, prefix + name, owner is not None)
         )
-        made.__doc__, made.__annotations__ = function.__doc__, function.__annotations__
+        made.__doc__, made.__annotations__ = explained(function, name), function.__annotations__
         made.__wrapped__ = function if owner is None else Shown(function, bound=True)
     else:
         made = _generate.bound_form(function, prefix, lambda: public)

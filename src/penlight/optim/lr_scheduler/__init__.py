@@ -16,6 +16,7 @@ optimiser's own step.
 [0.5]
 """
 
+from penlight._common.arguments import explain as _explain
 from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _format_param, _LRScheduler
 from penlight.optim.lr_scheduler._combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from penlight.optim.lr_scheduler._formulas import (
@@ -38,3 +39,4 @@ __all__ = [
     "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR",
     "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR", "_LRScheduler", "_format_param",
 ]  # fmt: skip
+_explain(globals())

@@ -1,0 +1,560 @@
+"""What arguments mean, once for all functions that have them: `help` lists them from here.
+
+A docstring says what is special about a function; what `dim` or `keepdim` is need not be said again in each. A line of the table is
+a name, or `function.name` where it means something else there, and its meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+_TABLE = """
+A: a matrix, or a batch of them: the last two dimensions
+A_rows, n.eye: the number of rows
+B: the right side, a vector or a matrix or a batch of them
+LU: the factors of `lu_factor`, in one matrix
+M: the number of points
+N.vander: the number of columns
+UPLO: which triangle is read, "L" or "U"
+a.kaiming_normal_, a.kaiming_uniform_, a.kaiming_normal, a.kaiming_uniform: the slope on the negative side of the leaky ReLU that follows
+a.uniform_, a.uniform: the least value
+accumulate: add where an index occurs more than once, instead of writing
+accuracy: accepted
+activation: "relu", "gelu" or a function
+affine: with a learnt weight and bias for each channel
+align_corners: whether the corners of both grids are the centres of corner pixels
+alpha: the factor of the second operand
+alpha.celu, alpha.CELU, alpha.elu, alpha.ELU, alpha.elu_, alpha.celu_: the scale of the negative part
+alpha.LocalResponseNorm, alpha.local_response_norm, alpha.CrossMapLRN2d: the factor of the sum of squares
+alpha.RMSprop: how slowly the mean of squares forgets
+alpha.Pareto: the shape
+ambiguity_check: refuse strides that more than one order explains
+amsgrad: divide by the largest second moment so far
+anchor: the points to compare with
+antialias: smooth before making smaller
+append: what to put after the input first
+approximate: "none", or "tanh" for an approximation by tanh
+as_tuple: a tuple with the indices of each dimension, instead of a matrix
+attn_dropout: the probability to drop a weight of attention
+attn_mask: which keys each query may look at: True allows, or numbers to add to the scores
+aweights: weights of the observations
+axis: as `dim`, by NumPy's name
+axis0, axis1: the dimensions to exchange
+b.uniform_, b.uniform: the greatest value
+b.lstsq: the right sides
+base: the base of the power or logarithm
+base_distribution: the distribution to begin from
+batch1, batch2: batches of matrices
+batch_first: inputs and outputs are (batch, sequence, features), not (sequence, batch, features)
+batch_shape: the shape of the batch of distributions
+beta: the factor of the first operand
+beta.softplus, beta.Softplus: how sharp the bend is
+beta.smooth_l1_loss, beta.SmoothL1Loss: where the square becomes a line
+beta.LocalResponseNorm, beta.local_response_norm, beta.CrossMapLRN2d: the exponent
+betas: how slowly the running means of the gradient and of its square forget
+bias: whether to add a learnt bias
+bias.linear, bias.bilinear, bias.conv1d, bias.conv2d, bias.conv3d, bias.conv_transpose1d, bias.conv_transpose2d, bias.conv_transpose3d, bias.conv_tbc, bias.batch_norm, bias.layer_norm, bias.group_norm, bias.instance_norm, bias.convolution: a number to add for each output channel, or None
+bidirectional: also from the end to the beginning
+bins: the number of bins, or their edges
+blank: the label of the blank
+boundaries: the edges of the buckets, ascending
+capturable: accepted; there are no CUDA graphs here
+ceil_mode: also a last window that is not full
+centered: subtract the square of the mean gradient from the mean square
+check_errors: raise where the factorisation fails
+chunks: how many parts
+clip: refuse indices out of range, wrap or clip them
+col: the number of columns
+compute_mode: accepted; distances are computed exactly
+compute_pivots: accepted
+concentration, concentration0, concentration1: the shape parameters of the distribution, positive
+condition: where to take from `input`
+copy: whether to copy even if nothing has to change
+correction: what is subtracted from the number of elements before dividing by it
+count_include_pad: the padding counts in the mean
+covariance_matrix: the covariance, positive definite
+create_graph: record the backward pass, so that its result can be differentiated again
+d_model: the number of features
+dampening: by how much a new gradient counts less in the momentum
+data: numbers, a nested list, an array or a tensor
+decimals: how many decimals; negative ones count to the left
+delta: where the square becomes a line
+density: divide so that the integral is 1
+descending: the largest first
+device: where the result, or the parameters, are; there is "cpu", and "meta" for shapes without data
+diagonal: which diagonal: 0 the main one, above it positive
+differentiable: record the step itself
+dilation: the distance between elements of the kernel
+dim: the dimension; a negative one counts from the last
+dim.norm, dim.sum, dim.mean, dim.var, dim.std, dim.amax, dim.amin, dim.logsumexp, dim.all, dim.any, dim.nansum, dim.nanmean: the dimension, or several; None means all
+dim0, dim1, dim2: dimensions
+dim_feedforward: the width of the layer between
+dims: the dimensions
+distance_function: gives the distance of two batches of points
+div_value: by how much the projections of rarer clusters are smaller
+divisor_override: divide by this instead of the size of the window
+downscale_factor: by how much to make smaller
+driver: the algorithm of LAPACK
+dropout: the probability to drop an element while training
+dropout_p: the probability to drop a weight of attention
+dtype: the dtype of the result, or of the parameters; None takes that of the input, or the default
+dx: the distance of the points
+edge_order: the order of the differences at the edges
+elementwise_affine: with a learnt weight for each element
+embedding_dim: the size of each vector
+enabled: whether it has an effect
+end: where it ends; not included
+end_dim: the last of the dimensions to join
+ens: accepted
+eps: a small number that keeps divisions from failing
+equal_nan: NaN equals NaN
+equation: the labels of the dimensions, such as "ij,jk->ik"
+error_if_nonfinite: raise if the norm is NaN or infinite
+etas: the factors by which steps shrink and grow
+event_shape: the shape of one sample
+exponent: the exponent, a number or a tensor
+fill_value: the number to fill with
+foreach: accepted; the update is the same
+full: the constant terms too
+func: a function of tensors
+fused: accepted; the update is the same
+fweights: how often each observation counts
+gain: a factor
+gamma: the factor of the learning rate
+generator: the random generator; None takes the global one
+gradient: what the pass begins with; None is 1 for a scalar
+grad_outputs, grad_tensors: what the pass begins with: a tensor like each output
+groups: how many groups of channels are convolved separately
+has_aux: the function also returns something that is not differentiated
+head_bias: with a bias in the first cluster
+hermitian: the matrices are symmetric, or Hermitian if complex
+hidden_size: the number of features of the state
+high: the end; not included
+ignore_index: the target that does not count
+imag: the imaginary parts
+in1_features, in2_features, in_features: the size of an input
+in_channels: the channels of the input
+include_last_offset: the last offset is the end of the last bag
+include_self: the elements of the tensor itself count too
+index: whole numbers: where along the dimension
+indices: whole numbers: which elements
+indices_or_sections, tensor_indices_or_sections, sections: into how many parts, or where to cut
+init: the first value
+initial_accumulator_value: what the sum of squares begins with
+initial_lr: the first learning rate
+inplace: write the result into the input
+input: the tensor to work on
+input.linear, input.conv1d, input.conv2d, input.conv3d: the batch to transform
+input.embedding, input.embedding_bag: whole numbers, the rows to look up
+input.cross_entropy, input.nll_loss: scores for each class, (batch, classes, ...)
+input1, input2: the batches to compare
+input_lengths: the length of each sequence of probabilities
+input_size: the number of features of the input
+input_size.fold, input_size.unfold: the size of the images
+interpolation: what is between two elements: "linear", "lower", "higher", "nearest" or "midpoint"
+invert: True where it is not
+is_causal: a query may look only at keys before it
+k: which diagonal, or how many
+k.topk: how many
+k.kthvalue: which: 1 is the smallest
+keepdim: keep a reduced dimension with size 1
+keepdims: as `keepdim`, by NumPy's name
+kernel_size: the size of the window: one number, or one for each dimension
+keys: the names
+kthvalue: which
+label_smoothing: how much of each target is spread over all classes
+lambd: the threshold
+last_epoch: the epoch to go on from; -1 begins
+layer_norm_eps: a small number that keeps divisions from failing
+layout: accepted; there are strided tensors
+left: multiply from the left
+length: how many elements
+lengths: the length of each sequence
+loc: where the distribution is centred
+log_input: the input is the logarithm of the rate
+log_probs: logarithms of probabilities, (time, batch, classes)
+log_target: the target is a logarithm too
+logits: logarithms of probabilities, up to a constant; instead of `probs`
+low: the beginning
+lower, upper.rrelu, upper.RReLU: the least and the greatest slope of the negative side
+lr: the learning rate
+lr_decay: how fast the learning rate falls
+lr_lambda: gives the factor of the learning rate for an epoch, or a list of such functions
+margin: by how much the right one should be better
+mask: True where it has an effect
+mat, mat1, mat2: a matrix
+max: the greatest value allowed, or of the range
+max_iter: the most steps
+max_norm: rows longer than this are shortened
+max_val, max_value: the greatest value
+maximize: ascend instead of descend
+mean: the mean of the distribution
+mean.normal_: the mean
+memory_format: the order of the elements in memory
+min: the least value allowed, or of the range
+min_val, min_value: the least value
+minlength: the least length of the result
+mode: which of several ways
+mode.interpolate, mode.Upsample, mode.upsample: "nearest", "linear", "bilinear", "bicubic", "trilinear", "area" or "nearest-exact"
+mode.grid_sample: "bilinear", "nearest" or "bicubic"
+mode.pad: "constant", "reflect", "replicate" or "circular"
+mode.EmbeddingBag, mode.embedding_bag: "sum", "mean" or "max" of a bag
+mode.inference_mode, mode.set_grad_enabled: whether it has an effect
+mode.qr, mode.linalg_qr: "reduced", "complete" or "r"
+mode.kaiming_normal_, mode.kaiming_uniform_: keep the variance of the forward pass, "fan_in", or of the backward pass, "fan_out"
+momentum: how slowly the running mean forgets: 0 at once
+momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm: how much a new batch counts in the running mean and variance
+momentum_decay: how the momentum changes over the steps
+n: how many, or how often
+n.fft, n.ifft, n.rfft, n.irfft, n.hfft, n.ihfft: the length along the dimension, cut or padded with zeros; None keeps it
+n.special_polygamma, n.polygamma: which derivative
+n_classes, num_classes: the number of classes
+n_power_iterations: how many steps of the power method
+nan, neginf, posinf: what stands for it in the result
+negative: the points that should be far
+negative_slope: the slope of the negative side
+nesterov: look ahead with the momentum
+nhead, num_heads: the number of heads; it divides the features
+nonlinearity: "tanh" or "relu"
+nonlinearity.kaiming_normal_, nonlinearity.kaiming_uniform_, nonlinearity.calculate_gain: the name of the activation that follows, such as "relu"
+norm: how the transform is scaled: "backward", "ortho" or "forward"
+norm_first: normalise before attention and feed-forward, not after
+norm_type: which norm: 2 is the Euclidean one
+normalized: as an orthonormal transform
+normalized_shape: the sizes of the last dimensions, over which it normalises
+num_channels, num_features: the number of channels of the input
+num_embeddings: the number of vectors
+num_groups: into how many groups the channels are divided
+num_layers: how many layers on top of each other
+num_parameters: 1, or one slope for each channel
+num_samples: how many to draw
+obj: numbers, a nested list, an array or a tensor
+offset: which diagonal: 0 the main one, above it positive
+offsets: where each bag begins
+optimizer: the optimiser whose learning rate is scheduled
+options: settings
+ord: which norm
+other: the second operand: a tensor, or a number where one makes sense
+out: a tensor to write the result into
+out_channels: the channels of the output
+out_features: the size of the output
+out_int32: indices as int32
+output_padding: how much to add on one side of the output
+output_ratio: the size of the output, as a part of the input's
+output_size: the size of the output
+output_size.repeat_interleave: the size of the result along the dimension, if it is known
+p: the probability to drop an element
+p.norm, p.dist, p.cdist, p.pdist, p.normalize, p.pairwise_distance, p.PairwiseDistance, p.renorm, p.native_norm, p.triplet_margin_loss, p.TripletMarginLoss, p.multi_margin_loss, p.MultiMarginLoss: which norm: 2 is the Euclidean one
+p.bernoulli, p.bernoulli_: the probability of 1
+p.mvlgamma, p.multigammaln: the dimension
+pad, padding: how much to add at the edges: one number, or one for each side or dimension
+padding_idx: the row that gets no gradient
+padding_mode: what is beyond the edges: "zeros", "reflect", "replicate" or "circular"
+padding_mode.grid_sample: what is beyond the edges: "zeros", "border" or "reflection"
+parameters: the parameters, or one of them
+params: the parameters, or groups of them with settings of their own
+per_sample_weights: a factor for each element of a bag
+persistent: saved with the module
+pin_memory: accepted; there is no accelerator to pin memory for
+pivot, pivots: with exchange of rows
+pos_weight: the weight of the positive class
+positive: the points that should be near
+precision_matrix: the inverse of the covariance
+prepend: what to put before the input first
+probs: probabilities; instead of `logits`
+proj_size: the size of the output, if it is projected
+q: which quantiles, between 0 and 1
+range: the least and the greatest value of each dimension
+rate: how fast it falls, positive
+rcond: singular values below this times the largest count as 0
+real: the real parts
+recompute_scale_factor: compute the factor again from the sizes
+recurse: of the modules inside too
+reduce.scatter, reduce.scatter_, reduce.index_reduce, reduce.index_reduce_, reduce.scatter_reduce, reduce.scatter_reduce_: how equal indices are combined: "sum", "prod", "mean", "amax", "amin"
+reduce, size_average: deprecated; use `reduction`
+reduction: "mean", "sum", or "none" for a loss for each element
+repeats: how often, one number or one for each element
+replacement: whether an element can be drawn more than once
+requires_grad: whether the result is a leaf that wants a gradient
+retain_graph: keep what the nodes saved, to go through them again
+return_complex: the result is complex
+return_counts: also how often each occurs
+return_indices: also where each maximum was
+return_inverse: also where each element of the input is in the result
+rho: how slowly the mean of squares forgets
+right: which side an equal boundary belongs to
+rounding_mode: None, "trunc" towards zero, or "floor" downwards
+row: the number of rows
+running_mean, running_var: the running mean and variance, updated while training
+s: the sizes along the dimensions, cut or padded with zeros
+scale: the spread of the distribution, positive
+scale.scaled_dot_product_attention: the factor of the scores; None is 1 over the root of the features
+scale_factor: by how much to enlarge: one number, or one for each dimension
+scale_grad_by_freq: divide the gradient of a row by how often it occurs
+scale_tril: the lower triangular factor of the covariance
+seed: a whole number
+set_to_none: None instead of zeros
+shape: the sizes
+shifts: by how many places, one number or one for each dimension
+side: "left" or "right" of equal elements
+size: the sizes of the result
+size.LocalResponseNorm, size.local_response_norm, size.CrossMapLRN2d: over how many channels
+size.interpolate, size.Upsample, size.upsample: the size of the output; instead of `scale_factor`
+sizes: the sizes
+sorted: in order
+sorted_sequence: the boundaries, ascending
+sorter: the order in which they ascend
+source: the values to write
+source.movedim, source.moveaxis: where the dimensions are
+destination.movedim, destination.moveaxis: where they go
+spacing: the distance of the points
+sparse: accepted; the gradient is dense
+sparse_grad: accepted; the gradient is dense
+split_size, split_sizes, split_size_or_sections: the size of each part, or a list of sizes
+src: the values to write, or one number
+stable: equal elements keep their order
+start: where it begins
+start_dim: the first of the dimensions to join
+std: the standard deviation
+step: the distance from one to the next
+steps: how many
+storage_offset: where in memory the first element is
+strict: refuse what does not depend on the inputs
+stride: the distance from one window to the next; one number, or one for each dimension
+stride.as_strided, stride.as_strided_scatter, stride.empty_strided, stride.as_strided_: the distance in memory from one element to the next, for each dimension
+swap: exchange anchor and positive if that is nearer to the negative
+sym: symmetric, for filters; else periodic, for spectra
+target: what the result should be
+target.cross_entropy, target.nll_loss: the class of each sample, or with `cross_entropy` probabilities of the classes
+target_lengths: the length of each target
+targets: the labels
+tau: the temperature
+tensor: the tensor to work on
+tensor1, tensor2: the factors
+tensors: the tensors
+test_elements: what to look for
+theta: the affine matrices, (batch, 2, 3) or (batch, 3, 4)
+threshold: from where on it is linear, or passes
+tolerance_change: end when the value changes less
+tolerance_grad: end when the gradient is smaller
+total_iters: after how many steps it ends
+track_running_stats: keep a running mean and variance for use after training
+training: whether elements are dropped, or the batch's own mean is used
+transpose, adjoint: with the transposed, or conjugate transposed, matrix
+type1, type2: dtypes
+unbiased: divide by the number of elements minus one
+unflattened_size: the sizes of the new dimensions
+unitriangular: the diagonal is ones and is not read
+upper: the upper triangle
+upscale_factor: by how much to enlarge
+use_input_stats: normalise by the batch's own mean and variance
+v: a vector, or what the pass begins with
+val: the number
+validate_args: check the arguments; None does what `Distribution.set_default_validate_args` says
+value: the number, or what to write
+values: the values to write
+var: the variances
+vec, vec1, vec2: a vector
+weight: learnt weights
+weight.cross_entropy, weight.CrossEntropyLoss, weight.nll_loss, weight.NLLLoss, weight.multi_margin_loss, weight.MultiMarginLoss: how much each class counts
+weight.binary_cross_entropy, weight.BCELoss, weight.BCEWithLogitsLoss, weight.binary_cross_entropy_with_logits, weight.histogram, weight.histogramdd, weight.bincount, weights: how much each element counts
+weight_decay: how much of the parameter itself is added to its gradient
+with_replacement: an element can be repeated
+x: the points, or a tensor
+x1, x2: the tensors to compare
+y: values at the points, or a tensor
+zero_infinity: losses that are infinite count as 0
+abs.polar: the lengths
+acc_dtype, acc_policy, batch_chunk_size, chunking_method, allow_retain_graph: how the work is cut into parts; see PyTorch
+add_zero_attn: also attend to a zero
+adjust_lr_fn: how the learning rate follows the shape of a matrix
+angle.polar: the angles
+anneal_strategy: "cos" or "linear"
+argnums: which arguments to differentiate by
+assume_unique: accepted
+average_attn_weights: the mean of the weights over the heads
+base_momentum, max_momentum: the least and the greatest momentum
+beta2_decay: how fast the mean of squares learns to remember
+bias_k, bias_v: a key and a value to add
+cache_size: 1 remembers the last pair, 0 none
+callable: a function of one element of each tensor, to a number
+category, itemsize, np_dtype: what describes the dtype
+center: where it is greatest
+chunk_size: at most so many at a time
+constraint: the set that values must lie in
+count.frombuffer: how many elements; -1 for all
+ctx: what carries values from the forward to the backward pass
+custom_decoder, custom_encoder: a module to use instead
+cutoffs: where the clusters end
+d.set_default_dtype: a dtype of floating point
+decoder_layer, encoder_layer: the layer to repeat
+decoupled_weight_decay: shrink the parameter itself, as in AdamW
+destination: where to put the values
+dst_type: the dtype
+embed_dim_to_check: the number of features of the query
+enable_gqa: keys and values have fewer heads than queries
+enable_nested_tensor, mask_check: accepted; there are no nested tensors here
+event_dim: how many dimensions one event has
+ext_tensor: anything with DLPack
+force: also detach, and copy if need be
+from_: the dtype to convert from
+full_matrices: with all singular vectors
+grad_inputs: the tangents of the inputs
+implicit: accepted
+in_dims: which dimension of each input is the batch
+in_proj_bias, in_proj_weight, k_proj_weight, out_proj_bias, out_proj_weight, q_proj_weight, v_proj_weight: weights and biases of the projections
+info: the size of the batch, and how random numbers are drawn
+inputs: the tensors to differentiate by
+inputs.setup_context: what the forward pass was given
+iterable: the sizes
+key: the name, or which one
+key.multi_head_attention_forward: the keys
+key_padding_mask: True for keys that do not count
+largest: the largest, or if False the smallest
+legacy: accepted, in PyTorch's old order of arguments
+linear_bias, linear_weight: the weights and biases of the last layer
+m.eye: the number of columns; None is as many as rows
+mask.sparse_mask: whose indices to take
+masked_grad: only gradients of what is stored
+mat_a, mat_b: the matrices
+maxnorm: the greatest norm allowed
+median: where the distribution is centred
+memo: modules that were seen already
+models: modules of one kind
+module: the module
+name: the name
+name.dtype, name.layout, name.memory_format: how it prints
+ndarray: the array, whose memory is shared
+need_weights: also return the weights of attention
+new_state: what `get_rng_state` gave
+non_blocking: accepted; copies are finished when they return
+ns_coefficients: the coefficients of the iteration that makes a matrix orthogonal
+num_chunks: how many gates
+num_decoder_layers, num_encoder_layers: how many layers
+orig_func: a function to decorate
+out_dtype: the dtype of the result
+output: what the forward pass returned
+output_device, device_ids: accepted; the module runs on the CPU
+param: the parameter, or None
+param_group: a dict with `params` and settings of their own
+pow: which norm
+prefix: what stands before the names
+primals: where to differentiate
+query: the queries
+remove_duplicate: each only once
+retain: keep it
+schedulers: one after the other
+sequential: the modules to append
+sigma: the spread
+state: what `get_extra_state` gave
+state_dict: the values by name
+static_k, static_v: keys and values to use instead
+stream: refused; there are none
+target.get_submodule, target.get_parameter, target.get_buffer, target.set_submodule: the path, with dots
+the_template: the tensor whose shape to take
+to: the dtype to convert to
+tol: singular values below this count as 0
+type.device: "cpu" or "meta"
+use_separate_proj_weight: the projections have weights of their own
+vectorize: all rows at once, by `vmap`
+allow_unused: None for inputs that the outputs do not depend on, instead of an error
+atol, rtol: the absolute and the relative difference allowed
+check_backward_ad, check_batched_forward_grad, check_batched_grad, check_forward_ad, check_fwd_over_rev, check_grad_dtypes, check_rev_over_rev, check_undefined_grad: whether this is checked too
+coefficients, a.general_cosine: the coefficients of the sum of cosines
+concentration1.Beta: the first shape parameter
+components: how many
+df: the degrees of freedom
+fast_mode: only products with random vectors, not whole matrices
+gen_non_contig_grad_outputs: with gradients that are not contiguous
+grad_variables: deprecated; use `grad_tensors`
+groups.dirac_: how many groups of channels
+is_grads_batched: a batch of `grad_outputs`, by `vmap`
+low, high: the ends
+masked: accepted
+materialize_grads: zeros for inputs that the outputs do not depend on
+nondet_tol: by how much two runs may differ
+only_inputs: accepted; it is always so
+outer_jacobian_strategy, strategy: "reverse-mode" or "forward-mode"
+outputs: the tensors to differentiate
+raise_exception: raise where it is wrong, instead of returning False
+sparsity: the share of zeros in each column
+temperature: how far from one-hot: small is near
+tensors.backward: the tensors to differentiate
+total_count: how many trials
+volatile: deprecated; use `no_grad`
+base_transform: the transform of one event
+check_nan: stop where a NaN is made
+constraint: the set that values must lie in
+enable: whether it has an effect
+in_shape, out_shape: the shape of an event before and after
+index.device: accepted; there is one CPU
+mixture_distribution: how likely each component is, a `Categorical`
+mode.set_multithreading_enabled: whether it has an effect
+parts: the transforms, the first first
+persistent: saved with the module
+reinterpreted_batch_ndims: how many dimensions of the batch belong to one event
+transforms: the transforms, the first first
+tseq: the transforms of the parts
+type_p, type_q: classes of distributions
+"""
+_meanings: dict[str, str] = {}
+
+
+def meaning(function: str, argument: str) -> str | None:
+    """What an argument of a function means.
+
+    >>> meaning("topk", "k"), meaning("sum", "keepdim")
+    ('how many', 'keep a reduced dimension with size 1')
+    """
+    if not _meanings:
+        for line in _TABLE.strip().splitlines():
+            names, _, words = line.partition(": ")
+            _meanings.update(dict.fromkeys(names.split(", "), words))
+    return _meanings.get(f"{argument}.{function}") or _meanings.get(argument)
+
+
+def explain(names: Mapping[str, Any]) -> None:
+    """Completes the docstrings of the public functions and classes of a module, or of the methods of a class."""
+    for name, value in list(names.items()):
+        if (
+            name[0] != "_"
+            and isinstance(value, (type, FunctionType))
+            and value.__module__.startswith(("penlight", "torch"))
+        ):
+            value.__doc__ = explained(value, name)
+
+
+def explained(function: Any, name: str, out: bool = False, doc: str | None = None) -> str | None:
+    """The docstring of a function or class with a list of the arguments that it does not explain itself; with `out`, also of `out=`.
+    `doc` stands in place of the function's own.
+
+    >>> def half(input, keepdim=False):
+    ...     "Half of it."
+    >>> print(explained(half, "half"))
+    Half of it.
+    <BLANKLINE>
+        Args:
+            input: the tensor to work on
+            keepdim: keep a reduced dimension with size 1
+    """
+    doc = doc or function.__doc__
+    if isinstance(function, type):
+        code = _code(function.__init__) or _code(function.__new__)
+    else:
+        code = _code(function)
+    if doc is None or code is None or "Args:" in doc:
+        return doc
+    names = code.co_varnames[isinstance(function, type) : code.co_argcount + code.co_kwonlyargcount]
+    margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
+    lines = []
+    for n in (*names, "out") if out else names:
+        words = meaning(name, n)
+        if words and f"`{n}`" not in doc:
+            lines.append(f"{margin}    {n}: {words}")
+    return "\n".join((doc.rstrip(), "", f"{margin}Args:", *lines, margin)) if lines else doc
+
+
+def _code(function: Any) -> Any:
+    return getattr(getattr(function, "__wrapped__", function), "__code__", None)
