@@ -7,87 +7,24 @@ once, and a packed tensor is unpacked by the user's hook: so the slots behind th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autograd.node import AccumulateGrad, Freed, Node
-from ..autograd.packing import Kept, Packed
+from ..autograd.packing import Packed
 from ..autograd.views import edge_of
-from ..dtypes import from_np
 from ..ops.machinery.declare import _torch_name
 from ..tensor import Tensor
 from .draw import Box, Link
 from .modules import assign, record
-
-
-def size_of(value: Any) -> str:
-    """`(2, 3) float32` for a tensor or an array."""
-    dtype = value.dtype if isinstance(value, Tensor) else from_np(value.dtype)
-    return f"{tuple(value.shape)} {str(dtype).removeprefix('torch.')}"
-
-
-def value_of(tensor: Any) -> str | None:
-    """The number that a tensor or an array with one element holds, to four digits."""
-    array = tensor if isinstance(tensor, np.ndarray) else getattr(tensor, "_array", None)
-    if array is None or array.size != 1 or array.dtype.kind not in "fiubc":
-        return None
-    return f"{array.reshape(-1)[0].item():.4g}" if array.dtype.kind in "fc" else str(array.reshape(-1)[0].item())
-
-
-def grad_of(grad: Any) -> str:
-    """What to say of a gradient: its value if it is one number, otherwise its 2-norm."""
-    value = value_of(grad)
-    return f"grad norm {norm_of(grad)}" if value is None else f"grad {value}"
-
-
-def norm_of(grad: Any) -> str:
-    """The 2-norm of a gradient, to four digits."""
-    try:
-        array = np.asarray(grad._array)
-        wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-        return f"{float(np.linalg.norm(wide.ravel())):.4g}"
-    except (AttributeError, TypeError, ValueError):
-        return "unknown"
+from .values import grad_of, line_of, norm_of, saved_by, size_of, value_of
 
 
 def title_of(name: str) -> str:
     """The title of a saved tensor that has no name of its own."""
     return name if name.startswith("saved") else "saved " + name
-
-
-def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
-    """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
-    if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
-        kept = node._kept
-        if isinstance(kept, Freed):
-            yield "saved_tensors", kept, False
-            return
-        for place, one in enumerate(kept):
-            if isinstance(one, Kept):
-                yield f"saved_tensors[{place}]", one.value, one._vc[0] != one._version
-        return
-    for slot in getattr(node, "saved_slots", ()):
-        want = slot[2:]
-        op = getattr(node, "op", None)
-        name = (op and _torch_name(op, want)) or want
-        value = getattr(node, slot, None)
-        if isinstance(value, (tuple, list)):
-            for place, one in enumerate(value):
-                yield f"{name}[{place}]", one, False
-            continue
-        versions = getattr(node, "c_" + want, None) or getattr(value, "_vc", None)
-        expected = getattr(node, "v_" + want, None)
-        stale = versions is not None and isinstance(expected, int) and versions[0] != expected
-        yield name, value, stale and not isinstance(value, (Freed, Packed))
-
-
-def line_of(node: Node) -> str:
-    """The line of the program that made a node, if `watch()` or anomaly mode was on."""
-    line = node.extra().get("line")
-    lines = node.metadata.get("traceback_") if line is None else [str(line)]
-    return " ".join(lines[-1].split()) if lines else ""
 
 
 class Collector:

@@ -12,8 +12,8 @@ from ..autograd import engine
 from ..autograd._arguments import root_edges, root_grads
 from ..autograd.node import AccumulateGrad, Freed, Node
 from ..tensor import Tensor
-from .collect import line_of, norm_of, saved_by, size_of, value_of
 from .draw import Drawing, draw_with_nodes
+from .values import line_of, norm_of, saved_by, size_of, value_of
 
 _BINS = 24  # of a histogram
 

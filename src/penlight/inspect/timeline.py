@@ -11,14 +11,16 @@ import numpy as np
 from .._common.user_lines import Line, user_line
 from ..autograd.views import edge_of
 from .chart import chart
+from .log import Listener
 from .svg import escape
-from .watch import Log, owner, tensors_in, watch
+from .values import owner, tensors_in
+from .watch import watch
 
 _SHOWN = 9  # lines with an area of their own
 _POINTS = 300  # of the chart
 
 
-class timeline(Log):
+class timeline(Listener):
     """While open, notes which memory ops and the backward pass make, when it is freed, and which line made it.
 
     Printing it gives the lines that hold the most when the most is held. In a notebook it shows as a chart; `save` writes that as `.svg`
@@ -31,9 +33,9 @@ class timeline(Log):
     4004
     """
 
+    sees_nodes = True
+
     def __init__(self) -> None:
-        super().__init__()
-        self.checks = True  # the engine shows each node
         self.events: list[tuple[float, int, str]] = []  # when, how many bytes more or less, and whose
         self._alive: dict[int, Any] = {}
         self._watching = watch(log=self)
@@ -42,7 +44,7 @@ class timeline(Log):
         self._watching.__enter__()
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._watching.__exit__(*exception)
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
@@ -51,7 +53,7 @@ class timeline(Log):
             for out in tensors_in(result):
                 self._note(out._array, user_line())
                 if (node := edge_of(out)[0]) is not None:
-                    self.on_new_node(node)
+                    node.extra().setdefault("line", user_line())
         return result
 
     def on_node(self, node: Any, grad: Any, run: Any) -> Any:
