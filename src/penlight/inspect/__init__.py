@@ -15,12 +15,13 @@ from .flow import gradient_flow
 from .log import Event, Log
 from .memory import Memory, Saving, memory
 from .modules import record
+from .show import Shown, show
 from .steps import Step, replay, steps
 from .summary import Summary, summary
 from .timeline import timeline
 from .watch import watch
 
 __all__ = [
-    "Box", "Drawing", "Event", "Explanation", "Link", "Log", "Memory", "Saving", "Step", "Summary", "draw", "explain",
-    "gradient_flow", "memory", "record", "replay", "steps", "summary", "timeline", "watch",
+    "Box", "Drawing", "Event", "Explanation", "Link", "Log", "Memory", "Saving", "Shown", "Step", "Summary", "draw", "explain",
+    "gradient_flow", "memory", "record", "replay", "show", "steps", "summary", "timeline", "watch",
 ]  # fmt: skip

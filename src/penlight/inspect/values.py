@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,13 @@ Array = np.ndarray[Any, Any]
 
 def size_of(value: Any) -> str:
     """`(2, 3) float32` for a tensor or an array."""
-    dtype = value.dtype if isinstance(value, Tensor) else from_np(value.dtype)
-    return f"{tuple(value.shape)} {str(dtype).removeprefix('torch.')}"
+    array = value._array if isinstance(value, Tensor) else value
+    return sized(value.shape, array.dtype)
+
+
+def sized(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
+    """The same, by shape and dtype."""
+    return f"{tuple(shape)} {str(from_np(dtype)).removeprefix('torch.')}"
 
 
 def value_of(tensor: Any) -> str | None:
