@@ -68,10 +68,10 @@ class Memory:
         lines = [f"{'bytes':>12}  saved"]
         for key, rows in sorted(groups.items(), key=lambda item: -sizes[item[0]]):
             module, line = rows[0].module, rows[0].line
-            told = [f"{module}:"] * bool(module) + [f"{row.node} {', '.join(row.saved)}" for row in rows[:_SHOWN]]
+            told = [f"{row.node} {', '.join(row.saved)}" for row in rows[:_SHOWN]]
             if len(rows) > _SHOWN:
                 told.append(f"and {len(rows) - _SHOWN} more nodes")
-            lines.append(f"{sizes[key]:>12,}  {told[0]} {'; '.join(told[1:])}".rstrip())
+            lines.append(f"{sizes[key]:>12,}  {module + ': ' if module else ''}{'; '.join(told)}")
             if line:
                 lines.append(f"{'':>14}{line}")
         lines.append(f"{self.total:>12,}  in all, beside {self.parameters:,} of leaves that are saved")

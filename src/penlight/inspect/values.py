@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -130,13 +129,10 @@ def not_finite(array: Array) -> set[str]:
     """Whether there is NaN or infinity in an array: a subset of {"NaN", "Inf"}."""
     if array.dtype.kind not in "fcV":
         return set()
-    if array.dtype.char in "fd":
-        # A sum of squares is finite only if all that is added is, and BLAS has it several times as fast as any test of each element.
-        flat = _each_once(array)
-        if flat is not None and math.isfinite(np.dot(flat, flat)):
-            return set()
     with np.errstate(all="ignore"):
-        if np.isfinite(np.add.reduce(array, axis=None)):
+        # A sum of squares is finite only if all that is added is, and BLAS has it several times as fast as any test of each element.
+        flat = _each_once(array) if array.dtype.char in "fd" else None
+        if np.isfinite(np.add.reduce(array, axis=None) if flat is None else np.dot(flat, flat)):
             return set()
         return {kind for kind, test in _TESTS if bool(test(array).any())}
 
