@@ -33,7 +33,7 @@ def explained(x: object) -> str:
         (lambda w: torch.no_grad()(lambda: w.t().contiguous().exp())(), "exp() ran under no_grad"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
 def test_the_line_that_cut_the_way_to_a_parameter(cut: Callable[[torch.Tensor], object], what: str) -> None:
     w = torch.ones(3, requires_grad=True)
     with torch.inspect.watch():
@@ -41,6 +41,14 @@ def test_the_line_that_cut_the_way_to_a_parameter(cut: Callable[[torch.Tensor], 
     text = explained(w)
     assert "Its .grad is None. What was made from it was cut off the graph here:" in text
     assert f"\n{what}:\n" in text and "test_explain.py" in text
+
+
+def test_overrides_do_not_hide_the_line() -> None:
+    from penlight.overrides import BaseTorchFunctionMode
+
+    with BaseTorchFunctionMode(), torch.inspect.watch() as seen:
+        torch.ones(1, requires_grad=True).detach()
+    assert [event.what for event in seen.cuts] == ["detach()"]
 
 
 def test_what_only_looks_at_a_tensor_is_no_cut() -> None:

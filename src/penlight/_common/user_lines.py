@@ -53,12 +53,16 @@ def user_line() -> Line | None:
     return None if frame is None else line_of(frame)
 
 
+# What stands between a program and a function that it calls: see function_code.py and _takeover.py.
+_BETWEEN = {"_first_call", "__call__", "hand_over"}
+
+
 def entered() -> str:
     """The name of the function of Penlight's that the program has called."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and is_ours(frame.f_code.co_filename):
-        if frame.f_code.co_name != "_first_call":  # of function_code.py, which then calls the function that it has compiled
+        if frame.f_code.co_name not in _BETWEEN:
             name = frame.f_code.co_name
         frame = frame.f_back
     return name

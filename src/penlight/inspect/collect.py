@@ -276,7 +276,11 @@ class Collector:
                 sizes[id(node), nr] = sized(shape, dtype)
             if isinstance(node, AccumulateGrad):
                 sizes[id(node), 0] = size_of(node._array)
-        alike = [n for n in self.nodes if n._fit is None and getattr(getattr(n, "op", None), "kind", "") == "pointwise"]
+        alike = [
+            n
+            for n in self.nodes
+            if getattr(n, "_fit", None) is None and getattr(getattr(n, "op", None), "kind", "") == "pointwise"
+        ]
         for node in sorted(alike, key=lambda node: node.seq):  # inputs before what is made of them
             inputs = [sizes[id(child), nr] for child, nr in node.next_functions if (id(child), nr) in sizes]
             if inputs:
