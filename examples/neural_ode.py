@@ -75,7 +75,7 @@ def main():
     by_adjoint = torch.autograd.grad(Adjoint.apply(field, start, dt, length, *params).square().mean(), params)
     apart = max((a - b).abs().max() / b.abs().max() for a, b in zip(by_adjoint, by_graph))
     kept = [
-        torch.inspect.saved_memory(out)
+        torch.inspect.memory(out)
         for out in (solve(field, start, dt, length), Adjoint.apply(field, start, dt, length, *params))
     ]
     print(f"the gradient by the adjoint and by the graph differ by {apart:.1e}, as the steps are finite")

@@ -24,21 +24,44 @@ def explained(x: object) -> str:
         (lambda w: (w * 2).sum().item(), "item()"),
         (lambda w: (w * 2).tolist(), "tolist()"),
         (lambda w: torch.no_grad()(lambda: (w * 2).numpy())(), "mul() ran under no_grad"),
-        (lambda w: (w * 2).long(), "gives integers, which have no gradient"),
+        (lambda w: (w * 2).long(), "long() gives integers, which have no gradient"),
+        (lambda w: (w * 2).to(torch.int32), "to() gives integers, which have no gradient"),
+        (lambda w: float((w * 2).sum()), "item()"),
         (lambda w: torch.tensor(w * 2), "torch.tensor()"),
         (lambda w: w.data * 2, ".data"),
         (lambda w: (w * 2).detach_(), "detach_()"),
         (lambda w: torch.no_grad()(lambda: w.t().contiguous().exp())(), "exp() ran under no_grad"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:To copy construct")
+@pytest.mark.filterwarnings("ignore:To copy construct", "ignore:Converting a tensor")
 def test_the_line_that_cut_the_way_to_a_parameter(cut: Callable[[torch.Tensor], object], what: str) -> None:
     w = torch.ones(3, requires_grad=True)
     with torch.inspect.watch():
         cut(w)
     text = explained(w)
     assert "Its .grad is None. What was made from it was cut off the graph here:" in text
-    assert what in text and "test_explain.py" in text
+    assert f"\n{what}:\n" in text and "test_explain.py" in text
+
+
+def test_overrides_do_not_hide_the_line() -> None:
+    from penlight.overrides import BaseTorchFunctionMode
+
+    with BaseTorchFunctionMode(), torch.inspect.watch() as seen:
+        torch.ones(1, requires_grad=True).detach()
+    assert [event.what for event in seen.cuts] == ["detach()"]
+
+
+def test_what_only_looks_at_a_tensor_is_no_cut() -> None:
+    w = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.Adam([w])
+    with torch.inspect.watch() as seen:
+        repr(w), f"{w * 2}"
+        torch.quantile(w * 2, 0.5).backward()
+        optimizer.step()
+        w.clone(), w.shape, w.is_leaf
+        places = w.sort()[1]
+    assert seen.cuts == []
+    assert "cut off the graph, and gets no gradient.\nresult 1 of sort() has no derivative:" in explained(places)
 
 
 def test_a_parameter_that_was_not_used_or_not_reached() -> None:
@@ -47,8 +70,11 @@ def test_a_parameter_that_was_not_used_or_not_reached() -> None:
         loss = (used * 2).sum()  # the use
     assert "no op that watch() has seen used it" in explained(unused)
     assert "no backward pass came from what uses it" in explained(used) and "# the use" in explained(used)
-    loss.backward()
+    with torch.inspect.watch():
+        loss.backward()  # the pass
     assert "Its .grad has arrived: grad 2." in explained(used)
+    used.grad = None
+    assert "zero_grad() came after" in explained(used) and "# the pass" in explained(used)
 
 
 def test_results_views_and_writes() -> None:
@@ -66,10 +92,15 @@ def test_results_views_and_writes() -> None:
     kept.retain_grad()
     assert "since retain_grad() was called: None so far." in explained(kept)
     assert "keeps 16 bytes alive" in explained(x.exp() * 2)
-    assert "It does not require grad, and gets no gradient." in explained(torch.ones(2))
+    assert "it does not require grad, and gets no gradient." in explained(torch.ones(2))
     with torch.inspect.watch():
         off = x.detach() * 2
+        plain = torch.ones(2) + 1  # of constants
     assert "it was cut off the graph, and gets no gradient.\ndetach():" in explained(off)
+    assert "nothing that it was made from requires grad" in explained(plain) and "# of constants" in explained(plain)
+    buffer = torch.zeros(2)
+    buffer += 1
+    assert "It is at version 1: its memory was written to." in explained(buffer)
 
 
 def test_a_module_lists_its_parameters_without_gradient() -> None:
@@ -77,7 +108,10 @@ def test_a_module_lists_its_parameters_without_gradient() -> None:
     with torch.inspect.watch():
         model[1](model[0](torch.ones(1, 2)).detach()).sum().backward()
     text = explained(model)
-    assert text.startswith("0.weight:\n  A leaf, (2, 2) float32, that requires grad.\n") and "0.bias:" in text
+    assert (
+        text.startswith("0.weight:\n  A leaf, (2, 2) float32, that requires grad: gradients end here, in .grad.\n")
+        and "0.bias:" in text
+    )
     assert "1.weight" not in text and "    File" in text
     model(torch.ones(1, 2)).sum().backward()
     assert explained(model) == "Every parameter has a gradient."
@@ -128,3 +162,19 @@ def test_run_with_watch_tells_what_happened(tmp_path: Path) -> None:
     assert done.returncode == 1 and "nan" in done.stdout
     assert "It was cut off the graph here:\ndetach():" in done.stderr and "line 3" in done.stderr
     assert "penlight run --watch: div() made NaN from values without NaN:" in done.stderr and "line 4" in done.stderr
+
+
+def test_explain_in_a_program_that_is_run_with_all_options(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\nw, u = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)\n"
+        "loss = (w.detach() * 2 + u).sum()\nloss.backward()\nprint(torch.inspect.explain(w))\nu += 1\n"
+    )
+    options = ["--memory", str(tmp_path / "m.svg"), "--draw", str(tmp_path / "g.svg"), "--watch"]
+    command = [sys.executable, "-m", "penlight", "run", *options, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "What was made from it was cut off the graph here:\ndetach():\n" in done.stdout and "line 3" in done.stdout
+    assert done.returncode == 1 and "a leaf Variable that requires grad is being used in an in-place" in done.stderr
+    without = [sys.executable, "-m", "penlight", "run", "--memory", str(tmp_path / "m.svg"), "-c"]
+    done = subprocess.run([*without, "import torch; torch.ones(1).backward()"], capture_output=True, text=True)
+    assert "or `penlight run --watch` tells which line cut it off." in done.stderr

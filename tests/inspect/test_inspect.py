@@ -479,7 +479,11 @@ def test_folding():
     folded = drawing.fold()
     assert titles(folded) == ["0", "1", "SumBackward0", "result"]
     one = next(box for box in folded.boxes if box.title == "1")
-    assert one.kind == "module" and one.lines == ["Block", f"{one.details['nodes']} nodes, 40 parameters"]
+    assert one.kind == "module" and one.lines == [
+        "Block",
+        "(2, 4) float32",
+        f"{one.details['nodes']} nodes, 40 parameters",
+    ]
     assert "module" in folded.svg() and '"1\\nBlock' in folded.dot()
     assert_no_overlaps(folded)
     innermost = [box.title for box in drawing.fold(9).boxes if box.kind == "module"]

@@ -224,9 +224,11 @@ def test_the_film_of_a_backward_pass(browser: Browser, tmp_path: Path) -> None:
     browser.click("#on")
     assert browser.ask('document.getElementById("frame").textContent') == f"2 of {steps}: AddmmBackward0"
     assert browser.ask('document.querySelector(".running .title").textContent') == "AddmmBackward0"
-    assert browser.ask('document.querySelectorAll(".ran").length') == 1
+    assert browser.ask('document.querySelectorAll(".ran:not(.running)").length') == 1
     assert "leaves to ReluBackward0" in browser.ask('document.getElementById("panel").textContent')
     assert browser.ask('document.querySelectorAll(".bars i").length') > 0
+    browser.ask("setStep(frames.length); setStep(2); 1")
+    assert browser.ask('document.querySelectorAll(".ran:not(.running)").length') == 1
     browser.click("#back")
     assert browser.ask('document.querySelector(".running .title").textContent') == "SumBackward0"
     browser.ask(
@@ -239,3 +241,19 @@ def test_the_film_of_a_backward_pass(browser: Browser, tmp_path: Path) -> None:
 def test_a_picture_without_film_has_no_bar(browser: Browser, tmp_path: Path) -> None:
     show(browser, network(), tmp_path)
     assert browser.ask('document.getElementById("film").hidden') is True
+
+
+def test_the_minimap_of_a_large_picture(browser: Browser, tmp_path: Path) -> None:
+    show(browser, network(), tmp_path)
+    browser.click("#fit")
+    assert browser.ask("map.hidden") is True
+    show(browser, encoder(3), tmp_path)
+    browser.ask("foldTo(0); goTop(); 1")
+    assert browser.ask("map.hidden") is False
+    before = browser.ask("y")
+    wide, high = browser.ask("[map.width, map.height]")
+    browser.click("#map")
+    assert browser.ask("y") < before - 500 and 20 <= wide <= 180 >= high
+    middle = browser.ask("(stage.clientHeight / 2 - y) / scale / picture.height")
+    assert 0.4 < middle < 0.6
+    assert browser.errors == []

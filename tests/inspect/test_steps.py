@@ -74,6 +74,8 @@ def test_a_film_changes_nothing() -> None:
     assert all(p.grad is None for p in model.parameters())
     assert [frame["name"] for frame in film.frames][:2] == ["SumBackward0", "PowBackward0"]
     assert all(film.boxes[frame["box"]].title == frame["name"] for frame in film.frames)
+    assert film.frames[-1]["leaving"][0]["where"] in {f"into {name}.grad" for name, _ in model.named_parameters()}
+    assert film.boxes[film.frames[2]["box"]].lines == ["(2, 1) float32"]
     relu = next(frame for frame in film.frames if frame["name"] == "ReluBackward0")
     assert sum(relu["arrived"][0]["counts"]) == 8 and relu["frees"] == ["result"]
     loss.backward()
@@ -102,3 +104,16 @@ def test_a_module_that_is_called_twice_has_two_boxes() -> None:
     place = {title: number for number, title in enumerate(titles)}
     ways = {(link.source, link.target) for link in folded.links}
     assert (place["block:2"], place["other"]) in ways and (place["other"], place["block:2"]) not in ways
+
+
+def test_boxes_say_the_sizes_of_results() -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    chain = lambda: ((x * 2).exp() @ torch.ones(3, 4)).sum()
+    lines = lambda loss: {box.title: box.lines for box in draw(loss).boxes if box.kind == "node"}
+    assert lines(chain()) == {
+        "SumBackward0": ["() float32"], "MmBackward0": [], "ExpBackward0": ["(2, 3) float32"], "MulBackward0": ["(2, 3) float32"],
+        "AccumulateGrad": [],
+    }  # fmt: skip
+    with torch.inspect.watch():
+        watched = chain()
+    assert lines(watched)["MmBackward0"] == ["(2, 4) float32"]

@@ -51,15 +51,19 @@ def test_summary_without_backward_and_what_it_refuses() -> None:
         torch.inspect.summary(3)
 
 
-def test_saved_memory_by_line_and_module() -> None:
+def test_memory_by_line_and_module() -> None:
     model = nn.Sequential(nn.Linear(4, 8), nn.Sigmoid())
     with torch.inspect.watch(), torch.inspect.record(model) as calls:
-        loss = model(torch.ones(2, 4)).exp().sum()  # one line
-    report = torch.inspect.saved_memory(loss)
-    assert report.by_module(calls) == {"(no module)": 64, "1": 64, "0": 0}
+        loss = model(torch.ones(2, 4)).exp().mul(3.0).sum()  # one line
+    report = torch.inspect.memory(loss, calls=calls)
+    assert report.by_module() == {"(no module)": 64, "1": 64, "0": 0}
     ((line, size),) = report.by_line().items()
     assert line.endswith("# one line") and size == 128
-    assert list(torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).by_line()) == ["(line not known)"]
+    title, exp, where, sigmoid, *_ = str(report).splitlines()
+    assert title.split() == ["bytes", "saved"] and exp.split()[:2] == ["64", "ExpBackward0"]
+    assert where.endswith("# one line") and sigmoid.split()[:3] == ["64", "1:", "SigmoidBackward0"]
+    assert str(report).endswith("128  in all, beside 32 of leaves that are saved")
+    assert list(torch.inspect.memory(torch.ones(2, requires_grad=True).exp()).by_line()) == ["(line not known)"]
 
 
 def test_timeline(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""`inspect.watch` and `inspect.saved_memory`: the line that is to blame, and what the graph keeps."""
+"""`inspect.watch` and `inspect.memory`: the line that is to blame, and what the graph keeps."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -117,6 +118,33 @@ def test_an_infinity_born_in_the_backward_pass_names_the_line_of_the_forward_pas
     assert [event.what.split()[0] for event in seen.infs] == ["SqrtBackward0"]
 
 
+def test_the_traceback_of_a_nan_has_only_frames_of_the_program() -> None:
+    x = torch.zeros(2, requires_grad=True)
+    for program in (lambda: x / x, lambda: (x * x).sqrt().sum().backward()):
+        with pytest.raises(FloatingPointError) as caught, torch.inspect.watch(nan="raise"):
+            program()
+        assert {Path(str(entry.path)).name for entry in caught.traceback} == {"test_watch.py"}
+
+
+def test_what_an_op_keeps_for_itself_may_be_infinite() -> None:
+    frames = torch.zeros(10, 1, 3, requires_grad=True).log_softmax(-1)
+    labels, sizes = torch.ones(1, 2, dtype=torch.long), (torch.tensor([10]), torch.tensor([2]))
+    with torch.inspect.watch(nan="raise", inf="raise"):
+        torch.nn.functional.ctc_loss(frames, labels, *sizes).backward()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.complex64])
+def test_every_floating_dtype_is_looked_at(dtype: torch.dtype) -> None:
+    ones, zeros = torch.ones(3, 2, dtype=dtype), torch.zeros(2, dtype=dtype)
+    with torch.inspect.watch(nan="note", inf="note") as seen:
+        ones.t() * 2  # finite, and not contiguous
+        if dtype is torch.float64:
+            ones * 1e200  # finite, though not its square
+        ones[:, ::2] / zeros[0]
+    assert len(seen.infs) + len(seen.nans) >= 1 and all("div()" in event.what for event in seen.infs + seen.nans)
+
+
 def test_nan_that_is_handed_on_is_not_told_again() -> None:
     bad = torch.tensor([float("nan"), 1.0], requires_grad=True)
     with torch.inspect.watch(nan="raise", inf="raise"):
@@ -165,10 +193,10 @@ def test_it_leaves_nothing_behind() -> None:
             y = x.detach() * 2
             y += 1
         assert modes.log.get() is outer
-        assert len(inner._origin) == 1 and len(inner._written) == 1  # of the dead there is no trace
+        assert len(inner._made) == 1 and len(inner._written) == 1  # of the dead there is no trace
         del y
         gc.collect()
-        assert not inner._origin and not inner._written
+        assert not inner._made and not inner._written
     assert modes.NAMESPACE["SLOW"] == before and modes.log.get() is None
     with pytest.raises(ValueError, match="nan must be"):
         torch.inspect.watch(nan="no")
@@ -184,21 +212,21 @@ def test_gradients_are_the_same_inside() -> None:
     assert all(torch.equal(a, b) for a, b in zip(outside, inside))
 
 
-def test_saved_memory_counts_shared_memory_once() -> None:
+def test_memory_counts_shared_memory_once() -> None:
     w = torch.ones(10, 20, requires_grad=True)
     x = torch.ones(5, 10)
     with torch.inspect.watch():
         h = (x @ w).tanh()  # the line
         loss = (h * h).sum()
-    report = torch.inspect.saved_memory(loss)
+    report = torch.inspect.memory(loss)
     assert report.total == 5 * 20 * 4
     assert report.parameters == x.nbytes
     tanh = next(row for row in report.rows if row.node == "TanhBackward0")
     assert tanh.line.endswith("# the line")
     loss.backward()
-    assert torch.inspect.saved_memory(loss).total == 0
+    assert torch.inspect.memory(loss).total == 0
 
 
-def test_saved_memory_refuses_what_is_no_tensor() -> None:
-    with pytest.raises(TypeError, match=r"saved_memory\(\) takes tensors, not int"):
-        torch.inspect.saved_memory(3)  # type: ignore[arg-type]
+def test_memory_refuses_what_is_no_tensor() -> None:
+    with pytest.raises(TypeError, match=r"memory\(\) takes tensors, not int"):
+        torch.inspect.memory(3)  # type: ignore[arg-type]

@@ -10,17 +10,14 @@ from typing import Any
 from penlight import inspect
 from penlight.autograd import profiler
 from penlight.inspect.draw import draw_edges
+from penlight.inspect.log import Listener
 
 
-class _Drawing(inspect.Log):
+class _Drawing(Listener):
     """Draws the graph of the first backward pass."""
 
     def __init__(self, path: str) -> None:
-        super().__init__()
         self.path: str | None = path
-
-    def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        return go()
 
     def on_backward(self, roots: Any) -> None:
         if self.path is not None:
@@ -29,58 +26,59 @@ class _Drawing(inspect.Log):
             print(f"penlight run: the graph of the first backward pass is in {path}", file=sys.stderr)
 
 
-class _Several(inspect.Log):
-    """Tells several logs what happens; errors ask the first."""
+class _Several(Listener):
+    """Tells several listeners what happens."""
 
-    def __init__(self, logs: list[inspect.Log]) -> None:
-        super().__init__()
-        self.logs, self.checks = logs, any(log.checks for log in logs)
+    def __init__(self, listeners: list[Listener]) -> None:
+        self.listeners, self.sees_nodes = listeners, any(one.sees_nodes for one in listeners)
+
+    @property
+    def log(self) -> inspect.Log | None:
+        return next((one.log for one in self.listeners if one.log is not None), None)
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        for log in self.logs:
-            go = lambda log=log, inner=go: log.on_op(op, arguments, inner, inplace)
+        for one in self.listeners:
+            go = lambda one=one, inner=go: one.on_op(op, arguments, inner, inplace)
         return go()
 
     def on_node(self, node: Any, grad: Any, run: Any) -> Any:
-        for log in self.logs:
-            run = lambda node, grad, log=log, inner=run: log.on_node(node, grad, inner)
+        for one in self.listeners:
+            run = lambda node, grad, one=one, inner=run: one.on_node(node, grad, inner)
         return run(node, grad)
 
 
-def _told_to_all(name: str) -> Callable[..., Any]:
-    def tell(self: _Several, *arguments: Any) -> Any:
-        first, *_ = [getattr(log, name)(*arguments) for log in self.logs]
-        return first
+def _told_to_all(name: str) -> Callable[..., None]:
+    def tell(self: _Several, *arguments: Any) -> None:
+        for one in self.listeners:
+            getattr(one, name)(*arguments)
 
     return tell
 
 
-for _name in ("on_new_node", "on_backward", "on_cut", "on_write", "why_no_grad", "who_wrote", "cuts_of"):
+for _name in ("on_new_node", "on_backward", "on_cut", "on_write"):
     setattr(_Several, _name, _told_to_all(_name))
 
 
 @contextmanager
 def looking_inside(options: dict[str, str]) -> Iterator[None]:
     """Open what the options ask for; write and say what was found at the end."""
-    logs: dict[str, inspect.Log] = {}
-    makers: dict[str, Callable[[str], inspect.Log]] = {
+    makers: dict[str, Callable[[str], Any]] = {
         "--watch": lambda _: inspect.Log(nan="note"),
         "--draw": _Drawing,
         "--memory": lambda _: inspect.timeline(),
     }
+    listeners = {name: make(options[name]) for name, make in makers.items() if name in options}
     with ExitStack() as open_ones:
-        for name in makers.keys() & options.keys():
-            logs[name] = makers[name](options[name])
-        if logs:
-            open_ones.enter_context(inspect.watch(log=_Several(list(logs.values()))))
+        if listeners:
+            open_ones.enter_context(inspect.watch(log=_Several(list(listeners.values()))))
         profile = open_ones.enter_context(profiler.profile()) if "--profile" in options else None
         yield
-    for event in logs["--watch"].nans if "--watch" in logs else ():
+    for event in listeners["--watch"].nans if "--watch" in listeners else ():
         print(f"penlight run --watch: {event}", end="", file=sys.stderr)
-    for name, result in (
-        ("--profile", profile and profile.export_chrome_trace),
-        ("--memory", getattr(logs.get("--memory"), "save", None)),
-    ):
-        if result:
-            result(options[name])
+    if profile is not None:
+        profile.export_chrome_trace(options["--profile"])
+    if "--memory" in listeners:
+        listeners["--memory"].save(options["--memory"])
+    for name in ("--profile", "--memory"):
+        if name in options:
             print(f"penlight run: {options[name]} is written", file=sys.stderr)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import linecache
 import sys
+from functools import lru_cache
 from os.path import basename
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 from .user_warnings import is_ours
@@ -38,9 +39,9 @@ class Line(NamedTuple):
         return f'  File "{self.file}", line {self.number}, in {self.function}\n{text}'
 
 
-def user_frame(skip: int = 1) -> FrameType | None:
-    """The innermost frame that is not Penlight's own, from the caller's caller on."""
-    frame: FrameType | None = sys._getframe(skip + 1)
+def user_frame() -> FrameType | None:
+    """The innermost frame that is not Penlight's own."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
@@ -48,11 +49,30 @@ def user_frame(skip: int = 1) -> FrameType | None:
 
 def user_line() -> Line | None:
     """The innermost line that is not Penlight's own."""
-    frame = user_frame(1)
+    frame = user_frame()
     return None if frame is None else line_of(frame)
+
+
+# What stands between a program and a function that it calls: see function_code.py and _takeover.py.
+_BETWEEN = {"_first_call", "__call__", "hand_over"}
+
+
+def entered() -> str:
+    """The name of the function of Penlight's that the program has called."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        if frame.f_code.co_name not in _BETWEEN:
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
 
 
 def line_of(frame: FrameType) -> Line:
     """The line that a frame is at."""
-    code = frame.f_code
-    return Line(code.co_filename, frame.f_lineno, code.co_name)
+    return _line(frame.f_code, frame.f_lineno)
+
+
+@lru_cache(4096)  # of what runs again and again
+def _line(code: CodeType, number: int) -> Line:
+    return Line(code.co_filename, number, code.co_name)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import lru_cache
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+@lru_cache(4096)
 def is_ours(filename: str) -> bool:
     """Whether code is Penlight's, by the name of its file: of the package, or generated."""
     return filename.startswith((_PACKAGE, "<penlight "))

@@ -119,8 +119,8 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
             error = RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
             seen = log.get()
             error.add_note(
-                seen.why_no_grad(out)
-                if seen is not None
+                seen.log.why_no_grad(out)
+                if seen is not None and seen.log is not None
                 else "`with penlight.inspect.watch():` or `penlight run --watch` tells which line cut it off."
             )
             raise error

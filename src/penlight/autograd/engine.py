@@ -136,7 +136,7 @@ def execute(
         try:
             start = list(grads) if graph else [g._array for g in grads]
             _start(roots, start, last, buffers, graph, captures)
-            if graph or picky is not None or ((seen := log.get()) is not None and seen.checks):
+            if graph or picky is not None or ((seen := log.get()) is not None and seen.sees_nodes):
                 _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)
             else:
                 _run(chosen, last, buffers, keep, captures)

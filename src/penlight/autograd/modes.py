@@ -67,7 +67,7 @@ is_grad_enabled = grad_mode.get
 # Anomaly mode, for all threads at once as in PyTorch. See autograd/anomaly_mode.py.
 ANOMALY = {"enabled": False, "check_nan": True}
 
-# What this thread's `penlight.inspect.watch()` has seen, or None. See Note [The log] in inspect/watch.py.
+# What this thread's `penlight.inspect.watch()` has seen, or None. See Note [The log] in inspect/log.py.
 log: ContextVar[Any] = ContextVar("penlight_log", default=None)
 
 

@@ -185,11 +185,11 @@ class Node:
 
     def extra(self) -> dict[str, Any]:
         """What few nodes have, by name. A `__dict__` would cost every node."""
-        try:
-            return self._more
-        except AttributeError:
+        more = getattr(self, "_more", None)
+        if more is None:
             self._more: dict[str, Any] = {}
             return self._more
+        return more  # type: ignore[no-any-return]
 
     @property
     def requires_grad(self) -> bool:

@@ -59,8 +59,8 @@ def modified(array: Any, origin: str, now: int, expected: int, node: Node | None
     )
     seen = log.get()
     error.add_note(
-        seen.who_wrote(array, expected, node)
-        if seen is not None
+        seen.log.who_wrote(array, expected, node)
+        if seen is not None and seen.log is not None
         else "`with penlight.inspect.watch():` or `penlight run --watch` tells which line saved it, and which wrote to it."
     )
     raise error

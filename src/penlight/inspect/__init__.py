@@ -12,14 +12,16 @@ from __future__ import annotations
 from .draw import Box, Drawing, Link, draw
 from .explain import Explanation, explain
 from .flow import gradient_flow
-from .memory import SavedMemory, Saving, saved_memory
+from .log import Event, Log
+from .memory import Memory, Saving, memory
 from .modules import record
+from .show import Shown, show
 from .steps import Step, replay, steps
 from .summary import Summary, summary
 from .timeline import timeline
-from .watch import Event, Log, watch
+from .watch import watch
 
 __all__ = [
-    "Box", "Drawing", "Event", "Explanation", "Link", "Log", "SavedMemory", "Saving", "Step", "Summary", "draw", "explain",
-    "gradient_flow", "record", "replay", "saved_memory", "steps", "summary", "timeline", "watch",
+    "Box", "Drawing", "Event", "Explanation", "Link", "Log", "Memory", "Saving", "Shown", "Step", "Summary", "draw", "explain",
+    "gradient_flow", "memory", "record", "replay", "show", "steps", "summary", "timeline", "watch",
 ]  # fmt: skip

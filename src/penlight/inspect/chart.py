@@ -19,7 +19,11 @@ _COLOURS = (
     "#a8a12c",
     "#2ba6a6",
 )
+_MOST_LETTERS = 105
 _WIDTH, _HEIGHT, _LEFT, _TOP, _LINE = 640.0, 260.0, 70.0, 34.0, 17.0
+
+_DARK = """<style>@media (prefers-color-scheme: dark) { .penlight-chart { fill: #dddddd; } .penlight-chart > .back { fill: #1c1e22; }
+.penlight-chart > .unit { fill: #aaaaaa; } .penlight-chart > .grid { stroke: #444444; } }</style>"""
 
 
 def chart(
@@ -40,11 +44,11 @@ def chart(
     finite = [v for v in given if math.isfinite(v)]
     scale = _scale(0.0 if not logarithmic else min(finite, default=1e-3), max(finite, default=1.0), logarithmic)
     across = lambda k: _LEFT + _WIDTH * k / max(count - 1, 1)
-    parts = [f'<text x="{_LEFT:.0f}" y="20" font-size="14" font-weight="bold">{escape(title)}</text>']
+    parts = [_DARK, f'<text x="{_LEFT:.0f}" y="20" font-size="14" font-weight="bold">{escape(title)}</text>']
     for label, y in _ticks(min(finite, default=1e-3), max(finite, default=1.0), logarithmic, scale):
-        parts.append(f'<path d="M{_LEFT:.0f} {number(y)}h{_WIDTH:.0f}" stroke="#cccccc"/>')
+        parts.append(f'<path d="M{_LEFT:.0f} {number(y)}h{_WIDTH:.0f}" stroke="#cccccc" class="grid"/>')
         parts.append(f'<text x="{_LEFT - 6:.0f}" y="{number(y + 4)}" text-anchor="end">{label}</text>')
-    parts.append(f'<text x="4" y="{_TOP - 4:.0f}" fill="#555555">{escape(unit)}</text>')
+    parts.append(f'<text x="4" y="{_TOP - 4:.0f}" fill="#555555" class="unit">{escape(unit)}</text>')
     below = [0.0] * count
     for place, (name, values) in enumerate(series.items()):
         colour = _COLOURS[place % len(_COLOURS)]
@@ -65,13 +69,23 @@ def chart(
                 )
         y = _TOP + _HEIGHT + 26 + _LINE * place
         parts.append(f'<rect x="{_LEFT:.0f}" y="{number(y - 9)}" width="12" height="10" fill="{colour}"/>')
-        parts.append(f'<text x="{_LEFT + 18:.0f}" y="{number(y)}">{escape(name)}</text>')
+        parts.append(f'<text x="{_LEFT + 18:.0f}" y="{number(y)}">{escape(_shortened(name))}</text>')
     width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + 30 + _LINE * len(series)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" '
-    head += f'height="{number(height)}" font-family="{FONT}" font-size="11" fill="#222222" style="max-width:100%;height:auto">'
+    head += f'height="{number(height)}" font-family="{FONT}" font-size="11" fill="#222222" class="penlight-chart" style="max-width:100%;height:auto">'
     return "\n".join(
-        [head, f'<rect width="{number(width)}" height="{number(height)}" fill="#ffffff"/>', *parts, "</svg>"]
+        [
+            head,
+            f'<rect width="{number(width)}" height="{number(height)}" fill="#ffffff" class="back"/>',
+            *parts,
+            "</svg>",
+        ]
     )
+
+
+def _shortened(name: str) -> str:
+    """As much of a name as the legend has room for."""
+    return name if len(name) <= _MOST_LETTERS else name[: _MOST_LETTERS - 3] + "..."
 
 
 def _scale(low: float, high: float, logarithmic: bool) -> Callable[[float], float]:

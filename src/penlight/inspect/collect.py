@@ -7,87 +7,26 @@ once, and a packed tensor is unpacked by the user's hook: so the slots behind th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autograd.node import AccumulateGrad, Freed, Node
-from ..autograd.packing import Kept, Packed
+from ..autograd.packing import Packed
 from ..autograd.views import edge_of
-from ..dtypes import from_np
 from ..ops.machinery.declare import _torch_name
 from ..tensor import Tensor
 from .draw import Box, Link
 from .modules import assign, record
+from .values import grad_of, line_of, norm_of, saved_by, size_of, sized, value_of
 
-
-def size_of(value: Any) -> str:
-    """`(2, 3) float32` for a tensor or an array."""
-    dtype = value.dtype if isinstance(value, Tensor) else from_np(value.dtype)
-    return f"{tuple(value.shape)} {str(dtype).removeprefix('torch.')}"
-
-
-def value_of(tensor: Any) -> str | None:
-    """The number that a tensor or an array with one element holds, to four digits."""
-    array = tensor if isinstance(tensor, np.ndarray) else getattr(tensor, "_array", None)
-    if array is None or array.size != 1 or array.dtype.kind not in "fiubc":
-        return None
-    return f"{array.reshape(-1)[0].item():.4g}" if array.dtype.kind in "fc" else str(array.reshape(-1)[0].item())
-
-
-def grad_of(grad: Any) -> str:
-    """What to say of a gradient: its value if it is one number, otherwise its 2-norm."""
-    value = value_of(grad)
-    return f"grad norm {norm_of(grad)}" if value is None else f"grad {value}"
-
-
-def norm_of(grad: Any) -> str:
-    """The 2-norm of a gradient, to four digits."""
-    try:
-        array = np.asarray(grad._array)
-        wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-        return f"{float(np.linalg.norm(wide.ravel())):.4g}"
-    except (AttributeError, TypeError, ValueError):
-        return "unknown"
+_MOST_RESULTS = 3  # of a node, whose sizes stand in its box
 
 
 def title_of(name: str) -> str:
     """The title of a saved tensor that has no name of its own."""
     return name if name.startswith("saved") else "saved " + name
-
-
-def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
-    """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
-    if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
-        kept = node._kept
-        if isinstance(kept, Freed):
-            yield "saved_tensors", kept, False
-            return
-        for place, one in enumerate(kept):
-            if isinstance(one, Kept):
-                yield f"saved_tensors[{place}]", one.value, one._vc[0] != one._version
-        return
-    for slot in getattr(node, "saved_slots", ()):
-        want = slot[2:]
-        op = getattr(node, "op", None)
-        name = (op and _torch_name(op, want)) or want
-        value = getattr(node, slot, None)
-        if isinstance(value, (tuple, list)):
-            for place, one in enumerate(value):
-                yield f"{name}[{place}]", one, False
-            continue
-        versions = getattr(node, "c_" + want, None) or getattr(value, "_vc", None)
-        expected = getattr(node, "v_" + want, None)
-        stale = versions is not None and isinstance(expected, int) and versions[0] != expected
-        yield name, value, stale and not isinstance(value, (Freed, Packed))
-
-
-def line_of(node: Node) -> str:
-    """The line of the program that made a node, if `watch()` or anomaly mode was on."""
-    line = node.extra().get("line")
-    lines = node.metadata.get("traceback_") if line is None else [str(line)]
-    return " ".join(lines[-1].split()) if lines else ""
 
 
 class Collector:
@@ -108,6 +47,8 @@ class Collector:
         self.outputs: list[
             tuple[int, Node, int]
         ] = []  # boxes of intermediates, and which output of which node they are
+        self.sizes: dict[tuple[int, int], str] = {}  # of the outputs of nodes, as far as they are known
+        self.nodes: list[Node] = []
         self.alive: list[Any] = []  # so that no id is reused meanwhile
         self.met: set[int] = set()  # the tensors that got a box
 
@@ -139,7 +80,7 @@ class Collector:
     def node(self, node: Node, stack: list[Node]) -> int:
         if id(node) in self.found:
             return self.found[id(node)]
-        self.alive.append(node)
+        self.nodes.append(node)
         stack.append(node)
         name = node.name().removeprefix("torch::autograd::")
         place = self.add(id(node), Box("node", name, [], {"node": node.name(), "sequence number": str(node.seq)}))
@@ -205,6 +146,10 @@ class Collector:
                 box.details.setdefault("saved tensors", "freed by a backward")
             elif isinstance(value, (Tensor, np.ndarray)):
                 box.details[title_of(name)] = size_of(value) + ", modified in place since" * stale
+                if name == "result":
+                    self.sizes[id(node), 0] = size_of(value)
+                elif isinstance(value, Tensor) and (edge := edge_of(value))[0] is not None:
+                    self.sizes[id(edge[0]), edge[1]] = size_of(value)
 
     def describe_origin(self, node: Node, box: Box) -> None:
         """The line of the user's program that made a node, if `watch()` or anomaly mode was on."""
@@ -318,4 +263,32 @@ class Collector:
             if id(node) in self.found:
                 label = str(nr) if node.outputs > 1 else ""
                 self.links.append(Link(place, self.found[id(node)], "grad_fn", label))
+        self.describe_results()
         self.types = assign(self.boxes, self.links, self.numbers, self.calls)
+
+    def describe_results(self) -> None:
+        """Write on the nodes the sizes of their outputs: what `watch()` has noted, what is saved, and what elementwise ops pass on."""
+        sizes = self.sizes
+        for place, node, nr in self.outputs:
+            sizes.setdefault((id(node), nr), self.boxes[place].details.get("size", ""))
+        for node in self.nodes:
+            for nr, (shape, dtype) in node.extra().get("sizes", {}).items():
+                sizes[id(node), nr] = sized(shape, dtype)
+            if isinstance(node, AccumulateGrad):
+                sizes[id(node), 0] = size_of(node._array)
+        alike = [
+            n
+            for n in self.nodes
+            if getattr(n, "_fit", None) is None and getattr(getattr(n, "op", None), "kind", "") == "pointwise"
+        ]
+        for node in sorted(alike, key=lambda node: node.seq):  # inputs before what is made of them
+            inputs = [sizes[id(child), nr] for child, nr in node.next_functions if (id(child), nr) in sizes]
+            if inputs:
+                sizes.setdefault((id(node), 0), inputs[0])
+        for node in sorted(alike, key=lambda node: -node.seq):
+            for child, nr in node.next_functions if (id(node), 0) in sizes else ():
+                sizes.setdefault((id(child), nr), sizes[id(node), 0])
+        for node in self.nodes:
+            if not isinstance(node, AccumulateGrad):
+                known = (sizes.get((id(node), nr), "") for nr in range(min(node.outputs, _MOST_RESULTS)))
+                self.boxes[self.found[id(node)]].lines = [size for size in known if size]

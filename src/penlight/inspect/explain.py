@@ -8,18 +8,19 @@ from .._common.user_lines import Line
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.views import edge_of
 from ..tensor import Tensor
-from .collect import grad_of, line_of, size_of
-from .memory import saved_memory
-from .watch import Log, current_log
+from .log import Log
+from .memory import memory
+from .values import grad_of, line_of, size_of
+from .watch import current_log
 
-_WATCH = "`with penlight.inspect.watch():` around the program, or `penlight run --watch`, finds the line."
+_WATCH = "`with penlight.inspect.watch():` around the program, or `penlight run --watch`,"
 
 
 class Explanation:
     """The answer of `explain`: printing it gives the text, `lines` are its sentences.
 
     >>> torch.inspect.explain(torch.ones(2)).lines[0]
-    'A leaf, (2,) float32: no op made it.'
+    'A leaf, (2,) float32: it does not require grad, and gets no gradient.'
     """
 
     def __init__(self, lines: list[str]) -> None:
@@ -47,7 +48,7 @@ def explain(x: Any) -> Explanation:
     >>> with torch.inspect.watch():
     ...     loss = (w.detach() * 2).sum()
     >>> print(torch.inspect.explain(w))
-    A leaf, (2,) float32, that requires grad.
+    A leaf, (2,) float32, that requires grad: gradients end here, in .grad.
     Its .grad is None. What was made from it was cut off the graph here:
     detach():
       File "...", line 2, in <module>
@@ -80,13 +81,23 @@ def _tensor(x: Tensor, log: Log | None) -> list[str]:
 def _leaf(x: Tensor, node: Node | None, log: Log | None) -> list[str]:
     what = f"A leaf, {size_of(x)}"
     if node is None:
-        cuts = () if log is None else log.cuts_of(x)
-        if cuts:
-            return [f"{what}: it was cut off the graph, and gets no gradient.", *map(str, cuts)]
-        return [f"{what}: no op made it.", "It does not require grad, and gets no gradient."]
+        return _without_grad(x, what, log)
+    what += ", that requires grad: gradients end here, in .grad."
     if x.grad is not None:
-        return [f"{what}, that requires grad.", f"Its .grad has arrived: {grad_of(x.grad)}."]
-    return [f"{what}, that requires grad.", *_no_gradient(node, log)]
+        return [what, f"Its .grad has arrived: {grad_of(x.grad)}."]
+    return [what, *_no_gradient(node, log)]
+
+
+def _without_grad(x: Tensor, what: str, log: Log | None) -> list[str]:
+    """A tensor that does not require grad: a leaf whether or not an op made it."""
+    cuts, line = (log.cuts_of(x), log.line_of(x)) if log is not None else ((), None)
+    if cuts:
+        return [f"{what}: it was cut off the graph, and gets no gradient.", *map(str, cuts)]
+    if line is not None:
+        return [
+            f"{what}: nothing that it was made from requires grad, so it gets no gradient. It was made here:\n{line}"
+        ]
+    return [f"{what}: it does not require grad, and gets no gradient."]
 
 
 def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
@@ -94,23 +105,27 @@ def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
     if log is None:
         return [
             "Its .grad is None: no backward pass has reached it since it was made, or since zero_grad().",
-            "Either it was not used, or the way to it was cut. " + _WATCH,
+            f"Either it was not used, or the way to it was cut. {_WATCH} finds the line.",
         ]
-    cuts, used = log.cuts_below(leaf), log.first_use(leaf)
+    reached, cuts, used = log.last_pass(leaf), log.cuts_below(leaf), log.first_use(leaf)
+    if reached is not None:
+        return [
+            "Its .grad is None, though a backward pass reached it: zero_grad() came after, or it was autograd.grad(), which does not write "
+            f"to .grad. The pass began here:\n{reached}"
+        ]
     if cuts:
         return ["Its .grad is None. What was made from it was cut off the graph here:", *map(str, cuts)]
     if used is None:
         return ["Its .grad is None: no op that watch() has seen used it."]
     return [
-        "Its .grad is None, and nothing cut the way to it: no backward pass came from what uses it, or zero_grad() came after.",
-        f"It was first used here:\n{used}",
+        f"Its .grad is None, and nothing cut the way to it: no backward pass came from what uses it. First use:\n{used}"
     ]
 
 
 def _result(x: Tensor, node: Node) -> list[str]:
     line: Line | str | None = node.extra().get("line") or line_of(node)
-    made = f" here:\n{line}" if line else ". " + _WATCH
-    lines = [f"Not a leaf, {size_of(x)}: the result of an op, with grad_fn {node.name()}, made{made}"]
+    made = f"It was made here:\n{line}" if line else f"{_WATCH} tells which line made it."
+    lines = [f"Not a leaf, {size_of(x)}: the result of an op, with grad_fn {node.name()}. {made}"]
     if x.retains_grad:
         kept = "None so far" if x.grad is None else grad_of(x.grad)
         return [*lines, f"Its gradient is kept in .grad, since retain_grad() was called: {kept}."]
@@ -121,11 +136,15 @@ def _memory(x: Tensor, log: Log | None) -> list[str]:
     lines = []
     if x._is_view():
         lines.append(f"It is a view of a tensor of shape {tuple(x._base.shape)}.")  # type: ignore[union-attr]
-    writes = [] if log is None else log.writes_to(x._array)
-    if writes:
-        lines += [f"It is at version {x._version}: its memory was written to here:", *[event.where for event in writes]]
-    report = saved_memory(x)
-    if report.rows:
-        count, plural = len(report.rows), "s" * (len(report.rows) != 1)
-        lines.append(f"The graph behind it keeps {report.total:,} bytes alive, saved by {count} node{plural}.")
+    version = 0 if x.is_inference() else x._version
+    if version:
+        writes = [] if log is None else log.writes_to(x._array)
+        where = " here:" if writes else "."
+        lines += [f"It is at version {version}: its memory was written to{where}", *[event.where for event in writes]]
+    report = memory(x)
+    if report.total:
+        most = report.rows[0]
+        lines.append(
+            f"The graph behind it keeps {report.total:,} bytes alive, most of them ({most.bytes:,}) for {most.node}."
+        )
     return lines

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import layout
 from .draw import Box, Drawing
-from .modules import module_box, paths_of
+from .modules import module_box, paths_of, results_of
 from .svg import COLOURS, HEAD
 
 CONSTANTS = ("GAP_X", "GAP_Y", "TRUNK", "LINE", "MOST_PORTS", "FIRM", "NEAR", "MOST_PLACES")
@@ -25,13 +25,14 @@ def to_html(drawing: Drawing) -> str:
         words = box.module.split(".") if box.module else []
         for depth in range(len(words)):
             inside[".".join(words[: depth + 1])].append(box)
+    sizes = results_of(drawing)
     graph = {
         "boxes": [_box(box) for box in drawing.boxes],
         "links": [
             {"source": k.source, "target": k.target, "kind": k.kind, "label": k.label, "port": k.port} for k in drawing.links
         ],
         "results": results,  # how many boxes, from the first, are the tensors that were asked for
-        "modules": {path: _box(module_box(path, members, drawing.types)) for path, members in inside.items()},
+        "modules": {path: _box(module_box(path, members, drawing.types, sizes.get(path, []))) for path, members in inside.items()},
         "types": drawing.types,
         "unreached": drawing.unreached,
         "frames": drawing.frames,

@@ -1,8 +1,8 @@
-"""`saved_memory`: what the backward graph keeps alive, node by node."""
+"""`memory`: what the backward graph keeps alive, node by node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,15 +10,17 @@ import numpy as np
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.views import edge_of
 from ..tensor import Tensor
-from .collect import line_of, saved_by, size_of
 from .modules import record
-from .watch import owner
+from .values import line_of, owner, saved_by, size_of
+
+_SHOWN = 4  # nodes of a row of the table
 
 
 class Saving(NamedTuple):
-    """One node's savings: its name, what it saved, the bytes that no node before it in the list holds too, its line, and its sequence number.
+    """One node's savings: its name, what it saved, the bytes that no node before it in the list holds too, its line and the call of
+    a module that made it, as far as they are known, and its sequence number.
 
-    >>> torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).rows[0].node
+    >>> torch.inspect.memory(torch.ones(2, requires_grad=True).exp()).rows[0].node
     'ExpBackward0'
     """
 
@@ -26,13 +28,14 @@ class Saving(NamedTuple):
     saved: list[str]
     bytes: int
     line: str
+    module: str
     number: int
 
 
-class SavedMemory:
-    """The report of `saved_memory`: `rows`, greatest first, and their `total` in bytes. Printing it gives a table.
+class Memory:
+    """The report of `memory`: `rows`, greatest first, and their `total` in bytes. Printing it gives a table, whose rows are modules and lines.
 
-    >>> torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).total
+    >>> torch.inspect.memory(torch.ones(2, requires_grad=True).exp()).total
     8
     """
 
@@ -42,59 +45,76 @@ class SavedMemory:
 
     def by_line(self) -> dict[str, int]:
         """The bytes that each line of the program made the graph keep, greatest first. Lines are known of what ran inside `watch()`."""
-        return self._grouped({row.number: row.line or "(line not known)" for row in self.rows})
+        return _summed((row.line or "(line not known)", row.bytes) for row in self.rows)
 
-    def by_module(self, calls: record) -> dict[str, int]:
+    def by_module(self) -> dict[str, int]:
         """The bytes that each call of a module made the graph keep, greatest first, as `inspect.record(model)` has seen them.
 
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sigmoid())
         >>> with torch.inspect.record(model) as calls:
         ...     result = model(torch.ones(1, 2))
-        >>> torch.inspect.saved_memory(result).by_module(calls)
+        >>> torch.inspect.memory(result, calls=calls).by_module()
         {'1': 12, '0': 0}
         """
-        owners, _ = calls.owners(row.number for row in self.rows)
-        return self._grouped({row.number: owners.get(row.number) or "(no module)" for row in self.rows})
-
-    def _grouped(self, groups: dict[int, str]) -> dict[str, int]:
-        sums: dict[str, int] = {}
-        for row in self.rows:
-            sums[groups[row.number]] = sums.get(groups[row.number], 0) + row.bytes
-        return dict(sorted(sums.items(), key=lambda item: -item[1]))
+        return _summed((row.module or "(no module)", row.bytes) for row in self.rows)
 
     def __str__(self) -> str:
-        lines = [f"{'bytes':>12}  {'node':<28} saved"]
+        groups: dict[tuple[str, str], list[Saving]] = {}
         for row in self.rows:
-            lines.append(
-                f"{row.bytes:>12,}  {row.node:<28} {', '.join(row.saved)}{'  ' + row.line if row.line else ''}"
+            groups.setdefault((row.module, row.line) if row.module or row.line else ("", str(row.number)), []).append(
+                row
             )
+        sizes = {key: sum(row.bytes for row in rows) for key, rows in groups.items()}
+        lines = [f"{'bytes':>12}  saved"]
+        for key, rows in sorted(groups.items(), key=lambda item: -sizes[item[0]]):
+            module, line = rows[0].module, rows[0].line
+            told = [f"{row.node} {', '.join(row.saved)}" for row in rows[:_SHOWN]]
+            if len(rows) > _SHOWN:
+                told.append(f"and {len(rows) - _SHOWN} more nodes")
+            lines.append(f"{sizes[key]:>12,}  {module + ': ' if module else ''}{'; '.join(told)}")
+            if line:
+                lines.append(f"{'':>14}{line}")
         lines.append(f"{self.total:>12,}  in all, beside {self.parameters:,} of leaves that are saved")
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def saved_memory(*roots: Tensor) -> SavedMemory:
-    """How much memory the graph behind these tensors keeps until backward, and which node holds it.
+def _summed(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Sizes added up by their names, greatest first."""
+    sums: dict[str, int] = {}
+    for name, size in sizes:
+        sums[name] = sums.get(name, 0) + size
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
-    Memory that several nodes saved counts once, leaves (parameters, inputs) apart. Under `inspect.watch()` or anomaly mode
-    each row also says which line made the node; `by_line()` and `by_module(calls)` add the rows up.
+
+def memory(*roots: Tensor, calls: record | None = None) -> Memory:
+    """How much memory the graph behind these tensors keeps until backward, and which module and which line it is kept for.
+
+    Memory that several nodes saved counts once, leaves (parameters, inputs) apart.
+
+    Args:
+        roots: tensors, such as the loss.
+        calls: from `inspect.record(model)`: which call of a module made each node.
+
+    Returns:
+        a `Memory`, which prints as a table, greatest first. Lines of the program are known of what ran inside `inspect.watch()` or in anomaly
+        mode. What is neither of a known module nor of a known line has a row for each node.
 
     >>> x = torch.ones(1000, requires_grad=True)
-    >>> torch.inspect.saved_memory(x.exp().sin().sum())
-           bytes  node                         saved
-           4,000  SinBackward0                 self (1000,) float32
-               0  ExpBackward0                 result (1000,) float32
+    >>> torch.inspect.memory(x.exp().sin().sum())
+           bytes  saved
+           4,000  SinBackward0 self (1000,) float32
+               0  ExpBackward0 result (1000,) float32
            4,000  in all, beside 0 of leaves that are saved
     """
     for root in roots:
         if not isinstance(root, Tensor):
-            raise TypeError(f"saved_memory() takes tensors, not {type(root).__name__}")
-    rows, leaves = [], 0
-    for row, of_leaves in _savings(roots):
-        rows.append(row)
-        leaves += of_leaves
-    return SavedMemory(rows, leaves)
+            raise TypeError(f"memory() takes tensors, not {type(root).__name__}")
+    found = list(_savings(roots))
+    owners = {} if calls is None else calls.owners(row.number for row, _ in found)[0]
+    rows = [row._replace(module=owners.get(row.number, "")) for row, _ in found]
+    return Memory(rows, sum(leaves for _, leaves in found))
 
 
 def savings(roots: Sequence[Tensor]) -> Iterator[Saving]:
@@ -123,7 +143,7 @@ def _savings(roots: Sequence[Tensor]) -> Iterator[tuple[Saving, int]]:
             else:
                 size += memory.nbytes
         if names:
-            yield Saving(node.name(), names, size, line_of(node), node.seq), of_leaves
+            yield Saving(node.name(), names, size, line_of(node), "", node.seq), of_leaves
 
 
 def _reached(roots: Sequence[Tensor]) -> Iterator[Node]:

@@ -205,8 +205,9 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
             boxes.append(Box("module", path, []))
         inside.setdefault(path, []).append(box)
         moved.append(place[path])
+    sizes = results_of(drawing)
     for path, members in inside.items():
-        boxes[place[path]] = module_box(path, members, drawing.types)
+        boxes[place[path]] = module_box(path, members, drawing.types, sizes.get(path, []))
     links: dict[tuple[int, int, str], Link] = {}
     for link in drawing.links:
         source, target = moved[link.source], moved[link.target]
@@ -219,12 +220,26 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
     return Drawing(boxes, list(links.values()), drawing.unreached, drawing.types)
 
 
-def module_box(path: str, members: list[Box], types: dict[str, str]) -> Box:
-    """The box of a folded module: its class, how many nodes and parameters are inside."""
+def results_of(drawing: Drawing) -> dict[str, list[str]]:
+    """The sizes of what each module gives to what is outside it, as far as they are known."""
+    sizes: dict[str, dict[str, None]] = {}
+    for link in drawing.links:
+        source, target = drawing.boxes[link.source], drawing.boxes[link.target]
+        if link.kind in ("next", "grad_fn") and target.lines and target.title != "AccumulateGrad":
+            words = target.module.split(".")
+            for depth in range(len(words) if target.module else 0):
+                path = ".".join(words[: depth + 1])
+                if not f"{source.module}.".startswith(f"{path}."):
+                    sizes.setdefault(path, {})[target.lines[0]] = None
+    return {path: list(found)[:3] for path, found in sizes.items()}
+
+
+def module_box(path: str, members: list[Box], types: dict[str, str], sizes: list[str]) -> Box:
+    """The box of a folded module: its class, the sizes of its results, how many nodes and parameters are inside."""
     nodes = sum(box.kind == "node" for box in members)
     leaves = [box for box in members if box.kind == "leaf"]
     count = sum(int(box.details.get("elements", "0")) for box in leaves)
-    lines = [types[path]] if path in types else []
+    lines = [types[path], *sizes] if path in types else list(sizes)
     lines.append(f"{nodes} node{'s' * (nodes != 1)}" + (f", {count:,} parameters" if count else ""))
     box = Box("module", path, lines, {"module": path, "nodes": str(nodes), "parameters": f"{count:,}"})
     if path in types:

@@ -12,8 +12,8 @@ from ..autograd import engine
 from ..autograd._arguments import root_edges, root_grads
 from ..autograd.node import AccumulateGrad, Freed, Node
 from ..tensor import Tensor
-from .collect import line_of, norm_of, saved_by, size_of, value_of
 from .draw import Drawing, draw_with_nodes
+from .values import line_of, norm_of, saved_by, size_of, value_of
 
 _BINS = 24  # of a histogram
 
@@ -127,8 +127,23 @@ def replay(tensor: Tensor, params: Any = None, gradient: Tensor | None = None, c
     (['SumBackward0', 'MulBackward0', 'AccumulateGrad'], None)
     """
     drawing, places = draw_with_nodes(tensor, params, None, calls)
-    drawing.frames = [_frame(step, places) for step in _stepping(tensor, gradient, True, False)]
+    for step in _stepping(tensor, gradient, True, False):
+        frame = _frame(step, places)
+        drawing.frames.append(frame)
+        if frame["box"] >= 0 and not isinstance(
+            step.node, AccumulateGrad
+        ):  # gradients are of the size of what they are gradients of
+            drawing.boxes[frame["box"]].lines = [size_of(grad) for grad in step.arrived if grad is not None][:3]
+    name_leaves(drawing)
     return drawing
+
+
+def name_leaves(drawing: Drawing) -> None:
+    """Say in the frames of leaves whose gradient it is."""
+    leaves = {link.source: drawing.boxes[link.target].title for link in drawing.links if link.kind == "variable"}
+    for frame in drawing.frames:
+        if frame["box"] in leaves:
+            frame["leaving"][0]["where"] = f"into {leaves[frame['box']]}.grad"
 
 
 def _frame(step: Step, places: dict[int, int]) -> dict[str, Any]:
@@ -155,5 +170,7 @@ def _described(grad: Any) -> dict[str, Any]:
     finite = array[np.isfinite(array)].astype(np.float64)
     if array.size < 2 or not finite.size:
         return {"text": _told(grad)}
-    counts, edges = np.histogram(finite, _BINS)
-    return {"text": _told(grad), "counts": counts.tolist(), "low": f"{edges[0]:.3g}", "high": f"{edges[-1]:.3g}"}
+    low, high = finite.min(), finite.max()
+    bins = ((finite - low) * (_BINS / (high - low or 1.0))).astype(np.intp).clip(max=_BINS - 1)
+    counts = np.bincount(bins.ravel(), minlength=_BINS)
+    return {"text": _told(grad), "counts": counts.tolist(), "low": f"{low:.3g}", "high": f"{high:.3g}"}

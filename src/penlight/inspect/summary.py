@@ -8,9 +8,11 @@ from typing import Any
 from ..autograd._profiler_flops import count
 from ..kernels.lazy import lazy_import
 from ..ops.machinery.aten import overload_of
+from .log import Listener
 from .memory import savings
 from .modules import record
-from .watch import Log, tensors_in, watch
+from .values import tensors_in
+from .watch import watch
 
 _penlight = lazy_import(globals(), "_penlight", "penlight")
 
@@ -78,12 +80,12 @@ class Summary:
         return f"<table><tr>{cells('th', _TITLES)}</tr>{body}</table><p>{self._footer()}</p>"
 
 
-class _Measuring(Log):
+class _Measuring(Listener):
     """Counts what the ops of each open call take, and times the nodes of the backward pass."""
 
+    sees_nodes = True
+
     def __init__(self) -> None:
-        super().__init__()
-        self.checks = True  # the engine shows each node
         self.open: list[Row] = []
         self.times: dict[int, float] = {}  # of nodes, by their sequence numbers
 

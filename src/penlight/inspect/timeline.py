@@ -11,14 +11,19 @@ import numpy as np
 from .._common.user_lines import Line, user_line
 from ..autograd.views import edge_of
 from .chart import chart
+from .log import Listener
 from .svg import escape
-from .watch import Log, owner, tensors_in, watch
+from .values import owner, tensors_in
+from .watch import watch
 
 _SHOWN = 9  # lines with an area of their own
 _POINTS = 300  # of the chart
+_PAGE = """<!DOCTYPE html><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'><title>Memory</title>
+<style>:root { color-scheme: light dark; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }</style>
+"""
 
 
-class timeline(Log):
+class timeline(Listener):
     """While open, notes which memory ops and the backward pass make, when it is freed, and which line made it.
 
     Printing it gives the lines that hold the most when the most is held. In a notebook it shows as a chart; `save` writes that as `.svg`
@@ -31,40 +36,41 @@ class timeline(Log):
     4004
     """
 
+    sees_nodes = True
+
     def __init__(self) -> None:
-        super().__init__()
-        self.checks = True  # the engine shows each node
         self.events: list[tuple[float, int, str]] = []  # when, how many bytes more or less, and whose
         self._alive: dict[int, Any] = {}
+        self._running = ""  # the node of the backward pass that is running
         self._watching = watch(log=self)
 
     def __enter__(self) -> timeline:
         self._watching.__enter__()
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._watching.__exit__(*exception)
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         result = go()
         if not op.view:
             for out in tensors_in(result):
-                self._note(out._array, user_line())
+                self._note(out._array, self._running or user_line())
                 if (node := edge_of(out)[0]) is not None:
-                    self.on_new_node(node)
+                    node.extra().setdefault("line", user_line())
         return result
 
     def on_node(self, node: Any, grad: Any, run: Any) -> Any:
-        results = run(node, grad)
-        for made in results:
-            array = getattr(made, "_array", made)
-            if isinstance(array, np.ndarray):
-                self._note(
-                    array,
-                    f"{node.name()} of {line.short}  {line.text}"
-                    if (line := node.extra().get("line"))
-                    else node.name(),
-                )
+        line = node.extra().get("line")
+        self._running = node.name() if line is None else f"{node.name()} of {line.short}  {line.text}"
+        try:
+            results = run(node, grad)
+            for made in results:
+                array = getattr(made, "_array", made)
+                if isinstance(array, np.ndarray):
+                    self._note(array, self._running)
+        finally:
+            self._running = ""
         return results
 
     def _note(self, array: np.ndarray[Any, Any], line: Line | str | None) -> None:
@@ -126,12 +132,9 @@ class timeline(Log):
 
     def save(self, path: str) -> None:
         """Write the chart as `.svg`, or as a page (`.html`) with the lines that hold the peak."""
-        page = path.endswith((".html", ".htm"))
-        text = (
-            f"<!DOCTYPE html><meta charset='utf-8'><title>Memory</title>{self.svg()}<pre>{escape_lines(str(self))}</pre>"
-            if page
-            else self.svg()
-        )
+        text = self.svg()
+        if path.endswith((".html", ".htm")):
+            text = f"{_PAGE}{text}<pre>{escape_lines(str(self))}</pre>"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 

@@ -78,7 +78,7 @@ def _only_packing() -> bool:
 
 
 def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """A slow mode is open somewhere. A log is told of the op: see Note [The log] in inspect/watch.py."""
+    """A slow mode is open somewhere. A log is told of the op: see Note [The log] in inspect/log.py."""
     seen = modes.log.get()
     if seen is None:
         return _enter(op, arguments, out)

@@ -1,0 +1,162 @@
+"""What tensors and nodes hold, in words, and whether there is NaN or infinity in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.node import AccumulateGrad, Freed, Node
+from ..autograd.packing import Kept, Packed
+from ..dtypes import from_np
+from ..ops.machinery.declare import _torch_name
+from ..tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+
+# ----- In words ------------------------------------------------------------------------------------------------------
+
+
+def size_of(value: Any) -> str:
+    """`(2, 3) float32` for a tensor or an array."""
+    array = value._array if isinstance(value, Tensor) else value
+    return sized(value.shape, array.dtype)
+
+
+def sized(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
+    """The same, by shape and dtype."""
+    return f"{tuple(shape)} {str(from_np(dtype)).removeprefix('torch.')}"
+
+
+def value_of(tensor: Any) -> str | None:
+    """The number that a tensor or an array with one element holds, to four digits."""
+    array = tensor if isinstance(tensor, np.ndarray) else getattr(tensor, "_array", None)
+    if array is None or array.size != 1 or array.dtype.kind not in "fiubc":
+        return None
+    return f"{array.reshape(-1)[0].item():.4g}" if array.dtype.kind in "fc" else str(array.reshape(-1)[0].item())
+
+
+def grad_of(grad: Any) -> str:
+    """What to say of a gradient: its value if it is one number, otherwise its 2-norm."""
+    value = value_of(grad)
+    return f"grad norm {norm_of(grad)}" if value is None else f"grad {value}"
+
+
+def norm_of(grad: Any) -> str:
+    """The 2-norm of a gradient, to four digits."""
+    try:
+        array = np.asarray(grad._array)
+        wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+        return f"{float(np.linalg.norm(wide.ravel())):.4g}"
+    except (AttributeError, TypeError, ValueError):
+        return "unknown"
+
+
+def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
+    """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
+    if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
+        kept = node._kept
+        if isinstance(kept, Freed):
+            yield "saved_tensors", kept, False
+            return
+        for place, one in enumerate(kept):
+            if isinstance(one, Kept):
+                yield f"saved_tensors[{place}]", one.value, one._vc[0] != one._version
+        return
+    for slot in getattr(node, "saved_slots", ()):
+        want = slot[2:]
+        op = getattr(node, "op", None)
+        name = (op and _torch_name(op, want)) or want
+        value = getattr(node, slot, None)
+        if isinstance(value, (tuple, list)):
+            for place, one in enumerate(value):
+                yield f"{name}[{place}]", one, False
+            continue
+        versions = getattr(node, "c_" + want, None) or getattr(value, "_vc", None)
+        expected = getattr(node, "v_" + want, None)
+        stale = versions is not None and isinstance(expected, int) and versions[0] != expected
+        yield name, value, stale and not isinstance(value, (Freed, Packed))
+
+
+def line_of(node: Node) -> str:
+    """The line of the program that made a node, if `watch()` or anomaly mode was on."""
+    line = node.extra().get("line")
+    lines = node.metadata.get("traceback_") if line is None else [str(line)]
+    return " ".join(lines[-1].split()) if lines else ""
+
+
+# ----- Tensors in values, and their memory ------------------------------------------------------------------------------
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The tensors in a value: itself, or in tuples, lists and dicts."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    elif not isinstance(value, (tuple, list)):
+        return []
+    found: list[Tensor] = []
+    for item in value:
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif isinstance(item, (tuple, list, dict)):
+            found += tensors_in(item)
+    return found
+
+
+def array_of(value: Any) -> Array | None:
+    """The array of a tensor, or the array itself, if it holds floating-point numbers."""
+    array = getattr(value, "_array", value)
+    return array if isinstance(array, np.ndarray) and array.dtype.kind in "fcV" else None
+
+
+def owner(array: Array) -> Array:
+    """The array that owns this array's memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+# ----- NaN and infinities -----------------------------------------------------------------------------------------------
+
+_TESTS = (("NaN", np.isnan), ("Inf", np.isinf))
+
+
+def not_finite(array: Array) -> set[str]:
+    """Whether there is NaN or infinity in an array: a subset of {"NaN", "Inf"}."""
+    if array.dtype.kind not in "fcV":
+        return set()
+    with np.errstate(all="ignore"):
+        # A sum of squares is finite only if all that is added is, and BLAS has it several times as fast as any test of each element.
+        flat = _each_once(array) if array.dtype.char in "fd" else None
+        if np.isfinite(np.add.reduce(array, axis=None) if flat is None else np.dot(flat, flat)):
+            return set()
+        return {kind for kind, test in _TESTS if bool(test(array).any())}
+
+
+def _each_once(array: Array) -> Array | None:
+    """The elements of an array in the order of its memory, those that were broadcast once; None if there are gaps between them."""
+    if not array.flags.c_contiguous:
+        if 0 in array.strides:
+            array = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
+        array = array.transpose(sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True))
+        if not array.flags.c_contiguous:
+            return None
+    return array.reshape(-1)
+
+
+def contents(array: Array) -> str:
+    """What an array holds: its shape, its extremes, how many zeros, infinities and NaN."""
+    text = size_of(array)
+    if not array.size or array.dtype.kind not in "fiu":
+        return text
+    with np.errstate(all="ignore"):
+        finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    if finite.size:
+        low, high = finite.min().item(), finite.max().item()
+        text += f", {low:.4g}" if low == high else f", from {low:.4g} to {high:.4g}"
+    counts = {"zero": (array == 0).sum(), "infinite": np.isinf(array).sum(), "NaN": np.isnan(array).sum()}
+    return text + "".join(f", {count} {what}" for what, count in counts.items() if count)
