@@ -310,7 +310,7 @@ source: the values to write
 source.movedim, source.moveaxis: where the dimensions are
 destination.movedim, destination.moveaxis: where they go
 spacing: the distance of the points
-sparse: accepted; the gradient is dense
+sparse: the gradient of the weight is a sparse tensor
 sparse_grad: accepted; the gradient is dense
 split_size, split_sizes, split_size_or_sections: the size of each part, or a list of sizes
 src: the values to write, or one number
@@ -541,7 +541,7 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
     """
     doc = doc or function.__doc__
     if isinstance(function, type):
-        code = _code(function.__init__) or _code(function.__new__)
+        code = _code(function.__init__) or _code(function.__new__)  # type: ignore[misc]
     else:
         code = _code(function)
     if doc is None or code is None or "Args:" in doc:
