@@ -116,9 +116,12 @@ def transform(x: Array, axes: Ints, forward: bool, scaling: Scaling) -> Array:
     return _run(x, _complex_steps(x.shape, axes[::-1], forward, scaling, x.dtype))
 
 
+_LEAST_MIRRORED = 1024  # elements; for fewer, mirroring takes as long, and turns zeros of the other half to -0
+
+
 def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
     """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
-    if len(axes) > 1 or not _usable(x):
+    if len(axes) > 1 or x.size < _LEAST_MIRRORED or not _usable(x):
         return transform(x, axes, True, scaling)
     half = from_real(x, axes, scaling)
     points, axis = x.shape[axes[0]], axes[0]
