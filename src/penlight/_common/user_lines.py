@@ -54,7 +54,7 @@ def user_line() -> Line | None:
 
 
 # What stands between a program and a function that it calls: see function_code.py and _takeover.py.
-_BETWEEN = {"_first_call", "__call__", "hand_over"}
+_BETWEEN = {"_first_call", "__call__", "hand_over", "handle", "__torch_function__"}
 
 
 def entered() -> str:
