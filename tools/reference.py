@@ -196,6 +196,7 @@ def names() -> list[list[str]]:
     for group, states in coverage.survey().items():
         where = "torch" if group.startswith("torch") else f"torch.{group}"
         space = coverage.namespace(group)
+        shown_there = {name for name, _ in public(group, space)} if group in PAGES else set()
         for state, own in states.items():
             for name in own:
                 note = ""
@@ -203,7 +204,7 @@ def names() -> list[list[str]]:
                     note = " ".join((getattr(space, name).__doc__ or "").removeprefix("Refused:").split())
                 elif state == coverage.MISSING:
                     note = str(missing(where, name)).partition("Penlight has not. ")[2]
-                elif group in PAGES or group == "torch":
+                elif name in shown_there:
                     note = f"api/{group}.html#{where}.{name}"
                 found.append([f"{where}.{name}", state, note])
     return found

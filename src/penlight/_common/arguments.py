@@ -81,6 +81,7 @@ dampening: by how much a new gradient counts less in the momentum
 data: numbers, a nested list, an array or a tensor
 decimals: how many decimals; negative ones count to the left
 delta: where the square becomes a line
+dense_dim: how many dimensions of each stored value; None is none
 density: divide so that the integral is 1
 descending: the largest first
 device: where the result, or the parameters, are; there is "cpu", and "meta" for shapes without data
@@ -540,13 +541,11 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
             keepdim: keep a reduced dimension with size 1
     """
     doc = doc or function.__doc__
-    if isinstance(function, type):
-        code = _code(function.__init__) or _code(function.__new__)  # type: ignore[misc]
-    else:
-        code = _code(function)
+    is_class = isinstance(function, type)
+    code = _code(function, "__init__") or _code(function, "__new__") if is_class else _code(function)
     if doc is None or code is None or "Args:" in doc:
         return doc
-    names = code.co_varnames[isinstance(function, type) : code.co_argcount + code.co_kwonlyargcount]
+    names = code.co_varnames[is_class : code.co_argcount + code.co_kwonlyargcount]
     margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
     lines = []
     for n in (*names, "out") if out else names:
@@ -556,5 +555,6 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
     return "\n".join((doc.rstrip(), "", f"{margin}Args:", *lines, margin)) if lines else doc
 
 
-def _code(function: Any) -> Any:
-    return getattr(getattr(function, "__wrapped__", function), "__code__", None)
+def _code(function: Any, method: str = "") -> Any:
+    made = getattr(function, method) if method else function
+    return getattr(getattr(made, "__wrapped__", made), "__code__", None)
