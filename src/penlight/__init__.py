@@ -173,7 +173,7 @@ _TABLES = {
     "futures": "Future",
     "jit": "ScriptFunction ScriptModule",
     "layout": "jagged sparse_coo sparse_csc sparse_csr",
-    "numpy_functions": "numpy_functions",
+    "beside_numpy": "numpy_functions",
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "ops.internal_names": """

@@ -77,6 +77,7 @@ from .amp._state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from .amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .beside_numpy import numpy_functions as numpy_functions
 from .compat.compiler import compile as compile
 from .compat.compiler import cond as cond
 from .compat.cpu import Event as Event
@@ -108,7 +109,6 @@ from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csc as sparse_csc
 from .layout import sparse_csr as sparse_csr
-from .numpy_functions import numpy_functions as numpy_functions
 from .ops.fourier.spectrogram import istft as istft
 from .ops.fourier.spectrogram import stft as stft
 from .ops.fourier.windows import bartlett_window as bartlett_window

@@ -18,7 +18,6 @@ The emitter needs no more registers than the scratch registers that are never gi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from .ir import NOTHING, Op, Region
@@ -51,9 +50,6 @@ class Target(NamedTuple):
     @staticmethod
     def kind(op: Op) -> str:
         return op.type.register
-
-
-Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op reads
 
 
 class Reading(Protocol):
