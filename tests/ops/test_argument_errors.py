@@ -91,6 +91,7 @@ def at_rest():
 
 
 def test_other_errors_stay_as_they_are(at_rest):
+    torch.sum(X)  # compiles it
     with pytest.raises(IndexError) as caught:
         torch.sum(X, 5)
     names = [f.name for f in traceback.extract_tb(caught.value.__traceback__)]
@@ -134,10 +135,11 @@ def test_public_functions_take_exactly_the_same_arguments():
 
 
 def test_public_functions_look_like_those_written_by_hand(at_rest):
-    """`help`, `inspect`, pickle and debuggers: the generated function has the signature, the text and the source of the other."""
+    """`help`, `inspect`, pickle and debuggers: the generated function has the signature, the text and the source of the other, and besides says
+    what arguments mean."""
     public = torch.cumsum
     public(X, 0)  # compiles it
-    assert inspect.unwrap(public) is written_by_hand and public.__doc__ == written_by_hand.__doc__
+    assert inspect.unwrap(public) is written_by_hand and public.__doc__.startswith(written_by_hand.__doc__.rstrip())
     assert inspect.signature(public) == inspect.signature(written_by_hand)
     assert inspect.getsource(public) == inspect.getsource(written_by_hand)
     assert pickle.loads(pickle.dumps(public)) is public and pickle.loads(pickle.dumps(F.linear)) is F.linear

@@ -8,12 +8,13 @@ locations were chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from penlight.kernels.compiler.allocate import Allocation, Location, Register, Sources
+from penlight.kernels.compiler.allocate import Allocation, Location, Register
 from penlight.kernels.compiler.ir import NOTHING, Kernel, Op, Region
 
 State = dict[Location, Op]
+Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op reads
 
 
 class Overwritten(Exception):

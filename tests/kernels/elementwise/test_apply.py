@@ -18,7 +18,7 @@ SIZE = 3 * CHEAP + 5
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch):
     monkeypatch.setattr(blocks, "CHEAP_NUMPY_GRAIN", CHEAP // 2)
-    monkeypatch.setattr(parallel, "_BACKOFF", 0)  # also where helpers are preempted
+    monkeypatch.setattr(parallel, "BACKOFF", 0)  # also where helpers are preempted
     monkeypatch.setattr(parallel, "_alone_until", 0.0)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
