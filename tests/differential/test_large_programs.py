@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import penlight
-from penlight.kernels import executable, native
+from tests.machine_code import without_machine_code
 
 from . import large
 
@@ -32,9 +32,7 @@ class PlainSide(large.LargeSide):
     """A side that computes without machine code."""
 
     def run(self, statement: str) -> str:
-        with pytest.MonkeyPatch.context() as patch:
-            for module in (executable, native):
-                patch.setattr(module, "available", lambda: False)
+        with without_machine_code():
             return super().run(statement)
 
 

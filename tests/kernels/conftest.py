@@ -1,18 +1,19 @@
 """What the tests of kernels share."""
 
+from contextlib import nullcontext
+
 import pytest
 
-from penlight.kernels import conv, executable, native, strategy
+from penlight.kernels import conv, strategy
 from penlight.kernels.conv import fold, implicit, winograd
+from tests.machine_code import without_machine_code
 
 
 @pytest.fixture(params=["native", "numpy"])
-def either_way(request, monkeypatch):
+def either_way(request):
     """Runs a test twice: with native kernels, where this machine has them, and with those in NumPy only."""
-    if request.param == "numpy":
-        for module in (executable, native):
-            monkeypatch.setattr(module, "available", lambda: False)
-    return request.param
+    with without_machine_code() if request.param == "numpy" else nullcontext():
+        yield request.param
 
 
 @pytest.fixture(params=["by positions", "general"])
