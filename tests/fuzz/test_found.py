@@ -372,3 +372,13 @@ def test_second_derivatives_of_few_samples_in_16_bits() -> None:
     (mixed,) = torch.autograd.grad(slope.sum(), image)
     assert slope.dtype == mixed.dtype == torch.float16 and slope.view(2, 3).tolist() == [[1.0, 2.0, 4.0]] * 2
     assert mixed.view(-1).tolist() == [-1.5, -0.5, -0.5, 0.5, -0.5, 0.5, 0.5, 1.5]
+
+
+def test_the_second_gradient_of_xlogy_with_a_number_is_zero_at_zero() -> None:
+    """Where the first one is chosen to be zero: the slope there is infinite, and infinity times zero is NaN."""
+    for function, number in ((torch.xlogy, 0), (torch.special.xlog1py, -1)):
+        x = torch.tensor([0.0, 1.0], dtype=torch.float64, requires_grad=True)
+        grad = torch.ones(2, dtype=torch.float64, requires_grad=True)
+        (slope,) = torch.autograd.grad(function(x, number), x, grad, create_graph=True)
+        (second,) = torch.autograd.grad(slope.sum(), grad)
+        assert second.tolist() == [0.0, float("-inf")]

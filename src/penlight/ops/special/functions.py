@@ -264,8 +264,8 @@ def _log_of(number: Any) -> float:
 
 
 def _xlogy_number_rule(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    slope = grad * _log_of(other)
-    return xp.where(input == 0, 0.0, slope) if other <= 0 else slope
+    slope = _log_of(other)
+    return grad * (xp.where(input == 0, xp.zeros_like(grad), slope) if other <= 0 else slope)
 
 
 _xlogy_kernel = kernel("xlogy", "xlogy_cpu")

@@ -104,8 +104,8 @@ def _special_xlog1py(input: Tensor, other: Tensor) -> Tensor: ...
 
 
 def _xlog1py_number_rule(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    slope = grad * (math.log1p(other) if other > -1 else _log_of(other + 1))
-    return xp.where(input == 0, 0.0, slope) if other <= -1 else slope
+    slope = math.log1p(other) if other > -1 else _log_of(other + 1)
+    return grad * (xp.where(input == 0, xp.zeros_like(grad), slope) if other <= -1 else slope)
 
 
 @pointwise(lambda input, other: _xlog1py_kernel(input, like(other, input)), node="SpecialXlog1PyBackward2", floating=True,
