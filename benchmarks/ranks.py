@@ -69,13 +69,15 @@ def measure(name: str) -> dict[str, float]:
     return times
 
 
-def job(name: str, ranks: int) -> dict[str, float]:
-    """What rank 0 measures in a job of its own."""
+def job(name: str, ranks: int, cores: int | None = None) -> dict[str, float]:
+    """What rank 0 measures in a job of its own, which is kept to so many of the cores."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     env = {**environment(), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     env.update({f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")})
     command = [sys.executable, "-m", "benchmarks.ranks", "--measure", name]
+    if cores is not None:
+        command += ["--cores", str(cores)]
     started = [
         subprocess.Popen(command, env={**env, "RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for rank in range(ranks)
@@ -92,8 +94,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--cores", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.measure:
+        if options.cores is not None:
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
         print(json.dumps(measure(options.measure)), flush=True)
         return
     libraries = installed((OWN, REFERENCE), sys.executable)

@@ -30,7 +30,6 @@ def test_two_ranks_are_reproduced():
     measured |= {"step alone": 3000.0, "step of DistributedDataParallel": 7000.0}
     link, step = profile(measured)
     assert step.seconds(link, 1) == pytest.approx(0.003) and step.seconds(link, 2) == pytest.approx(0.007)
-    assert step.seconds(link, 2, crowding=2.0) == pytest.approx(0.014)
 
 
 def test_buckets():
@@ -45,8 +44,11 @@ def test_more_ranks_are_never_faster_a_step():
 def test_table(monkeypatch, capsys):
     measured = {f"all_reduce {label}": 20.0 + 4 * count / 1000 for label, count in ranks.SIZES.items()}
     measured |= {"step alone": 3000.0, "step of DistributedDataParallel": 7000.0}
-    monkeypatch.setattr(ranks, "job", lambda name, count: measured)
+    crowded = {name: 3 * seconds for name, seconds in measured.items()}  # two ranks on one core
+    monkeypatch.setattr(ranks, "job", lambda name, count, cores: measured if cores is None else crowded)
+    monkeypatch.setattr(scaling, "cores", lambda: 2)
     scaling.main(["--check", "--rounds", "1", "--step", "10"])
     lines = capsys.readouterr().out.splitlines()
-    assert "latency 20 us, bandwidth 1.00 GB/s" in lines[0] and "4 ranks, microseconds" in "\n".join(lines)
+    assert "latency 20 us, bandwidth 1.00 GB/s" in lines[0] and "4 ranks, two on a core, microseconds" in lines
+    assert [line.split()[-2] for line in lines if "all_reduce 4 B" in line] == ["20", "120"]  # predicted: two rounds among four
     assert lines[-11].split()[:2] == ["1", "10.00"] and lines[-1].split()[0] == "1024"

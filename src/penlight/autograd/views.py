@@ -91,7 +91,7 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
     else:
         family.append(weakref.ref(view))
         if len(family) > family[0]:
-            _prune(family)
+            prune(family)
 
 
 def link_parts(parts: list[Tensor], source: Tensor) -> None:
@@ -113,7 +113,7 @@ def link_parts(parts: list[Tensor], source: Tensor) -> None:
         info.base, info.creation, info.replay = base, creation, None
         family.append(ref(view))
     if len(family) > family[0]:
-        _prune(family)
+        prune(family)
 
 
 def unrecorded_edge(view: Tensor) -> Edge:
@@ -146,7 +146,7 @@ def _window(view: Tensor, source: Tensor) -> Any:
     return take
 
 
-def _prune(family: list[Any]) -> None:
+def prune(family: list[Any]) -> None:
     """Forget dead views; the next pruning comes when the family has grown to four times its size."""
     alive = [ref for ref in family[1:] if ref() is not None]
     family[:] = [4 * len(alive) + 8, *alive]

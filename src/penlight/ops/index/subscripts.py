@@ -19,6 +19,7 @@ from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.declare import OPS
+from ..machinery.guards import unrecorded_view
 from ..shape.slicing import _select as select_op, _slice as slice_op
 from ..shape.views import _alias, _unsqueeze as unsqueeze_op
 from .advanced import index as select_index, index_put_, refuse_byte_masks, warn_of_bytes
@@ -27,6 +28,7 @@ _batching_index = lazy_import(globals(), "_batching_index", "...func.batching_in
 _creation = lazy_import(globals(), "_creation", "...creation")
 
 
+_NAMESPACE = modes.NAMESPACE
 COPY, PUT = OPS["_copy"], OPS["_index_put"]
 _INT64, _BOOL = dtypes.int64.np, dtypes.bool_.np
 
@@ -35,17 +37,19 @@ _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte V
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`."""
-    if type(index) is int and not modes.NAMESPACE["SLOW"]:
-        shape = self._array.shape
-        if not shape:
+    if type(index) is int and not _NAMESPACE["SLOW"]:
+        array = self._array
+        if not array.ndim:
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
                 "0-dim tensor to a number"
             )
-        n = shape[0]
-        if -n <= index < n:
-            return select_op(self, 0, index + n if index < 0 else index)
-        raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
+        n = len(array)
+        if not -n <= index < n:
+            raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
+        if self._view is None and self._edge is NO_EDGE:
+            return unrecorded_view(self, array[index, ...])
+        return select_op(self, 0, index + n if index < 0 else index)
     if type(index) is slice and self.dim():
         return _slice(self, 0, index, always=True)
     if not modes.slow():

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from ... import dtypes
-from ...autograd import modes, views
+from ...autograd import modes
+from ...autograd.modes import is_grad_enabled
 from ...autograd.node import NO_EDGE
+from ...autograd.views import DEFAULT, NO_GRAD, View, link, prune, unrecorded_edge
 from ...kernels.numpy_warnings import hush, unhush
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor, new
 
 Kernel = Callable[..., Any]
 
@@ -40,7 +43,7 @@ def plain_floats(operands: Sequence[Any]) -> bool:
     """Whether nothing is recorded and the arrays, which are of one dtype that BLAS has, can be computed with as they are."""
     if modes.slow() or modes.casting:
         return False
-    dtype, recording = operands[0]._array.dtype, modes.is_grad_enabled()
+    dtype, recording = operands[0]._array.dtype, is_grad_enabled()
     for t in operands:
         if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
             return False
@@ -51,7 +54,7 @@ def unrecorded(tensors: Sequence[Any]) -> bool:
     """Whether a function of these tensors can be computed on their arrays: it gets no place in a graph, and nobody looks on."""
     if modes.NAMESPACE["SLOW"] or modes.casting:
         return False
-    if modes.is_grad_enabled():
+    if is_grad_enabled():
         for t in tensors:
             if getattr(t, "_edge", None) is not NO_EDGE:
                 return False
@@ -60,9 +63,24 @@ def unrecorded(tensors: Sequence[Any]) -> bool:
 
 def unrecorded_view(source: Tensor, array: Any) -> Tensor:
     """A view of a tensor outside of any graph, by its array: see `unrecorded`."""
-    out = wrap(array)
-    views.link(out, source)
-    out._edge = views.unrecorded_edge(out)
+    out = new(Tensor)
+    out._array = array
+    out._grad = out._rare_state = None
+    versions = source._vc
+    if type(versions) is not list or versions[1] is None or source._view is not None or source._edge is not NO_EDGE:
+        link(out, source)
+        out._edge = unrecorded_edge(out)
+        return out
+    # `link` without its questions: a dataset asks for one row after the other.
+    out._edge = NO_EDGE
+    out._vc = versions
+    out._view = view = new(View)
+    view.base, view.replay = source, None
+    view.creation = DEFAULT if is_grad_enabled() else NO_GRAD
+    family = versions[1]
+    family.append(ref(out))
+    if len(family) > family[0]:
+        prune(family)
     return out
 
 
@@ -158,7 +176,7 @@ _NUMBERS = frozenset((int, float, bool, complex))
 
 def refuse_complex_gradient(name: str, *tensors: Tensor) -> None:
     """Refuse a gradient of complex numbers where PyTorch has none."""
-    if modes.is_grad_enabled() and any(t.requires_grad for t in tensors) and any(t.is_complex() for t in tensors):
+    if is_grad_enabled() and any(t.requires_grad for t in tensors) and any(t.is_complex() for t in tensors):
         raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 
