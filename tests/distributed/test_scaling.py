@@ -50,5 +50,8 @@ def test_table(monkeypatch, capsys):
     scaling.main(["--check", "--rounds", "1", "--step", "10"])
     lines = capsys.readouterr().out.splitlines()
     assert "latency 20 us, bandwidth 1.00 GB/s" in lines[0] and "4 ranks, two on a core, microseconds" in lines
-    assert [line.split()[-2] for line in lines if "all_reduce 4 B" in line] == ["20", "120"]  # predicted: two rounds among four
+    assert [line.split()[-2] for line in lines if "all_reduce 4 B" in line] == [
+        "20",
+        "120",
+    ]  # predicted: two rounds among four
     assert lines[-11].split()[:2] == ["1", "10.00"] and lines[-1].split()[0] == "1024"
