@@ -341,19 +341,19 @@ def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions transposed and conjugated."""
 def alias_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`alias` as a tensor with memory of its own."""
-def all(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def all(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether all elements are non-zero, altogether or along dimensions."""
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool:
     """Whether all elements differ by at most `atol + rtol * |other|`."""
-def amax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def amax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The largest element over some dimensions; ties share the gradient."""
-def amin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def amin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The smallest element over some dimensions; ties share the gradient."""
-def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
+def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
     """The smallest and the largest element, of all or along a dimension."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of a complex number; 0 or pi for a real one."""
-def any(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def any(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether any element is non-zero, altogether or along dimensions."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The arc cosine of each element."""
@@ -381,11 +381,11 @@ def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 def arctanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: writes the result into this tensor and returns it."""
-def argmax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def argmax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The index of the largest element (of the flattened tensor, or along a dimension)."""
-def argmin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def argmin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ..., axis: Any = ...) -> Tensor:
+def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ...) -> Tensor:
     """The indices that would sort a dimension."""
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, a row each."""
@@ -453,7 +453,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: builtins.bool = ...,
     """The number of the bucket between sorted boundaries that each value falls into."""
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element from each vector, a row each."""
-def cat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors one after the other along a dimension."""
 def cdist(x1: Tensor, x2: Tensor, p: builtins.float = ..., compute_mode: builtins.str | None = ...) -> Tensor:
     """The p-norm distances between all rows of one matrix and all rows of another, in batches."""
@@ -463,7 +463,7 @@ def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: writes the result into this tensor and returns it."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications."""
-def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
 def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Each element brought into a range; the gradient passes inside the range, bounds included."""
@@ -489,9 +489,9 @@ def combinations(input: Tensor, r: builtins.int = ..., with_replacement: builtin
     """All combinations of r elements of a vector in their order, a row each."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Complex numbers from their parts."""
-def concat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+def concat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors one after the other along a dimension."""
-def concatenate(tensors: Sequence[Tensor], dim: builtins.int = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+def concatenate(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors one after the other along a dimension."""
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor is its own."""
@@ -511,21 +511,21 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: writes the result into this tensor and returns it."""
-def count_nonzero(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = ...) -> Tensor:
     """How many elements are not zero, altogether or along dimensions."""
 def cov(input: Tensor, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
     """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
-def cross(input: Tensor, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The cross product of vectors of length 3 along a dimension."""
-def cummax(input: Tensor, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
+def cummax(input: Tensor, dim: Any = ..., *, out: Any = ...) -> Any:
     """Running maxima along a dimension, and where they are."""
-def cummin(input: Tensor, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
+def cummin(input: Tensor, dim: Any = ..., *, out: Any = ...) -> Any:
     """Running minima along a dimension, and where they are."""
-def cumprod(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def cumprod(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Running products along a dimension."""
-def cumsum(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def cumsum(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Running sums along a dimension."""
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
     """Running integrals by the trapezoid rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Degrees as radians."""
@@ -547,7 +547,7 @@ def diagonal_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> A
     """`diagonal` as a tensor with memory of its own."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
     """A copy in which `src` replaces a diagonal."""
-def diff(input: Tensor, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def diff(input: Tensor, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Differences of neighbours along a dimension, n times."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The derivative of `lgamma`."""
@@ -631,11 +631,11 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: writes the result into this tensor and returns it."""
 def frexp(input: Tensor, *, out: Any = ...) -> Any:
     """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
-def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The square root of the sum of squares over dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: builtins.bool | None = ...) -> Tensor:
     """A tensor over the memory of another library's array."""
-def gather(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def gather(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
     """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The greatest common divisor of two integers."""
@@ -645,7 +645,7 @@ def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Te
     """Whether elements are greater or equal."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """All products of elements of two vectors."""
-def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: builtins.int = ..., axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
     """The derivative of samples along each dimension, by central differences."""
 def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are greater."""
@@ -653,7 +653,7 @@ def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None =
     """Whether elements are greater or equal."""
 def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are greater."""
-def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
     """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
@@ -681,19 +681,19 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
     """The upper incomplete gamma function 1 - P(input, other)."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part; a view."""
-def index_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def index_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`."""
-def index_copy(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def index_copy(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`."""
-def index_fill(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
+def index_fill(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., value: Any = ...) -> Tensor:
     """A copy with one value in the slices that the indices along `dim` name."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """A copy with values put (or added) at the indices."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """In-place version of `index_put`."""
-def index_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def index_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
-def index_select(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def index_select(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
     """The slices along `dim` that a 1-d index names."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Dot products of last dimensions, for all pairs of the others."""
@@ -719,7 +719,7 @@ def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part of elements is 0."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The Kronecker product: each element of one tensor times all of the other, as blocks."""
-def kthvalue(input: Tensor, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+def kthvalue(input: Tensor, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
     """The k-th smallest element along a dimension, counted from 1, and where it is."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The least common multiple of two integers."""
@@ -755,13 +755,13 @@ def log2_(input: Tensor) -> Tensor:
     """In-place version of `log2`: writes the result into this tensor and returns it."""
 def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: writes the result into this tensor and returns it."""
-def log_softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def log_softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of `softmax`, computed in one go."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log2(2**input + 2**other), without overflow."""
-def logcumsumexp(input: Tensor, dim: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of the running sum of exp(x), without overflow."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether both elements are non-zero."""
@@ -775,7 +775,7 @@ def logit(input: Tensor, eps: builtins.float | None = ..., *, out: Tensor | None
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
 def logit_(input: Tensor, eps: builtins.float | None = ...) -> Tensor:
     """In-place version of `logit`: writes the result into this tensor and returns it."""
-def logsumexp(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are less."""
@@ -787,23 +787,23 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
     """The elements where the mask holds, as a vector."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The matrix product, with vectors and batches as NumPy's `@`."""
-def max(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+def max(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
     """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The larger of two elements; a tie shares the gradient."""
-def mean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def mean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The mean of all elements, or over some dimensions."""
-def median(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+def median(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
     """The median of all elements (the lower of two), or along a dimension with where it is."""
 def meshgrid(*tensors: Any, indexing: builtins.str | None = ...) -> builtins.tuple[Tensor, ...]:
     """The coordinates of a grid, one tensor for each axis; `indexing` is 'ij' or 'xy' (first two axes exchanged)."""
-def min(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+def min(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
     """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`."""
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The smaller of two elements; a tie shares the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The product of two matrices."""
-def mode(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+def mode(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
     """The most frequent element along a dimension, and where it is."""
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Another name of `movedim`."""
@@ -825,19 +825,19 @@ def nan_to_num(input: Tensor, nan: builtins.float | None = ..., posinf: builtins
     """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given."""
 def nan_to_num_(input: Tensor, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
     """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
-def nanmean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def nanmean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The mean of the elements that are not NaN, of all or over dimensions."""
-def nanmedian(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+def nanmedian(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
     """The median of the elements that are not NaN, of all or along a dimension with where it is."""
-def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles of the elements that are not NaN."""
-def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions."""
-def narrow(input: Tensor, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+def narrow(input: Tensor, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ...) -> Tensor:
     """`length` places along a dimension from `start` on; a view."""
-def narrow_copy(input: Tensor, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def narrow_copy(input: Tensor, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of a part of a dimension."""
-def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ...) -> Tensor:
     """`norm` under the name of its kernel."""
 def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements differ."""
@@ -855,13 +855,13 @@ def nonzero(input: Tensor, *, as_tuple: builtins.bool = ..., out: Tensor | None 
     """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension."""
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
     """The first `size` rows of `nonzero`, or as many as there are and then rows of one value."""
-def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ..., **kwargs: Any) -> Tensor:
+def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ...) -> Tensor:
     """The norm of order `p` of all elements, or along dimensions."""
-def norm_except_dim(v: Tensor, pow: builtins.int = ..., dim: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+def norm_except_dim(v: Tensor, pow: builtins.int = ..., dim: builtins.int = ...) -> Tensor:
     """The norm over all dimensions but one, which stays; -1 means over all."""
 def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements differ."""
-def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The sum of the singular values of matrices."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """All products of elements of two vectors."""
@@ -881,11 +881,11 @@ def positive(input: Tensor) -> Tensor:
     """The tensor itself: `+x`."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Each element to a power; either side may be a number."""
-def prod(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def prod(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The product of all elements, or over a dimension."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """A copy with elements of `source` written (or added) at positions in the flattened tensor."""
-def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians as degrees."""
@@ -905,9 +905,9 @@ def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: writes the result into this tensor and returns it."""
 def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
-def renorm(input: Tensor, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def renorm(input: Tensor, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
-def repeat_interleave(input: Tensor, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ..., axis: Any = ...) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
     """Each element (or slice along `dim`) repeated, one number of times or each its own."""
 def reshape(input: Tensor, *args: Any, shape: Any = ...) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy."""
@@ -929,19 +929,19 @@ def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
     """`other - alpha * input`."""
-def scatter(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def scatter(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-def scatter_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def scatter_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`."""
-def scatter_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def scatter_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: builtins.bool = ..., right: builtins.bool = ..., side: builtins.str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Where values would go in sorted rows: before equal elements, or (`right`) behind them."""
-def select(input: Tensor, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+def select(input: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
     """One place along a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`select` as a tensor with memory of its own."""
-def select_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
     """A copy in which `src` replaces what `select(dim, index)` would give."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The sign; for complex numbers the direction."""
@@ -967,19 +967,19 @@ def sinh_(input: Tensor) -> Tensor:
     """In-place version of `sinh`: writes the result into this tensor and returns it."""
 def slice_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`slice` as a tensor with memory of its own."""
-def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
     """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
-def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy in which `src` replaces a slice along a dimension."""
-def softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+def softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """exp(x) scaled to sum to one along a dimension."""
-def sort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ..., axis: Any = ...) -> Any:
+def sort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
     """The elements in order along a dimension, and where they were. Equal elements keep their order."""
 def split(input: Tensor, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
 def split_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`split` as a tensor with memory of its own."""
-def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension; views."""
 def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`split_with_sizes` as a tensor with memory of its own."""
@@ -993,21 +993,21 @@ def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Each element times itself."""
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`."""
-def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+def squeeze(input: Tensor, dim: Any = ...) -> Tensor:
     """Without the dimensions of size one: all, or those named."""
 def squeeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`squeeze` as a tensor with memory of its own."""
-def stack(tensors: Sequence[Tensor], dim: builtins.int = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors of one shape along a new dimension."""
-def std(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def std(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The standard deviation; the square root of `var`."""
-def std_mean(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., **kwargs: Any) -> builtins.tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ...) -> builtins.tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
 def sub(input: Tensor, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
 def subtract(input: Tensor, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
-def sum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def sum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The sum of all elements, or over some dimensions."""
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Another name of `transpose`."""
@@ -1019,7 +1019,7 @@ def t_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`t` as a tensor with memory of its own."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The elements at positions in the flattened tensor, in the index's shape."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The tangent of each element."""
@@ -1029,7 +1029,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: writes the result into this tensor and returns it."""
-def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ..., axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""
@@ -1037,7 +1037,7 @@ def tile(input: Tensor, *args: Any, dims: Any = ...) -> Tensor:
     """Like `repeat`, with missing dimensions taken as one."""
 def to_dlpack(tensor: Tensor) -> Any:
     """A tensor's memory as a DLPack capsule."""
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ..., axis: Any = ...) -> Any:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
@@ -1045,9 +1045,9 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged; a view."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`transpose` as a tensor with memory of its own."""
-def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
     """The integral of samples along a dimension by the trapezoid rule; `x` or `dx` gives their distances."""
-def trapz(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
     """Another name of `trapezoid`."""
 def tril(input: Tensor, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle; zeros above it."""
@@ -1063,11 +1063,11 @@ def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The whole part."""
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
-def unbind(input: Tensor, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
     """All places along a dimension as a tuple of views."""
 def unbind_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unbind` as a tensor with memory of its own."""
-def unflatten(input: Tensor, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ..., *, axis: Any = ...) -> Tensor:
+def unflatten(input: Tensor, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
     """One dimension spread over several."""
 def unfold_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unfold` as a tensor with memory of its own."""
@@ -1083,15 +1083,15 @@ def unsafe_split(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Ten
     """`split` whose parts autograd does not take for views of one tensor."""
 def unsafe_split_with_sizes(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
     """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-def unsqueeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = ...) -> Tensor:
     """With a new dimension of size one before `dim`."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unsqueeze` as a tensor with memory of its own."""
 def vander(x: Tensor, N: builtins.int | None = ..., increasing: builtins.bool = ...) -> Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`."""
-def var(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+def var(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The variance; divides by the count less `correction` (1 unless told otherwise)."""
-def var_mean(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., **kwargs: Any) -> builtins.tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ...) -> builtins.tuple[Tensor, Tensor]:
     """The variance and the mean."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The dot product of two vectors, the first conjugated."""

@@ -42,13 +42,7 @@ __all__ = [
 
 
 def fft2(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform along two dimensions.
 
@@ -56,18 +50,11 @@ def fft2(
     tensor([[2.+0.j, 0.+0.j],
             [0.+0.j, 2.+0.j]])
     """
-    dim = dim if axis is None else axis
     return fftn(input, s, dim, norm, out=out)
 
 
 def ifft2(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `fft2`.
 
@@ -76,36 +63,22 @@ def ifft2(
     tensor([[1., 2.],
             [3., 4.]])
     """
-    dim = dim if axis is None else axis
     return ifftn(input, s, dim, norm, out=out)
 
 
 def rfft2(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of real numbers along two dimensions; the last has half of the frequencies.
 
     >>> torch.fft.rfft2(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
-    dim = dim if axis is None else axis
     return rfftn(input, s, dim, norm, out=out)
 
 
 def irfft2(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `rfft2`.
 
@@ -114,36 +87,22 @@ def irfft2(
     tensor([[1., 2.],
             [3., 4.]])
     """
-    dim = dim if axis is None else axis
     return irfftn(input, s, dim, norm, out=out)
 
 
 def hfft2(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """`hfft` along the last of two dimensions, `fft` along the first.
 
     >>> torch.fft.hfft2(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
-    dim = dim if axis is None else axis
     return hfftn(input, s, dim, norm, out=out)
 
 
 def ihfft2(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `hfft2`.
 
@@ -151,7 +110,6 @@ def ihfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
-    dim = dim if axis is None else axis
     return ihfftn(input, s, dim, norm, out=out)
 
 

@@ -79,13 +79,13 @@ __all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])
 _linalg_cross = _late("ops.linalg.products", "linalg_cross")
 
 
-def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The cross product of vectors of length 3 along a dimension, broadcasting.
 
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
-    return _linalg_cross(input, other, dim if axis is None else axis, out)  # type: ignore[no-any-return]
+    return _linalg_cross(input, other, dim, out)  # type: ignore[no-any-return]
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

@@ -63,6 +63,12 @@ def explains_failures(function: F) -> F:
     return function
 
 
+def pytorch_names_only(function: F) -> F:
+    """Marks a public function that does not take NumPy's names. See Note [NumPy's names] in ops/machinery/public_functions.py."""
+    function.pytorch_names_only = True  # type: ignore[attr-defined]
+    return function
+
+
 def copy_of(function: FunctionType) -> Any:
     """Another function that runs what this one runs now."""
     copy = FunctionType(

@@ -107,19 +107,19 @@ class TensorMethods:
         """In-place version of `addr`."""
     def adjoint(self) -> Tensor:
         """The last two dimensions transposed and conjugated."""
-    def all(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def all(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether all elements are non-zero, altogether or along dimensions."""
     def allclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool:
         """Whether all elements differ by at most `atol + rtol * |other|`."""
-    def amax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def amax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The largest element over some dimensions; ties share the gradient."""
-    def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The smallest element over some dimensions; ties share the gradient."""
-    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
+    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
         """The smallest and the largest element, of all or along a dimension."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle of a complex number; 0 or pi for a real one."""
-    def any(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def any(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether any element is non-zero, altogether or along dimensions."""
     def apply_(self, callable: Any) -> Tensor:
         """Replace each element by what a Python function makes of it. Slow; meant for a few elements."""
@@ -151,11 +151,11 @@ class TensorMethods:
         """The inverse hyperbolic tangent of each element."""
     def arctanh_(self) -> Tensor:
         """In-place version of `atanh`: writes the result into this tensor and returns it."""
-    def argmax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def argmax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The index of the largest element (of the flattened tensor, or along a dimension)."""
-    def argmin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def argmin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ..., axis: Any = ...) -> Tensor:
+    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ...) -> Tensor:
         """The indices that would sort a dimension."""
     def argwhere(self) -> Tensor:
         """The indices of the elements that are not zero, a row each."""
@@ -249,7 +249,7 @@ class TensorMethods:
         """The inverse from a Cholesky factor. The arguments are those of `torch.cholesky_inverse` after the first."""
     def cholesky_solve(self, *args: Any, **kwargs: Any) -> Any:
         """Solves a system from a Cholesky factor. The arguments are those of `torch.cholesky_solve` after the first."""
-    def chunk(self, chunks: builtins.int, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+    def chunk(self, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
     def clamp(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """Each element brought into a range; the gradient passes inside the range, bounds included."""
@@ -299,29 +299,29 @@ class TensorMethods:
         """The hyperbolic cosine of each element."""
     def cosh_(self) -> Tensor:
         """In-place version of `cosh`: writes the result into this tensor and returns it."""
-    def count_nonzero(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+    def count_nonzero(self, dim: Any = ...) -> Tensor:
         """How many elements are not zero, altogether or along dimensions."""
     def cov(self, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself: it is on the CPU."""
-    def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """The cross product of vectors of length 3 along a dimension."""
     def crow_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor:
         """Refused: Penlight runs on the CPU."""
-    def cummax(self, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
+    def cummax(self, dim: Any = ..., *, out: Any = ...) -> Any:
         """Running maxima along a dimension, and where they are."""
-    def cummin(self, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
+    def cummin(self, dim: Any = ..., *, out: Any = ...) -> Any:
         """Running minima along a dimension, and where they are."""
-    def cumprod(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def cumprod(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Running products along a dimension."""
-    def cumprod_(self, dim: builtins.int = ..., *, dtype: Any = ..., axis: Any = ...) -> Tensor:
+    def cumprod_(self, dim: builtins.int = ..., *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumprod`."""
-    def cumsum(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def cumsum(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Running sums along a dimension."""
-    def cumsum_(self, dim: builtins.int = ..., *, dtype: Any = ..., axis: Any = ...) -> Tensor:
+    def cumsum_(self, dim: builtins.int = ..., *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumsum`."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees as radians."""
@@ -343,7 +343,7 @@ class TensorMethods:
         """The diagonal of two dimensions, as the last dimension; a view."""
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
         """A copy in which `src` replaces a diagonal."""
-    def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Differences of neighbours along a dimension, n times."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """The derivative of `lgamma`."""
@@ -453,7 +453,7 @@ class TensorMethods:
         """In-place version of `frac`: writes the result into this tensor and returns it."""
     def frexp(self, *, out: Any = ...) -> Any:
         """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
-    def gather(self, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def gather(self, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The greatest common divisor of two integers."""
@@ -485,7 +485,7 @@ class TensorMethods:
         """The tensor as torch.float16."""
     def hardshrink(self, *args: Any, **kwargs: Any) -> Any:
         """Zero where the absolute value is at most `lambd`. The arguments are those of `torch.hardshrink` after the first."""
-    def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+    def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
         """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
@@ -516,27 +516,27 @@ class TensorMethods:
     @property
     def imag(self) -> Tensor:
         """The imaginary part; a view."""
-    def index_add(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def index_add(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
         """A copy with slices of `source` added at the indices along `dim`."""
-    def index_add_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., axis: Any = ...) -> Tensor:
+    def index_add_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ...) -> Tensor:
         """In-place version of `index_add`."""
-    def index_copy(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def index_copy(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with slices of `source` written at the indices along `dim`."""
-    def index_copy_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, axis: Any = ...) -> Tensor:
+    def index_copy_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ...) -> Tensor:
         """In-place version of `index_copy`."""
-    def index_fill(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
+    def index_fill(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ...) -> Tensor:
         """A copy with one value in the slices that the indices along `dim` name."""
-    def index_fill_(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
+    def index_fill_(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ...) -> Tensor:
         """In-place version of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """A copy with values put (or added) at the indices."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """In-place version of `index_put`."""
-    def index_reduce(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def index_reduce(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
-    def index_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., axis: Any = ...) -> Tensor:
+    def index_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `index_reduce`."""
-    def index_select(self, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def index_select(self, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
         """The slices along `dim` that a 1-d index names."""
     def indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
@@ -580,7 +580,7 @@ class TensorMethods:
         """The inverse of `stft`. The arguments are those of `torch.istft` after the first."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The Kronecker product: each element of one tensor times all of the other, as blocks."""
-    def kthvalue(self, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+    def kthvalue(self, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
         """The k-th smallest element along a dimension, counted from 1, and where it is."""
     def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The least common multiple of two integers."""
@@ -628,7 +628,7 @@ class TensorMethods:
         """In-place version of `log`: writes the result into this tensor and returns it."""
     def log_normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
         """Fill with numbers whose logarithms are normally distributed."""
-    def log_softmax(self, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def log_softmax(self, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of `softmax`, computed in one go."""
     def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
@@ -638,7 +638,7 @@ class TensorMethods:
         """In-place version of `logaddexp2`: writes the result into this tensor and returns it."""
     def logaddexp_(self, other: Tensor) -> Tensor:
         """In-place version of `logaddexp`: writes the result into this tensor and returns it."""
-    def logcumsumexp(self, dim: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def logcumsumexp(self, dim: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of the running sum of exp(x), without overflow."""
     def logdet(self, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the determinant. The arguments are those of `torch.logdet` after the first."""
@@ -662,7 +662,7 @@ class TensorMethods:
         """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
     def logit_(self, eps: builtins.float | None = ...) -> Tensor:
         """In-place version of `logit`: writes the result into this tensor and returns it."""
-    def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+    def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """log(sum(exp(x))) over dimensions, without overflow."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64."""
@@ -702,17 +702,17 @@ class TensorMethods:
         """The exponential of a matrix. The arguments are those of `torch.matrix_exp` after the first."""
     def matrix_power(self, *args: Any, **kwargs: Any) -> Any:
         """The power of a matrix by a whole number. The arguments are those of `torch.matrix_power` after the first."""
-    def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+    def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
         """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`."""
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two elements; a tie shares the gradient."""
     def maximum_(self, other: Tensor) -> Tensor:
         """In-place version of `maximum`: writes the result into this tensor and returns it."""
-    def mean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def mean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The mean of all elements, or over some dimensions."""
-    def median(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+    def median(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
         """The median of all elements (the lower of two), or along a dimension with where it is."""
-    def min(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+    def min(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
         """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`."""
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The smaller of two elements; a tie shares the gradient."""
@@ -720,7 +720,7 @@ class TensorMethods:
         """In-place version of `minimum`: writes the result into this tensor and returns it."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The product of two matrices."""
-    def mode(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+    def mode(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
         """The most frequent element along a dimension, and where it is."""
     def module_load(self, other: Tensor, assign: builtins.bool = ...) -> Tensor:
         """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other."""
@@ -752,17 +752,17 @@ class TensorMethods:
         """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given."""
     def nan_to_num_(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
         """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
-    def nanmean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def nanmean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The mean of the elements that are not NaN, of all or over dimensions."""
-    def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
+    def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
         """The median of the elements that are not NaN, of all or along a dimension with where it is."""
-    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
         """Quantiles of the elements that are not NaN."""
-    def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The sum of the elements that are not NaN, of all or over dimensions."""
-    def narrow(self, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+    def narrow(self, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ...) -> Tensor:
         """`length` places along a dimension from `start` on; a view."""
-    def narrow_copy(self, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def narrow_copy(self, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy of a part of a dimension."""
     def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements differ."""
@@ -798,7 +798,7 @@ class TensorMethods:
         """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension."""
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
         """The first `size` rows of `nonzero`, or as many as there are and then rows of one value."""
-    def norm(self, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ..., **kwargs: Any) -> Tensor:
+    def norm(self, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ...) -> Tensor:
         """The norm of order `p` of all elements, or along dimensions."""
     def normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
         """Fill with normally distributed numbers."""
@@ -828,7 +828,7 @@ class TensorMethods:
         """In-place version of `pow`."""
     def prelu(self, *args: Any, **kwargs: Any) -> Any:
         """Leaky ReLU whose slope is a tensor. The arguments are those of `torch.prelu` after the first."""
-    def prod(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def prod(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The product of all elements, or over a dimension."""
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """A copy with elements of `source` written (or added) at positions in the flattened tensor."""
@@ -848,7 +848,7 @@ class TensorMethods:
         """The QR decomposition. The arguments are those of `torch.qr` after the first."""
     def qscheme(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight has no quantized tensors."""
-    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
         """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians as degrees."""
@@ -877,13 +877,13 @@ class TensorMethods:
         """The remainder of the division rounded down: it has the divisor's sign."""
     def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `remainder`."""
-    def renorm(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def renorm(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
         """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
-    def renorm_(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, axis: Any = ...) -> Tensor:
+    def renorm_(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ...) -> Tensor:
         """In-place version of `renorm`."""
     def repeat(self, *args: Any, repeats: Any = ...) -> Tensor:
         """The tensor copied this many times along each dimension."""
-    def repeat_interleave(self, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ..., axis: Any = ...) -> Tensor:
+    def repeat_interleave(self, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
         """Each element (or slice along `dim`) repeated, one number of times or each its own."""
     def reshape(self, *args: Any, shape: Any = ...) -> Tensor:
         """The same elements in another shape: a view where strides allow, else a copy."""
@@ -919,21 +919,21 @@ class TensorMethods:
         """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
     def rsub(self, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
         """`other - alpha * input`."""
-    def scatter(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def scatter(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
         """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-    def scatter_(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., axis: Any = ...) -> Tensor:
+    def scatter_(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ...) -> Tensor:
         """In-place version of `scatter`."""
-    def scatter_add(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def scatter_add(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with elements of `src` added at the indices along `dim`."""
-    def scatter_add_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, axis: Any = ...) -> Tensor:
+    def scatter_add_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ...) -> Tensor:
         """In-place version of `scatter_add`."""
-    def scatter_reduce(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def scatter_reduce(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
-    def scatter_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., axis: Any = ...) -> Tensor:
+    def scatter_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `scatter_reduce`."""
-    def select(self, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+    def select(self, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
         """One place along a dimension, without that dimension; a view."""
-    def select_scatter(self, src: Tensor, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
         """A copy in which `src` replaces what `select(dim, index)` would give."""
     def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
         """Let the tensor be a window of other memory: another tensor's, or a storage."""
@@ -965,19 +965,19 @@ class TensorMethods:
         """The hyperbolic sine of each element."""
     def sinh_(self) -> Tensor:
         """In-place version of `sinh`: writes the result into this tensor and returns it."""
-    def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, axis: Any = ...) -> Tensor:
+    def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
         """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
-    def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy in which `src` replaces a slice along a dimension."""
     def slogdet(self, *args: Any, **kwargs: Any) -> Any:
         """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def softmax(self, dim: Any = ..., dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+    def softmax(self, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """exp(x) scaled to sum to one along a dimension."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.solve`. The arguments are those of `torch.solve` after the first."""
-    def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ..., axis: Any = ...) -> Any:
+    def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
         """The elements in order along a dimension, and where they were. Equal elements keep their order."""
     def sparse_dim(self) -> builtins.int:
         """The number of sparse dimensions: none."""
@@ -989,7 +989,7 @@ class TensorMethods:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def split(self, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
-    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """Parts of the given sizes along a dimension; views."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """The square root of each element."""
@@ -999,13 +999,13 @@ class TensorMethods:
         """Each element times itself."""
     def square_(self) -> Tensor:
         """In-place version of `square`."""
-    def squeeze(self, dim: Any = ..., *dims: Any, axis: Any = ...) -> Tensor:
+    def squeeze(self, dim: Any = ..., *dims: Any) -> Tensor:
         """Without the dimensions of size one: all, or those named, one by one or as a tuple."""
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `squeeze`: this tensor itself takes the new shape."""
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The standard deviation; the square root of `var`."""
     def stft(self, *args: Any, **kwargs: Any) -> Any:
         """Fourier transforms of overlapping windows. The arguments are those of `torch.stft` after the first."""
@@ -1019,7 +1019,7 @@ class TensorMethods:
         """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
     def subtract_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor:
         """In-place version of `sub`."""
-    def sum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def sum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The sum of all elements, or over some dimensions."""
     def sum_to_size(self, *args: Any, size: Any = ...) -> Tensor:
         """Summed over the dimensions that broadcasting from `size` would have added or widened."""
@@ -1041,7 +1041,7 @@ class TensorMethods:
         """In-place version of `t`: this tensor itself takes the new shape."""
     def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The elements at positions in the flattened tensor, in the index's shape."""
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """The tangent of each element."""
@@ -1051,7 +1051,7 @@ class TensorMethods:
         """The hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """In-place version of `tanh`: writes the result into this tensor and returns it."""
-    def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ..., axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
     def tile(self, *args: Any, dims: Any = ...) -> Tensor:
         """Like `repeat`, with missing dimensions taken as one."""
@@ -1075,7 +1075,7 @@ class TensorMethods:
         """The elements of a matrix that are not zero, by compressed columns."""
     def to_sparse_csr(self, dense_dim: builtins.int | None = ...) -> Any:
         """The elements of a matrix that are not zero, by compressed rows."""
-    def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ..., axis: Any = ...) -> Any:
+    def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
         """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
@@ -1105,9 +1105,9 @@ class TensorMethods:
         """The tensor's legacy type name, or the tensor converted to a dtype or legacy type."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor in the other's dtype."""
-    def unbind(self, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+    def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """All places along a dimension as a tuple of views."""
-    def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ..., *, axis: Any = ...) -> Tensor:
+    def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
         """One dimension spread over several."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Sliding windows along a dimension, as a new last dimension; a view."""
@@ -1123,13 +1123,13 @@ class TensorMethods:
         """`split` whose parts autograd does not take for views of one tensor."""
     def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
         """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-    def unsqueeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+    def unsqueeze(self, dim: Any = ...) -> Tensor:
         """With a new dimension of size one before `dim`."""
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `unsqueeze`: this tensor itself takes the new shape."""
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
-    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
+    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The variance; divides by the count less `correction` (1 unless told otherwise)."""
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The dot product of two vectors, the first conjugated."""

@@ -190,110 +190,68 @@ def _to_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, f
 
 
 def fft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The discrete Fourier transform along a dimension, of `n` points (cut or filled with zeros).
 
     >>> torch.fft.fft(torch.tensor([1.0, 2.0]))
     tensor([ 3.+0.j, -1.+0.j])
     """
-    dim = dim if axis is None else axis
     return _given("fft", out, _one("fft", input, n, dim, norm, True), input)
 
 
 def ifft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `fft`.
 
     >>> torch.fft.ifft(torch.tensor([4.0, 0.0, 0.0, 0.0]))
     tensor([1.-0.j, 1.-0.j, 1.-0.j, 1.-0.j])
     """
-    dim = dim if axis is None else axis
     return _given("ifft", out, _one("ifft", input, n, dim, norm, False), input)
 
 
 def rfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of real numbers: the first half of the frequencies, which has all of it.
 
     >>> torch.fft.rfft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
     tensor([0.+0.j, 2.+0.j, 0.+0.j])
     """
-    dim = dim if axis is None else axis
     return _given("rfft", out, _from_real("rfft", input, n, dim, norm, True), input)
 
 
 def irfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `rfft`; `n` is the number of real points, an even one by default.
 
     >>> torch.fft.irfft(torch.tensor([0.0, 2.0, 0.0]))
     tensor([ 1.,  0., -1.,  0.])
     """
-    dim = dim if axis is None else axis
     return _given("irfft", out, _to_real("irfft", input, n, dim, norm, False), input)
 
 
 def hfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half.
 
     >>> torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))
     tensor([ 6.,  0., -2.,  0.])
     """
-    dim = dim if axis is None else axis
     return _given("hfft", out, _to_real("hfft", input, n, dim, norm, True), input)
 
 
 def ihfft(
-    input: Tensor,
-    n: int | None = None,
-    dim: int = -1,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `hfft`.
 
     >>> torch.fft.ihfft(torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))).real
     tensor([1., 2., 1.])
     """
-    dim = dim if axis is None else axis
     return _given("ihfft", out, _from_real("ihfft", input, n, dim, norm, False), input)
 
 
@@ -307,13 +265,7 @@ def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, f
 
 
 def fftn(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform along several dimensions, by default all, to the sizes `s`.
 
@@ -321,43 +273,28 @@ def fftn(
     tensor([[2.+0.j, 0.+0.j],
             [0.+0.j, 2.+0.j]])
     """
-    dim = dim if axis is None else axis
     return _given("fftn", out, _several("fftn", input, s, dim, norm, True), input)
 
 
 def ifftn(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `fftn`.
 
     >>> torch.fft.ifftn(torch.fft.fftn(torch.tensor([1.0, 2.0]))).real
     tensor([1., 2.])
     """
-    dim = dim if axis is None else axis
     return _given("ifftn", out, _several("ifftn", input, s, dim, norm, False), input)
 
 
 def rfftn(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of real numbers along several dimensions; the last has half of the frequencies.
 
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
-    dim = dim if axis is None else axis
     need_tensor("fft_rfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {dtypes.LEGACY[input.dtype]}")
@@ -367,20 +304,13 @@ def rfftn(
 
 
 def irfftn(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `rfftn`.
 
     >>> torch.fft.irfftn(torch.fft.rfftn(torch.tensor([1.0, 2.0, 3.0, 4.0])))
     tensor([1., 2., 3., 4.])
     """
-    dim = dim if axis is None else axis
     need_tensor("fft_irfftn", input=input)
     plan = space("irfftn", input, s, dim, norm, False, to_real=True)
     x = fitted(_promoted("irfftn", input, complex_=True), plan)
@@ -388,20 +318,13 @@ def irfftn(
 
 
 def hfftn(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """`hfft` along the last of several dimensions, after `fft` along the others.
 
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
-    dim = dim if axis is None else axis
     need_tensor("fft_hfftn", input=input)
     plan = space("hfftn", input, s, dim, norm, True, to_real=True)
     x, dims = fitted(_promoted("hfftn", input, complex_=True), plan), plan.dims
@@ -411,20 +334,13 @@ def hfftn(
 
 
 def ihfftn(
-    input: Tensor,
-    s: Any = None,
-    dim: Any = None,
-    norm: str | None = None,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of `hfftn`.
 
     >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
-    dim = dim if axis is None else axis
     need_tensor("fft_ihfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
@@ -447,24 +363,22 @@ def _shifted(input: Tensor, dim: Any, forward: bool) -> Tensor:
     return input.roll([(input.shape[d] + (not forward)) // 2 for d in places], places)
 
 
-def fftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Frequencies in increasing order, with zero in the middle.
 
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
-    dim = dim if axis is None else axis
     need_tensor("fft_fftshift", input=input)
     return _shifted(input, dim, True)
 
 
-def ifftshift(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 
     >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
     tensor([0, 1, 2, 3, 4])
     """
-    dim = dim if axis is None else axis
     need_tensor("fft_ifftshift", input=input)
     return _shifted(input, dim, False)
 

@@ -106,13 +106,7 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 @method
 def gather(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    *,
-    sparse_grad: bool = False,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, sparse_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
     """For each place of `index`, the element of `input` there, with the index in `dim` replaced.
 
@@ -120,7 +114,6 @@ def gather(
     tensor([[2],
             [3]])
     """
-    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_gather("gather", input, dim, index)
     return _gather(input, dim, index, out=out)
@@ -248,14 +241,12 @@ def scatter(
     value: Any = None,
     reduce: str | None = None,
     out: Tensor | None = None,
-    axis: Any = None,
 ) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`.
 
     >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
     tensor([[0., 0., 5.]])
     """
-    dim = dim if axis is None else axis
     return dispatch.given(
         "scatter", _scatter_any("scatter", dispatch.apply, input, dim, index, src, value, reduce), out
     )
@@ -270,46 +261,34 @@ def scatter_(
     *,
     value: Any = None,
     reduce: str | None = None,
-    axis: Any = None,
 ) -> Tensor:
     """In-place version of `scatter`.
 
     >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
-    dim = dim if axis is None else axis
     return _scatter_any("scatter", dispatch.inplace, input, dim, index, src, value, reduce)
 
 
 @method
 def scatter_add(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    src: Tensor = ABSENT,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`.
 
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
-    dim = dim if axis is None else axis
     return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src), out=out)
 
 
 @method
-def scatter_add_(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, *, axis: Any = None
-) -> Tensor:
+def scatter_add_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT) -> Tensor:
     """In-place version of `scatter_add`.
 
     >>> torch.zeros(2).scatter_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
-    dim = dim if axis is None else axis
     return dispatch.inplace(OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src))
 
 
@@ -346,16 +325,13 @@ def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, inde
 
 
 @method
-def index_select(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, out: Tensor | None = None, axis: Any = None
-) -> Tensor:
+def index_select(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, out: Tensor | None = None) -> Tensor:
     """The slices along `dim` that a 1-d index names.
 
     >>> torch.arange(6).view(3, 2).index_select(0, torch.tensor([2, 0]))
     tensor([[4, 5],
             [0, 1]])
     """
-    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_slices("index_select", input, dim, index)
     return _index_select(input, dim, index, out=out)
@@ -420,14 +396,12 @@ def index_add(
     *,
     alpha: Number = 1,
     out: Tensor | None = None,
-    axis: Any = None,
 ) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`.
 
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.ones(2))
     tensor([0., 2.])
     """
-    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
     need_number(alpha)
@@ -436,20 +410,13 @@ def index_add(
 
 @method
 def index_add_(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    source: Tensor = ABSENT,
-    *,
-    alpha: Number = 1,
-    axis: Any = None,
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, alpha: Number = 1
 ) -> Tensor:
     """In-place version of `index_add`.
 
     >>> torch.zeros(2).index_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
-    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
     need_number(alpha)

@@ -110,16 +110,12 @@ def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)
 
 
 @method
-def take_along_dim(
-    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None, axis: Any = None
-) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one.
 
     >>> torch.take_along_dim(torch.tensor([[3, 1, 2]]), torch.tensor([[1, 2, 0]]), 1)
     tensor([[1, 2, 3]])
     """
-    if axis is not None:
-        dim = axis
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.LEGACY[indices.dtype]}"

@@ -196,14 +196,21 @@ def _scatter_reduce_arguments(
 
 
 @method
-def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *, include_self: bool = True,
-                   out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+def scatter_reduce(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Tensor = ABSENT,
+    reduce: str = ABSENT,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
 
     >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
     tensor([3., 3.])
     """
-    dim = dim if axis is None else axis
     return _scatter_reduce(*_scatter_reduce_arguments(input, dim, index, src, reduce, include_self), out=out)
 
 
@@ -216,14 +223,12 @@ def scatter_reduce_(
     reduce: str = ABSENT,
     *,
     include_self: bool = True,
-    axis: Any = None,
 ) -> Tensor:
     """In-place version of `scatter_reduce`.
 
     >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
     tensor([5., 2.])
     """
-    dim = dim if axis is None else axis
     arguments = _scatter_reduce_arguments(input, dim, index, src, reduce, include_self)
     return dispatch.inplace(OPS["_scatter_reduce"], arguments)
 
@@ -287,14 +292,21 @@ def _index_reduce_arguments(
 
 
 @method
-def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *, include_self: bool = True,
-                 out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+def index_reduce(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    reduce: str = ABSENT,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
 
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
     """
-    dim = dim if axis is None else axis
     return _index_reduce(*_index_reduce_arguments(input, dim, index, source, reduce, include_self), out=out)
 
 
@@ -307,14 +319,12 @@ def index_reduce_(
     reduce: str = ABSENT,
     *,
     include_self: bool = True,
-    axis: Any = None,
 ) -> Tensor:
     """In-place version of `index_reduce`.
 
     >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")
     tensor([12.,  1.])
     """
-    dim = dim if axis is None else axis
     arguments = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
     return dispatch.inplace(OPS["_index_reduce"], arguments)
 
@@ -378,33 +388,23 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
 
 @method
 def index_copy(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    source: Tensor = ABSENT,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`.
 
     >>> torch.zeros(3).index_copy(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
-    dim = dim if axis is None else axis
     return _index_copy(*_index_copy_arguments(input, dim, index, source), out=out)
 
 
 @method
-def index_copy_(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, axis: Any = None
-) -> Tensor:
+def index_copy_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT) -> Tensor:
     """In-place version of `index_copy`.
 
     >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
-    dim = dim if axis is None else axis
     return dispatch.inplace(OPS["_index_copy"], _index_copy_arguments(input, dim, index, source))
 
 
@@ -464,28 +464,22 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
 
 
 @method
-def index_fill(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT, *, axis: Any = None
-) -> Tensor:
+def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT) -> Tensor:
     """A copy with one value in the slices that the indices along `dim` name.
 
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
     tensor([1., 0., 1.])
     """
-    dim = dim if axis is None else axis
     return _index_filled(dispatch.apply, input, dim, index, value)
 
 
 @method
-def index_fill_(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT, *, axis: Any = None
-) -> Tensor:
+def index_fill_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT) -> Tensor:
     """In-place version of `index_fill`.
 
     >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
     """
-    dim = dim if axis is None else axis
     return _index_filled(dispatch.inplace, input, dim, index, value)
 
 

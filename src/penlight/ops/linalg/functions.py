@@ -172,13 +172,12 @@ def _cheapest(parts: list[Tensor]) -> Tensor:
     return product(0, count - 1)
 
 
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Dot products along a dimension, the first factor conjugated.
 
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
-    dim = dim if axis is None else axis
     if out is None and are_matrices(x, y) and unrecorded((x, y)) and dim == -1 and x._array.shape == y._array.shape:
         return wrap(np.vecdot(x._array, y._array))
     need_tensor("linalg_vecdot", x=x, y=y)

@@ -59,16 +59,12 @@ def matrix_norm(
     *,
     dtype: Any = None,
     out: Tensor | None = None,
-    axis: Any = None,
-    keepdims: Any = None,
 ) -> Tensor:
     """A norm of matrices: "fro", "nuc", 1, 2, inf, or the smallest instead of the largest with -1, -2, -inf.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
-    dim = dim if axis is None else axis
-    keepdim = keepdim if keepdims is None else keepdims
     if dtype is not None:
         dtype = dtypes.given(dtype)
     elif out is None and dim == (-2, -1) and are_matrices(input) and ord in _ORDERS:
@@ -123,16 +119,12 @@ def norm(
     *,
     out: Tensor | None = None,
     dtype: Any = None,
-    axis: Any = None,
-    keepdims: Any = None,
 ) -> Tensor:
     """A vector norm or a matrix norm, as the dimensions say.
 
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    keepdim = keepdim if keepdims is None else keepdims
-    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     need_tensor("linalg_norm", input=input)

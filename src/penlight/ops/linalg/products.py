@@ -115,16 +115,12 @@ def linalg_cross(input: Tensor, other: Tensor, dim: int = -1, out: Tensor | None
 
 
 @method
-def cross(
-    input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None, axis: Any = None
-) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The cross product of vectors of length 3 along a dimension.
 
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
     """
-    if axis is not None:
-        dim = axis
     if dim is None:
         if input.dim() != other.dim():
             raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")

@@ -96,21 +96,18 @@ def first_outside(index: np.ndarray[Any, Any], low: int, high: int) -> int:
     return int(index[(index < low) | (index >= high)].flat[0])
 
 
-ABSENT: Any = None  # of arguments that must be given, by PyTorch's name or by NumPy's (`axis` for `dim`)
+ABSENT: Any = None  # of arguments that must be given, by PyTorch's name or by NumPy's: Note [NumPy's names] in public_functions.py
 
 
-def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tuple[Any, bool]:
-    """NumPy's spellings `axis=` and `keepdims=` beside PyTorch's."""
-    if kwargs:
-        if "axis" in kwargs:
-            dim = kwargs.pop("axis")
-        if "keepdims" in kwargs:
-            keepdim = kwargs.pop("keepdims")
-        if kwargs:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+def with_pytorch_names(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by keyword with `dim` for `axis`, of a function that hands them on. See Note [NumPy's names]."""
+    return {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
+
+
+def check_keepdim(keepdim: Any, name: str) -> None:
+    """Refuse what is no bool: a number as `keepdim` would fail nowhere."""
     if type(keepdim) is not bool:
         raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}")
-    return dim, keepdim
 
 
 def legacy_sum(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from ..._common.docstrings import documented
 from ...autograd import views
 from ...autograd.modes import is_grad_enabled
 from ...tensor import Tensor
+from .arguments import with_pytorch_names
 from .in_place import refuse_inference
 
 
@@ -20,7 +21,7 @@ def in_place_view(function: Any, node_names: dict[str, str]) -> Any:
         refuse_inference(input)
         if name == "t" and input.dim() > 2:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
-        changed = function(input, *args, **kwargs)
+        changed = function(input, *args, **with_pytorch_names(kwargs))
         edge, array = changed._edge, changed._array
         tangents = None if changed._rare_state is None else changed._rare_state.tangents
         node = edge[0]

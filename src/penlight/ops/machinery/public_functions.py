@@ -20,6 +20,10 @@ A few short methods that are called very often have the `try` in their own sourc
 is the first such argument in this process (Note [Functions taken over] in `_takeover.py`), and if a tensor without dimensions stands
 for a number: `torch.add(x, y, alpha=torch.tensor(2))`.
 
+# Note [NumPy's names]
+PyTorch's functions of C++ take `axis` for `dim` and `keepdims` for `keepdim`. So does the generated function around one that is written by
+hand; that one knows PyTorch's names only. PyTorch's functions of Python do not: torch.nn.functional, and those with `@pytorch_names_only`.
+
 # Note [Functions are not methods]
 PyTorch's functions are builtins: in `class Net: act = torch.tanh`, `self.act(x)` calls `torch.tanh(x)`. A function of Python would get
 `self` as its first argument. So a public function of a module is a bound method already, which no class binds again, as the functions
@@ -174,6 +178,7 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
     names = code.co_varnames
     positional, after = names[: code.co_argcount], code.co_argcount + code.co_kwonlyargcount
     only, rest = names[code.co_argcount : after], list(names[after:])
+    aliases = {} if name.startswith("F.") or hasattr(function, "pytorch_names_only") else _aliases(names[:after])
     parameters, call = list(positional), list(positional)
     if code.co_posonlyargcount:
         parameters.insert(code.co_posonlyargcount, "/")
@@ -182,24 +187,28 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
         call.append("*" + rest.pop(0))
     elif bound:
         parameters.append("*excess")
-    elif only:
+    elif only or aliases:
         parameters.append("*")
     defaults, kwdefaults = own.defaults or (), own.kwdefaults or {}
-    optional = {*positional[len(positional) - len(defaults) :], *kwdefaults}
-    parameters = [f"{p}=None" if p in optional else p for p in [*parameters, *only]]
-    by_keyword, by_default = (
-        [f"{p}={p}" for p in only],
-        [f"{p} is {_default(key, p, kwdefaults)}" for p in only if p in kwdefaults],
-    )
+    optional = {*positional[len(positional) - len(defaults) :], *kwdefaults, *aliases.values()}
+    parameters = [f"{p}=None" if p in optional else p for p in [*parameters, *only, *aliases.values()]]
+    either = {p: f"{p} if {alias} is None else {alias}" for p, alias in aliases.items()}
+    by_keyword = [f"{p}={either.get(p, p)}" for p in only]
+    by_default = [f"{p} is {_default(key, p, kwdefaults)}" for p in only if p in kwdefaults]
+    told_apart = [f"{alias} is None" for alias in aliases.values()]
     if code.co_flags & _VARKEYWORDS:
         parameters.append("**" + rest[0])
         by_keyword.append("**" + rest[0])
         by_default.append("not " + rest[0])
-    given = f"{key}({', '.join([*call, *by_keyword])})"
-    if by_keyword and len(by_keyword) == len(by_default):  # arguments by keyword cost 50 ns
-        given = f"{key}({', '.join(call)}) if {' and '.join(by_default)} else {given}"
+    given = f"{key}({', '.join([*(either.get(p, p) for p in call), *by_keyword])})"
+    if (by_keyword or aliases) and len(by_keyword) == len(by_default):  # arguments by keyword cost 50 ns
+        given = f"{key}({', '.join(call)}) if {' and '.join(by_default + told_apart)} else {given}"
     body = [f"    return {given}"]
-    taken = list(names[: after + bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)])
+    taken = [
+        *names[:after],
+        *aliases.values(),
+        *names[after : after + bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)],
+    ]
     if bound:
         parameters.insert(0, "_")
         if not code.co_flags & _VARARGS:
@@ -207,10 +216,16 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
                 0,
                 f"    if excess: raise too_many({name.removeprefix('F.')!r}, {len(positional)}, {len(defaults)}, excess)",
             )
-            taken.insert(after, "excess")
+            taken.insert(after + len(aliases), "excess")
     lines = [f"def {function.__name__}({', '.join(parameters)}):", *body]
     source = "\n".join(explaining(lines, name, taken, key))
-    return Compiled(compile_function(source + "\n", f"<penlight {key}>"), own.defaults, own.kwdefaults)
+    kwdefaults = {**kwdefaults, **dict.fromkeys(aliases.values())}
+    return Compiled(compile_function(source + "\n", f"<penlight {key}>"), own.defaults, kwdefaults or None)
+
+
+def _aliases(names: tuple[str, ...]) -> dict[str, str]:
+    """NumPy's names for parameters. See Note [NumPy's names]."""
+    return {own: alias for own, alias in (("dim", "axis"), ("keepdim", "keepdims")) if own in names}
 
 
 def _default(key: str, parameter: str, kwdefaults: dict[str, Any]) -> str:

@@ -347,16 +347,12 @@ def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
 
 
 @method
-def softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None
-) -> Tensor:
+def softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """exp(x) scaled to sum to one along a dimension.
 
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
-    if axis is not None:
-        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "softmax")
@@ -364,16 +360,12 @@ def softmax(
 
 
 @method
-def log_softmax(
-    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, axis: Any = None
-) -> Tensor:
+def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`, computed in one go.
 
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
     """
-    if axis is not None:
-        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "log_softmax")

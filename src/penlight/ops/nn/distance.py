@@ -69,76 +69,44 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 # ----- Norms under other names --------------------------------------------------------------------------------------
 
 
-def frobenius_norm(
-    input: Tensor,
-    dim: Any = ABSENT,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
-    keepdims: Any = None,
-) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The square root of the sum of squares over dimensions.
 
     >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
     tensor(5.)
     """
-    dim = dim if axis is None else axis
-    keepdim = keepdim if keepdims is None else keepdims
     return norm(input, 2, dim, keepdim, out)
 
 
-def nuclear_norm(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
-    keepdims: Any = None,
-) -> Tensor:
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The sum of the singular values of matrices.
 
     >>> torch.nuclear_norm(torch.eye(2))
     tensor(2.)
     """
-    dim = dim if axis is None else axis
-    keepdim = keepdim if keepdims is None else keepdims
     return dispatch.given(
         "nuclear_norm", _linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim), out
     )
 
 
-def native_norm(
-    input: Tensor,
-    p: Any = 2,
-    dim: Any = None,
-    keepdim: bool = False,
-    dtype: Any = None,
-    *,
-    axis: Any = None,
-    keepdims: Any = None,
-) -> Tensor:
+def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """`norm` under the name of its kernel.
 
     >>> torch.native_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    dim = dim if axis is None else axis
-    keepdim = keepdim if keepdims is None else keepdims
     if dtype is not None:
         dtype = dtypes.given(dtype)
     return norm(input, p, dim, keepdim, None, dtype)
 
 
-def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0, *, axis: Any = None) -> Tensor:
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but one, which stays; -1 means over all.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5.],
             [1.]])
     """
-    dim = dim if axis is None else axis
     if dim == -1:
         return norm(v, pow)
     place = wrap_dim(dim, v.dim())
@@ -368,25 +336,21 @@ def _renorm_arguments(input: Tensor, p: Any, dim: int, maxnorm: Any) -> tuple[An
 
 
 @method
-def renorm(
-    input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, out: Tensor | None = None, axis: Any = None
-) -> Tensor:
+def renorm(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, out: Tensor | None = None) -> Tensor:
     """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
 
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
-    dim = dim if axis is None else axis
     return _renorm(*_renorm_arguments(input, p, dim, maxnorm), out=out)
 
 
 @method
-def renorm_(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, axis: Any = None) -> Tensor:
+def renorm_(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT) -> Tensor:
     """In-place version of `renorm`.
 
     >>> torch.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
     tensor([[0.6000, 0.8000]])
     """
-    dim = dim if axis is None else axis
     return dispatch.inplace(OPS["_renorm"], _renorm_arguments(input, p, dim, maxnorm))

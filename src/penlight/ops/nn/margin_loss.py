@@ -402,15 +402,12 @@ def triplet_margin_with_distance_loss(
 def _norm_along(input: Tensor, ord: Any, dim: Ints, keepdim: bool) -> Tensor: ...
 
 
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False, *, keepdims: Any = None
-) -> Tensor:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last dimension.
 
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
-    keepdim = keepdim if keepdims is None else keepdims
     apart = x1 - x2 + eps
     return _norm_along(apart, p, (apart.dim() - 1,) if apart.dim() else (), keepdim)
 
@@ -430,13 +427,12 @@ def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
         return np.asarray(_sum_array(cosines, (dim,), False))
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, axis: Any = None) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension; no norm counts below `eps`.
 
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    dim = dim if axis is None else axis
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     common = dtypes.result_dtype([x1._array, x2._array])

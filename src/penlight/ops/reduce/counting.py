@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.function_code import pytorch_names_only
 from ...creation.ranges import linspace_array
 from ...kernels import index_width
 from ...kernels.lazy import lazy_import
@@ -75,6 +76,7 @@ def _asked_for(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
+@pytorch_names_only
 @method
 def unique(
     input: Tensor,
@@ -95,6 +97,7 @@ def unique(
     return _asked_for(found, bool(return_inverse), bool(return_counts))
 
 
+@pytorch_names_only
 @method
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
@@ -377,22 +380,13 @@ def _hash_tensor(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: 
 
 @method
 def hash_tensor(
-    input: Tensor,
-    dim: Any = (),
-    *,
-    keepdim: bool = False,
-    mode: int = 0,
-    out: Tensor | None = None,
-    axis: Any = None,
-    keepdims: Any = None,
+    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
 ) -> Tensor:
     """A checksum of elements: the exclusive or of their bits as 64-bit numbers.
 
     >>> torch.hash_tensor(torch.tensor([1, 3]))
     tensor(2, dtype=torch.uint64)
     """
-    dim = dim if axis is None else axis
-    keepdim = keepdim if keepdims is None else keepdims
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown hash mode: {mode}")
     return _hash_tensor(input, wrap_dims(dim, input.dim()), keepdim, out=out)
@@ -422,11 +416,10 @@ def _count_nonzero(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 
 
 @method
-def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero, altogether or along dimensions.
 
     >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
     tensor(2)
     """
-    dim = dim if axis is None else axis
     return _count_nonzero(input, wrap_dims(dim, input.dim()))

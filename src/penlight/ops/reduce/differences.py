@@ -44,14 +44,20 @@ def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
 
 
 @method
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *,
-         out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """Differences of neighbours along a dimension, n times.
 
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
     """
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -95,15 +101,12 @@ def _samples(name: str, y: Tensor, x: Tensor | None, dim: int) -> int:
     return wrap_dim(dim, y.dim())
 
 
-def trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None
-) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral of samples along a dimension by the trapezoid rule; `x` or `dx` gives their distances.
 
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    dim = dim if axis is None else axis
     place = _samples("trapezoid", y, x, dim)
     if y.shape[place] == 0:
         return y.new_zeros([n for d, n in enumerate(y.shape) if d != place])
@@ -113,25 +116,21 @@ def trapezoid(
     return _div_number((_neighbours(y, place) * _steps("trapezoid", y, x, place)).sum(place), 2.0)
 
 
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """Another name of `trapezoid`.
 
     >>> torch.trapz(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    dim = dim if axis is None else axis
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None
-) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """Running integrals by the trapezoid rule.
 
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    dim = dim if axis is None else axis
     place = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
         return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)
@@ -201,15 +200,12 @@ def _spacings(spacing: Any, dims: Sequence[int], chosen: bool) -> list[Any]:
     return spacing
 
 
-def gradient(
-    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1, axis: Any = None
-) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative of samples along each dimension, by central differences.
 
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
     (tensor([3., 4., 5.]),)
     """
-    dim = dim if axis is None else axis
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):

@@ -14,7 +14,7 @@ from ...kernels.reduce.large import fold
 from ...kernels.reduce.strategies import LEAST_FOLDED
 from ...return_types import named_result as named_result
 from ...tensor import Tensor
-from ..machinery.arguments import merge_dim, wrap_dim, wrap_dims
+from ..machinery.arguments import check_keepdim, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, method, plain
 from ..machinery.op import traits
@@ -168,8 +168,8 @@ def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: .
 _Max, _Min = named_result("max", "values indices"), named_result("min", "values indices")
 
 
-def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwargs: Any) -> Any:
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
+def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any) -> Any:
+    check_keepdim(keepdim, name)
     if isinstance(dim, Tensor) and isinstance(input, Tensor):
         return (elementary.maximum if name == "max" else elementary.minimum)(input, dim, out=out)
     if dim is None:
@@ -190,7 +190,7 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwar
 
 
 @method
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
     """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`.
 
     >>> torch.tensor([1.0, 3.0]).max()
@@ -198,17 +198,17 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     >>> torch.tensor([[1.0, 3.0]]).max(1).indices
     tensor([1])
     """
-    return _max_or_min("max", input, kwargs.pop("other", dim) if kwargs else dim, keepdim, out, kwargs)
+    return _max_or_min("max", input, dim if other is None else other, keepdim, out)
 
 
 @method
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
     """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`.
 
     >>> torch.tensor([1.0, 3.0]).min()
     tensor(1.)
     """
-    return _max_or_min("min", input, kwargs.pop("other", dim) if kwargs else dim, keepdim, out, kwargs)
+    return _max_or_min("min", input, dim if other is None else other, keepdim, out)
 
 
 def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
@@ -224,24 +224,24 @@ def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 @method
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element over some dimensions; ties share the gradient.
 
     >>> torch.amax(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
     tensor([3., 5.])
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "amax")
+    check_keepdim(keepdim, "amax")
     return _amax(input, _filled_dims("amax", input, dim), keepdim, out=out)
 
 
 @method
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest element over some dimensions; ties share the gradient.
 
     >>> torch.amin(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
     tensor([1., 2.])
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "amin")
+    check_keepdim(keepdim, "amin")
     return _amin(input, _filled_dims("amin", input, dim), keepdim, out=out)
 
 
@@ -271,26 +271,22 @@ def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor: ...
 
 
 @method
-def argmax(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any
-) -> Tensor:
+def argmax(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The index of the largest element (of the flattened tensor, or along a dimension).
 
     >>> torch.argmax(torch.tensor([1.0, 3.0, 2.0]))
     tensor(1)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "argmax")
+    check_keepdim(keepdim, "argmax")
     return _argmax(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim, out=out)
 
 
 @method
-def argmin(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any
-) -> Tensor:
+def argmin(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The index of the smallest element (of the flattened tensor, or along a dimension).
 
     >>> torch.argmin(torch.tensor([1.0, 3.0, 0.5]))
     tensor(2)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "argmin")
+    check_keepdim(keepdim, "argmin")
     return _argmin(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim, out=out)

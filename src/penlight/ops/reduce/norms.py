@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.function_code import pytorch_names_only
 from ...kernels.lazy import lazy_import
 from ...kernels.reduce import norm as norm_kernel
 from ...kernels.reduce.large import fold
 from ...kernels.reduce.strategies import LEAST_FOLDED
 from ...tensor import Tensor
-from ..machinery.arguments import merge_dim, wrap_dims
+from ..machinery.arguments import check_keepdim, wrap_dims
 from ..machinery.declare import differentiable, method
 from ..machinery.half_precision import in_float32
 
@@ -106,23 +107,13 @@ def _refuse_no_elements(x: Tensor, ord: Any, dims: tuple[int, ...]) -> None:
 
 
 def vector_norm(
-    x: Tensor,
-    ord: Any = 2,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Any = None,
-    axis: Any = None,
-    keepdims: Any = None,
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """The norm of the elements, all together or along dimensions.
 
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
-    keepdim = keepdim if keepdims is None else keepdims
-    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if x.dtype.category < dtypes.FLOATING and dtype is None:
@@ -135,15 +126,10 @@ def vector_norm(
     return _vector_norm(x, ord, dims, keepdim, out=out)
 
 
+@pytorch_names_only
 @method
 def norm(
-    input: Tensor,
-    p: Any = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    out: Any = None,
-    dtype: Any = None,
-    **kwargs: Any,
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
 ) -> Tensor:
     """The norm of order `p` of all elements, or along dimensions.
 
@@ -152,7 +138,7 @@ def norm(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "norm")
+    check_keepdim(keepdim, "norm")
     if p is None or p == "fro":
         p = 2
     elif isinstance(p, str):  # the nuclear norm, or none that there is

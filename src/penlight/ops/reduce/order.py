@@ -12,7 +12,7 @@ from ...kernels.numpy_calls import moveaxis
 from ...kernels.reduce import quantiles
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
-from ..machinery.arguments import as_int, merge_dim, values_of, wrap_dim
+from ..machinery.arguments import as_int, check_keepdim, values_of, wrap_dim
 from ..machinery.declare import differentiable, method, plain
 from ..machinery.guards import lazy, not_implemented, unrecorded
 from ..machinery.op import traits
@@ -58,15 +58,7 @@ _Sort, _Topk = named_result("sort", "values indices"), named_result("topk", "val
 
 
 @method
-def sort(
-    input: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    stable: bool | None = None,
-    out: Any = None,
-    axis: Any = None,
-) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None) -> Any:
     """The elements in order along a dimension, and where they were. Equal elements keep their order.
 
     >>> torch.sort(torch.tensor([3, 1, 2]))
@@ -74,7 +66,6 @@ def sort(
     values=tensor([1, 2, 3]),
     indices=tensor([1, 2, 0]))
     """
-    dim = dim if axis is None else axis
     if isinstance(dim, bool):
         raise TypeError("sort() received an invalid combination of arguments - got (Tensor, bool): dim must be int")
     place = wrap_dim(dim, input.dim())
@@ -88,15 +79,12 @@ def _argsort(input: Tensor, dim: int, descending: bool) -> Tensor: ...
 
 
 @method
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, axis: Any = None
-) -> Tensor:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
     """The indices that would sort a dimension.
 
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    dim = dim if axis is None else axis
     return _argsort(input, wrap_dim(dim, input.dim()), bool(descending))
 
 
@@ -128,22 +116,12 @@ def _topk(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tenso
 
 
 @method
-def topk(
-    input: Tensor,
-    k: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
-    *,
-    out: Any = None,
-    axis: Any = None,
-) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The k largest (or smallest) elements along a dimension, in order, and where they are.
 
     >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
     tensor([5., 3.])
     """
-    dim = dim if axis is None else axis
     return _Topk(*_topk(input, as_int(k), wrap_dim(dim, input.dim()), bool(largest), out=out))
 
 
@@ -159,13 +137,13 @@ def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, T
 
 
 @method
-def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The k-th smallest element along a dimension, counted from 1, and where it is.
 
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "kthvalue")
+    check_keepdim(keepdim, "kthvalue")
     return _Kthvalue(*_kthvalue(input, as_int(k), wrap_dim(dim, input.dim()), keepdim, out=out))
 
 
@@ -175,13 +153,13 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
 @method
-def mode(input: Tensor, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+def mode(input: Tensor, dim: Any = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent element along a dimension, and where it is.
 
     >>> torch.mode(torch.tensor([3, 1, 1])).values
     tensor(1)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "mode")
+    check_keepdim(keepdim, "mode")
     return _Mode(*_mode(input, wrap_dim(dim, input.dim()), keepdim, out=out))
 
 
@@ -249,26 +227,26 @@ def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
 
 
 @method
-def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median of all elements (the lower of two), or along a dimension with where it is.
 
     >>> torch.median(torch.tensor([3.0, 1.0, 2.0]))
     tensor(2.)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "median")
+    check_keepdim(keepdim, "median")
     if dim is None:
         return _median_all(input, 0, out=out)
     return _Median(*_median_dim(input, wrap_dim(dim, input.dim()), keepdim, out=out))
 
 
 @method
-def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median of the elements that are not NaN, of all or along a dimension with where it is.
 
     >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 2.0]))
     tensor(2.)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmedian")
+    check_keepdim(keepdim, "nanmedian")
     if dim is None:
         return _nanmedian_all(input, 0, out=out)
     return _Nanmedian(*_nanmedian_dim(input, wrap_dim(dim, input.dim()), keepdim, out=out))
@@ -354,26 +332,36 @@ def _read(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 
 @method
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
-             out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
+def quantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension.
 
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
-    keepdim = keepdim if keepdims is None else keepdims
-    dim = dim if axis is None else axis
     return _quantiles("quantile", input, q, dim, keepdim, interpolation, out)
 
 
 @method
-def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
-                out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
+def nanquantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
     """Quantiles of the elements that are not NaN.
 
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
-    keepdim = keepdim if keepdims is None else keepdims
-    dim = dim if axis is None else axis
     return _quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)

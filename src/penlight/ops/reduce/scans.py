@@ -11,7 +11,7 @@ from ...kernels.lazy import lazy_import
 from ...kernels.scan import running
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
-from ..machinery.arguments import ABSENT, merge_dim, wrap_dim
+from ..machinery.arguments import ABSENT, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, method
 from ..machinery.guards import lazy, only, without_numpy_warnings
@@ -69,7 +69,7 @@ def _cumprod(input: Tensor, dim: int) -> Tensor: ...
 
 
 @method
-def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Running products along a dimension.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
@@ -77,21 +77,15 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | 
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    place = _need_dim("cumprod", dim, input, kwargs)
+    if dim is None:
+        raise TypeError('cumprod() missing 1 required positional arguments: "dim"')
+    place = wrap_dim(dim, input.dim())
     if out is not None:
         return in_out("cumprod", out, dtype, lambda kind: cumprod(input, place, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:
         return _cumprod(input if dtype is None else input.to(dtype), place)
     refuse_bool("cumprod_out_cpu", dtype)
     return _cumprod(input.to(dtype), place).to(dtype)
-
-
-def _need_dim(name: str, dim: Any, input: Tensor, kwargs: dict[str, Any]) -> int:
-    if kwargs:
-        dim, _ = merge_dim(dim, False, kwargs, name)
-    if dim is None:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
-    return wrap_dim(dim, input.dim())
 
 
 def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
@@ -104,26 +98,24 @@ def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
 
 
 @method
-def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
+def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None) -> Tensor:
     """In-place version of `cumprod`.
 
     >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
     tensor([1., 2., 6.])
     """
-    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     return _scanned_in_place("cumprod", input, dim, dtype)
 
 
 @method
-def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
+def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None) -> Tensor:
     """In-place version of `cumsum`.
 
     >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
     tensor([1., 3., 6.])
     """
-    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     return _scanned_in_place("cumsum", input, dim, dtype)
@@ -171,24 +163,22 @@ _Cummax, _Cummin = named_result("cummax", "values indices"), named_result("cummi
 
 
 @method
-def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
+def cummax(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
     """Running maxima along a dimension, and where they are.
 
     >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
     """
-    dim = dim if axis is None else axis
     return _Cummax(*_cummax(input, wrap_dim(dim, input.dim()), out=out))
 
 
 @method
-def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
+def cummin(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
     """Running minima along a dimension, and where they are.
 
     >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
     tensor([3, 1, 1])
     """
-    dim = dim if axis is None else axis
     return _Cummin(*_cummin(input, wrap_dim(dim, input.dim()), out=out))
 
 
@@ -241,11 +231,10 @@ def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
 
 
 @method
-def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, axis: Any = None) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the running sum of exp(x), without overflow.
 
     >>> torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
-    dim = dim if axis is None else axis
     return _logcumsumexp(input, wrap_dim(dim, input.dim()), out=out)

@@ -12,7 +12,7 @@ from ..._common.user_warnings import warn_user
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery import dispatch
-from ..machinery.arguments import merge_dim, sizes, values_of, wrap_dim, wrap_dims
+from ..machinery.arguments import check_keepdim, sizes, values_of, wrap_dim, wrap_dims
 from ..machinery.array_namespace import shared
 from ..machinery.declare import differentiable, method, warning_free
 from ..machinery.guards import lazy, not_implemented
@@ -116,24 +116,22 @@ def _both_of(name: str, run: Any, input: Tensor, *arguments: Any) -> tuple[Tenso
     return run(input, *_spread_arguments(name, input, *arguments))
 
 
-def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None,
-             **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
+def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The variance and the mean.
 
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    return _both_of("var_mean", _var_mean, input, dim, unbiased, correction, keepdim, kwargs)
+    return _both_of("var_mean", _var_mean, input, dim, unbiased, correction, keepdim)
 
 
-def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None,
-             **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
+def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The standard deviation and the mean.
 
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    return _both_of("std_mean", _std_mean, input, dim, unbiased, correction, keepdim, kwargs)
+    return _both_of("std_mean", _std_mean, input, dim, unbiased, correction, keepdim)
 
 
 # ----- Without NaN --------------------------------------------------------------------------------------------------
@@ -159,13 +157,7 @@ def _nansum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 @method
 def nansum(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions.
 
@@ -174,7 +166,7 @@ def nansum(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nansum")
+    check_keepdim(keepdim, "nansum")
     if out is not None:
         if input.is_floating_point() and not out.is_floating_point():
             raise not_implemented("nansum_cpu", out.dtype.np)
@@ -186,13 +178,7 @@ def nansum(
 
 @method
 def nanmean(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The mean of the elements that are not NaN, of all or over dimensions.
 
@@ -201,7 +187,7 @@ def nanmean(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmean")
+    check_keepdim(keepdim, "nanmean")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.LEGACY[input.dtype]}"
@@ -238,22 +224,12 @@ _Aminmax = named_result("aminmax", "min max")
 
 
 @method
-def aminmax(
-    input: Tensor,
-    *,
-    dim: int | None = None,
-    keepdim: bool = False,
-    out: Any = None,
-    axis: Any = None,
-    keepdims: Any = None,
-) -> Any:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element, of all or along a dimension.
 
     >>> torch.aminmax(torch.tensor([1, 3, 2])).max
     tensor(3)
     """
-    keepdim = keepdim if keepdims is None else keepdims
-    dim = dim if axis is None else axis
     if dim is None and input.numel() == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."

@@ -21,7 +21,7 @@ from ...kernels.softmax import logsumexp as logsumexp_kernel
 from ...return_types import named_result as named_result
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
-from ..machinery.arguments import merge_dim, wrap_dim, wrap_dims
+from ..machinery.arguments import check_keepdim, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both, shared
 from ..machinery.declare import differentiable, linear, method, plain, warning_free
 from ..machinery.guards import not_implemented
@@ -149,13 +149,7 @@ def in_out(name: str, out: Tensor, dtype: Any, compute: Any) -> Tensor:
 
 @method
 def sum(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The sum of all elements, or over some dimensions.
 
@@ -166,8 +160,8 @@ def sum(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    if kwargs or keepdim is not False:
-        dim, keepdim = merge_dim(dim, keepdim, kwargs, "sum")
+    if keepdim is not False:
+        check_keepdim(keepdim, "sum")
     if out is not None:
         return in_out("sum", out, dtype, lambda kind: sum(input, dim, keepdim, dtype=kind))
     if dtype is not None:
@@ -231,13 +225,7 @@ def _need_float(dtype: dtypes.dtype, name: str, wanted: bool) -> None:
 
 @method
 def mean(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The mean of all elements, or over some dimensions.
 
@@ -246,8 +234,8 @@ def mean(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    if kwargs or keepdim is not False:
-        dim, keepdim = merge_dim(dim, keepdim, kwargs, "mean")
+    if keepdim is not False:
+        check_keepdim(keepdim, "mean")
     _need_float(input.dtype if dtype is None else dtype, "mean", dtype is not None)
     if out is not None:
         if dtype is None and out.dtype.category < dtypes.FLOATING:
@@ -331,13 +319,7 @@ def _prod_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ..
 
 @method
 def prod(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The product of all elements, or over a dimension.
 
@@ -346,7 +328,7 @@ def prod(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "prod")
+    check_keepdim(keepdim, "prod")
     if out is not None:
         return in_out("prod", out, dtype, lambda kind: prod(input, dim, keepdim, dtype=kind))
     if dtype is not None:
@@ -384,13 +366,12 @@ def _cumsum(input: Tensor, dim: int) -> Tensor: ...
 
 
 @method
-def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, axis: Any = None) -> Tensor:
+def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Running sums along a dimension.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if out is not None:
@@ -426,24 +407,24 @@ def _some_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
 
 
 @method
-def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are non-zero, altogether or along dimensions.
 
     >>> torch.all(torch.tensor([True, False]))
     tensor(False)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "all")
+    check_keepdim(keepdim, "all")
     return _all(input, _some_dims(dim, input), keepdim, out=out)
 
 
 @method
-def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is non-zero, altogether or along dimensions.
 
     >>> torch.any(torch.tensor([True, False]))
     tensor(True)
     """
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, "any")
+    check_keepdim(keepdim, "any")
     return _any(input, _some_dims(dim, input), keepdim, out=out)
 
 
@@ -457,22 +438,12 @@ def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ..
 
 
 @method
-def logsumexp(
-    input: Tensor,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
-    keepdims: Any = None,
-) -> Tensor:
+def logsumexp(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow.
 
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
-    keepdim = keepdim if keepdims is None else keepdims
-    dim = dim if axis is None else axis
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
     if input.dtype.category < dtypes.FLOATING:

@@ -11,7 +11,7 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
-from ..machinery.arguments import merge_dim, wrap_dims
+from ..machinery.arguments import check_keepdim, wrap_dims
 from ..machinery.declare import differentiable, method, warning_free
 from ..machinery.guards import lazy
 from ..machinery.half_precision import in_float32
@@ -116,12 +116,10 @@ def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool)
 def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
 
 
-def _spread_arguments(
-    name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, kwargs: Any
-) -> Any:
+def _spread_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
+    check_keepdim(keepdim, name)
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if correction is None:
@@ -144,14 +142,13 @@ def var(
     *,
     correction: Any = None,
     out: Tensor | None = None,
-    **kwargs: Any,
 ) -> Tensor:
     """The variance; divides by the count less `correction` (1 unless told otherwise).
 
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim, kwargs), out=out)
+    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim), out=out)
 
 
 @method
@@ -163,11 +160,10 @@ def std(
     *,
     correction: Any = None,
     out: Tensor | None = None,
-    **kwargs: Any,
 ) -> Tensor:
     """The standard deviation; the square root of `var`.
 
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim, kwargs), out=out)
+    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim), out=out)

@@ -182,14 +182,14 @@ def _joinable(shapes: Any, dim: int) -> bool:
     return True
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension.
 
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
     alike = _alike(tensors)
-    if alike is not None and axis is None is out and type(dim) is int:
+    if alike is not None and out is None and type(dim) is int:
         shapes, kinds = alike
         rank = len(shapes[0])
         place = dim + rank if dim < 0 else dim
@@ -205,7 +205,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
     # A 1-d empty tensor is skipped whatever the others' shape: an old habit of PyTorch's.
     legacy = [tuple(t.shape) == (0,) for t in tensors]
     shaped = [t for t, skip in zip(tensors, legacy) if not skip] or tensors[:1]
-    dim = wrap_dim(dim if axis is None else axis, shaped[0].dim())
+    dim = wrap_dim(dim, shaped[0].dim())
     first = shaped[0].shape
     for place, t in enumerate(shaped):
         if t.dim() != len(first):
@@ -243,7 +243,7 @@ def _stack_rule(grad: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
 def _stack_list(tensors: Sequence[Tensor], dim: int, tensors_dtypes: Any) -> Tensor: ...
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension.
 
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -251,7 +251,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
             [3, 4]])
     """
     alike = _alike(tensors)
-    if alike is not None and axis is None is out and type(dim) is int:
+    if alike is not None and out is None and type(dim) is int:
         shapes, kinds = alike
         rank = len(shapes[0]) + 1
         if -rank <= dim < rank and shapes.count(shapes[0]) == len(shapes):
@@ -266,7 +266,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(t.shape)} at entry {place}"
             )
-    dim = wrap_dim(dim if axis is None else axis, tensors[0].dim() + 1)
+    dim = wrap_dim(dim, tensors[0].dim() + 1)
     return _stack_list(tuple(tensors), dim, tuple(t.dtype.np for t in tensors), out=out)
 
 

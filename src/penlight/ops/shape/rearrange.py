@@ -122,7 +122,7 @@ def _repeated_places(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[Any
 
 @method
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None, axis: Any = None
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element (or slice along `dim`) repeated, one number of times or each its own.
 
@@ -131,7 +131,6 @@ def repeat_interleave(
     >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 3]))
     tensor([1, 2, 2, 2])
     """
-    dim = dim if axis is None else axis
     if repeats is None:
         return wrap(_repeated_places(input, None, 0).astype(input.dtype.np, copy=False))
     if dim is None:

@@ -13,7 +13,7 @@ from ...autograd import modes, views
 from ...tensor import Tensor, wrap
 from ..conversion import fill_into, view_as_complex, view_as_real
 from ..machinery import dispatch
-from ..machinery.arguments import ABSENT, wrap_dim
+from ..machinery.arguments import ABSENT, with_pytorch_names, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, linear, method
 from ..machinery.in_place_views import in_place_class
@@ -54,14 +54,13 @@ def _select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @method
-def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any = None) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = ABSENT) -> Tensor:
     """A copy in which `src` replaces what `select(dim, index)` would give.
 
     >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
     tensor([[0., 0.],
             [1., 1.]])
     """
-    dim = dim if axis is None else axis
     place, n = wrap_dim(dim, input.dim()), input.shape[dim]
     if not -n <= index < n:
         raise IndexError(
@@ -87,15 +86,20 @@ def _bounds(n: int, start: int | None, end: int | None, step: int) -> tuple[int,
 
 @method
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
-    out: Tensor | None = None, axis: Any = None
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy in which `src` replaces a slice along a dimension.
 
     >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])
     """
-    dim = dim if axis is None else axis
     place = wrap_dim(dim, input.dim())
     return _slice_scatter(input, src, place, *_bounds(input.shape[place], start, end, step), out=out)
 
@@ -213,16 +217,11 @@ _INNER = {
 }
 
 
-def _with_dim(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """These have NumPy's `axis` for `dim` also where their views have not."""
-    return {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
-
-
 def _copying(name: str, view: Any) -> Any:
     """`select_copy` for `select`."""
 
     def make(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        made = view(input, *args, **_with_dim(kwargs))
+        made = view(input, *args, **with_pytorch_names(kwargs))
         if not isinstance(made, tuple):
             return dispatch.given(name, _detached_copy(made, "_copy", True), out)
         copies = tuple([_detached_copy(m, "_copy", True) for m in made])
@@ -292,20 +291,13 @@ def _narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor: ..
 
 @method
 def narrow_copy(
-    input: Tensor,
-    dim: int = ABSENT,
-    start: int = ABSENT,
-    length: int = ABSENT,
-    *,
-    out: Tensor | None = None,
-    axis: Any = None,
+    input: Tensor, dim: int = ABSENT, start: int = ABSENT, length: int = ABSENT, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of a part of a dimension.
 
     >>> torch.arange(4).narrow_copy(0, 1, 2)
     tensor([1, 2])
     """
-    dim = dim if axis is None else axis
     place = wrap_dim(dim, input.dim())
     begin = start + input.shape[place] if start < 0 else start
     input.narrow(place, start, length)  # refuses what does not fit
@@ -314,7 +306,7 @@ def narrow_copy(
 
 def _unsafe(name: str, view: Any) -> Any:
     def make(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple([_detached_copy(m, "", False) for m in view(input, *args, **_with_dim(kwargs))])
+        return tuple([_detached_copy(m, "", False) for m in view(input, *args, **with_pytorch_names(kwargs))])
 
     make.__name__ = make.__qualname__ = name
     given = "[1, 2]" if name.endswith("sizes") else "2"
@@ -334,21 +326,13 @@ unsafe_split_with_sizes = _unsafe("unsafe_split_with_sizes", slicing.split_with_
 
 @method
 def slice_inverse(
-    input: Tensor,
-    src: Tensor,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-    *,
-    axis: Any = None,
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
     """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it.
 
     >>> torch.ones(2).slice_inverse(torch.zeros(4), 0, 1, 3)
     tensor([0., 1., 1., 0.])
     """
-    dim = dim if axis is None else axis
     return slice_scatter(src.detach(), input, dim, start, end, step)
 
 

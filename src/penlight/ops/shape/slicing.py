@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._common.function_code import pytorch_names_only
 from ...autograd import views
 from ...tensor import Tensor
 from ..machinery.arguments import ABSENT, as_int, wrap_dim
@@ -56,13 +57,12 @@ def _slice_backward(input: Tensor, shape: tuple[int, ...], dim: int, start: int,
 
 
 @method
-def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any = None) -> Tensor:
+def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT) -> Tensor:
     """One place along a dimension, without that dimension; a view.
 
     >>> torch.arange(4).view(2, 2).select(1, 0)
     tensor([0, 2])
     """
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim, index = wrap_dim(dim, input.dim()), as_int(index)
@@ -75,13 +75,12 @@ def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any =
 
 
 @method
-def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = ABSENT, *, axis: Any = None) -> Tensor:
+def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = ABSENT) -> Tensor:
     """`length` places along a dimension from `start` on; a view.
 
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.dim() or start.dtype.category != dtypes.INTEGRAL):
@@ -149,19 +148,19 @@ def _unbind(input: Tensor, dim: int) -> tuple[Tensor, ...]: ...
 
 
 @method
-def unbind(input: Tensor, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All places along a dimension as a tuple of views.
 
     >>> torch.arange(3).unbind()
     (tensor(0), tensor(1), tensor(2))
     """
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         views.edge_of(input)  # PyTorch looks at the history first
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return _unbind(input, wrap_dim(dim, input.dim()))
 
 
+@pytorch_names_only
 @method
 def split(
     input: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
@@ -190,15 +189,12 @@ def split(
 
 
 @method
-def split_with_sizes(
-    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: Any = None
-) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension; views.
 
     >>> torch.split_with_sizes(torch.arange(5), [2, 3])
     (tensor([0, 1]), tensor([2, 3, 4]))
     """
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     shape = input._array.shape
@@ -217,13 +213,12 @@ def split_with_sizes(
 
 
 @method
-def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension (the last may be smaller); views.
 
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     chunks = as_int(chunks)
@@ -247,7 +242,6 @@ def tensor_split(
     indices: Any = None,
     sections: Any = None,
     tensor_indices_or_sections: Any = None,
-    axis: Any = None,
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places.
 
@@ -257,7 +251,6 @@ def tensor_split(
     if indices_or_sections is None:
         named = (indices, sections, tensor_indices_or_sections)
         indices_or_sections = next((value for value in named if value is not None), None)
-    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, input.dim())

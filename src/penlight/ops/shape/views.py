@@ -174,14 +174,14 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 @method
-def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT, *, axis: Any = None) -> Tensor:
+def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT) -> Tensor:
     """One dimension spread over several.
 
     >>> torch.zeros(2, 6).unflatten(1, (2, -1)).shape
     torch.Size([2, 2, 3])
     """
     shape = input._array.shape
-    dim = wrap_dim(dim if axis is None else axis, len(shape))
+    dim = wrap_dim(dim, len(shape))
     sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -247,13 +247,12 @@ def _squeeze_dims(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 
 
-def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of size one: all, or those named.
 
     >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
     (torch.Size([2]), torch.Size([2, 1]))
     """
-    dim = dim if axis is None else axis
     if dim is None:
         return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):
@@ -261,13 +260,13 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     return _squeeze_dim(input, wrap_dim(dim, input.dim()))
 
 
-def _squeeze_method(input: Tensor, dim: Any = None, *dims: Any, axis: Any = None) -> Tensor:
+def _squeeze_method(input: Tensor, dim: Any = None, *dims: Any) -> Tensor:
     """Without the dimensions of size one: all, or those named, one by one or as a tuple.
 
     >>> torch.zeros(1, 2, 1).squeeze(0, 2).shape
     torch.Size([2])
     """
-    return squeeze(input, (dim, *dims) if dims else dim, axis=axis)
+    return squeeze(input, (dim, *dims) if dims else dim)
 
 
 _squeeze_method.__name__ = _squeeze_method.__qualname__ = "squeeze"
@@ -275,13 +274,12 @@ install_method("squeeze", _squeeze_method)
 
 
 @method
-def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
     """With a new dimension of size one before `dim`.
 
     >>> torch.zeros(2, 3).unsqueeze(1).shape
     torch.Size([2, 1, 3])
     """
-    dim = dim if axis is None else axis
     return _unsqueeze(input, wrap_dim(dim, input.dim() + 1))
 
 
