@@ -98,6 +98,19 @@ def test_where_a_nan_was_born() -> None:
     assert seen.nans == []
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64])
+def test_large_values_are_finite(dtype: torch.dtype) -> None:
+    """Also where the sum of their squares is not: NaN and infinities are looked for by it first."""
+    large = torch.full((3, 4), torch.finfo(dtype).max, dtype=dtype)
+    for x in (large, large.T, large[:, ::2], large[0].expand(5, 4)):
+        with torch.inspect.watch(nan="raise", inf="raise"):
+            assert not x.clone().isnan().any()
+        with torch.inspect.watch(inf="note") as seen:
+            x + x
+        assert len(seen.infs) == 1
+
+
 def test_an_infinity_born_in_the_backward_pass_names_the_line_of_the_forward_pass() -> None:
     x = torch.tensor([4.0, 0.0], requires_grad=True)
 

@@ -36,7 +36,6 @@ class Collector:
         self.boxes: list[Box] = []
         self.links: list[Link] = []
         self.saved, self.calls = saved, calls
-        self.types: dict[str, str] = {}  # the classes of the modules that `calls` knows
         self.numbers: dict[int, int] = {}  # sequence numbers of the boxes of nodes
         self.names: dict[int, str] = {}
         for name, tensor in names:
@@ -264,7 +263,7 @@ class Collector:
                 label = str(nr) if node.outputs > 1 else ""
                 self.links.append(Link(place, self.found[id(node)], "grad_fn", label))
         self.describe_results()
-        self.types = assign(self.boxes, self.links, self.numbers, self.calls)
+        assign(self.boxes, self.links, self.numbers, self.calls)
 
     def describe_results(self) -> None:
         """Write on the nodes the sizes of their outputs: what `watch()` has noted, what is saved, and what elementwise ops pass on."""

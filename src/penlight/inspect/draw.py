@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -231,11 +232,15 @@ def draw_with_nodes(tensors: Any, params: Any, saved: bool | None, calls: Any) -
         raise TypeError(
             f"draw(): calls must come from `with penlight.inspect.record(model) as calls`, not {_describe(calls)}"
         )
-    model = params if hasattr(params, "named_modules") else None if calls is None else calls.model
-    types = {} if model is None else {path: type(module).__name__ for path, module in model.named_modules() if path}
+    model = params if calls is None else calls.model
+    classes = (
+        {path: type(one).__name__ for path, one in model.named_modules()} if hasattr(model, "named_modules") else {}
+    )
     collector = _collect.Collector(_names(params), saved, calls)
     collector.collect(list(roots))
-    drawing = Drawing(collector.boxes, collector.links, collector.unreached(), types | collector.types)
+    called = {path: re.sub(r":\d+", "", path) for path in _modules.paths_of(collector.boxes)}
+    types = {path: classes[module] for path, module in called.items() if module in classes}
+    drawing = Drawing(collector.boxes, collector.links, collector.unreached(), types)
     return drawing, {key: place for key, place in collector.found.items() if isinstance(key, int)}
 
 

@@ -93,7 +93,7 @@ class Log(Listener):
     """
 
     def __init__(self, nan: str = "ignore", inf: str = "ignore") -> None:
-        self._events: dict[tuple[str, str, Line | None], Event] = {}
+        self._events: dict[tuple[str, str | tuple[int, ...], Line | None], Event] = {}
         self._born = {"NaN": nan, "Inf": inf}
         self._made: dict[
             int, tuple[Any, Line | None, tuple[Event, ...]]
@@ -101,7 +101,7 @@ class Log(Listener):
         self._written: dict[
             int, tuple[Any, dict[Event, int]]
         ] = {}  # of memory: its writes, and the last version of each
-        self._uses: weakref.WeakKeyDictionary[Node, Line] = weakref.WeakKeyDictionary()  # the first use of each leaf
+        self._uses: weakref.WeakKeyDictionary[Node, Line | None] = weakref.WeakKeyDictionary()  # the first use of each
         self._reached: weakref.WeakKeyDictionary[Node, Line | None] = (
             weakref.WeakKeyDictionary()
         )  # its last backward pass
@@ -145,12 +145,13 @@ class Log(Listener):
         ]
         return "".join(found) or "Nothing was seen."
 
-    def _event(self, kind: str, what: str, line: Line | None) -> Event:
-        """The event of something that happens here, perhaps not for the first time."""
+    def _event(self, kind: str, what: str | tuple[int, ...], line: Line | None) -> Event:
+        """The event of something that happens here, perhaps not for the first time. Of a write `what` is the shape."""
         key = (kind, what, line)
         event = self._events.get(key)
         if event is None:
-            event = self._events[key] = Event(what, line)
+            words = what if isinstance(what, str) else f"a tensor of shape {[*what]} was written to"
+            event = self._events[key] = Event(words, line)
         event.count += 1
         return event
 
@@ -173,19 +174,22 @@ class Log(Listener):
                 for kind in not_finite(out._array) - before:
                     if not any(kind in not_finite(t._array) for t in inputs if t is not out):
                         self._on_born(kind, f"{op.public}()", "values", _operands(op, arguments), line)
-        recorded = any(edge_of(out)[0] is not None for out in outs)
+        cut = []
         for place, out in enumerate(outs):
             node, number = edge_of(out)
-            if node is None and recorded:  # such as the indices that sort() gives
-                self._note_made(out, line, (Event(f"result {place} of {op.public}() has no derivative", line),))
-            elif node is None:
-                self._follow(op, inputs, out, line)
+            if node is None:
+                cut.append((place, out))
             else:
                 more = node.extra()
                 more.setdefault("line", line)
                 more.setdefault("sizes", {})[number] = (out._array.shape, out._array.dtype)  # for pictures
+        for place, out in cut:
+            if len(cut) == len(outs):
+                self._follow(op, inputs, out, line)
+            else:  # such as the indices that sort() gives
+                self._note_made(out, line, (Event(f"result {place} of {op.public}() has no derivative", line),))
         for t in inputs:
-            if line is not None and type(leaf := edge_of(t)[0]) is AccumulateGrad and leaf not in self._uses:
+            if type(leaf := edge_of(t)[0]) is AccumulateGrad and leaf not in self._uses:
                 self._uses[leaf] = line
         return result
 
@@ -196,12 +200,12 @@ class Log(Listener):
         """Look at what a node makes of finite gradients and finite saved values."""
         if not self.sees_nodes or getattr(getattr(node, "op", None), "view", False):
             return run(node, grad)
-        saved = [(name, value) for name, value, _ in saved_by(node)]  # running the node frees them
+        saved = list(saved_by(node))  # running the node frees them
         results = run(node, grad)
         for place, made in enumerate(results):
             for kind in not_finite(array) if (array := array_of(made)) is not None else ():
-                arrived = [("gradient", one) for one in (grad if isinstance(grad, list) else [grad])]
-                known = [(name, array) for name, value in arrived + saved if (array := array_of(value)) is not None]
+                arrived = [("gradient", one, False) for one in (grad if isinstance(grad, list) else [grad])]
+                known = [(name, array) for name, value, _ in arrived + saved if (array := array_of(value)) is not None]
                 if not any(kind in not_finite(array) for _, array in known):
                     told = [f"  {name}: {contents(array)}\n" for name, array in known]
                     what = f"{node.name()} (the gradient of its input {place})"
@@ -250,7 +254,7 @@ class Log(Listener):
             self._note_made(out, event.line, (event,))
 
     def on_write(self, tensor: Tensor, version: int) -> None:
-        event = self._event("write", f"a tensor of shape {[*tensor._array.shape]} was written to", user_line())
+        event = self._event("write", tensor._array.shape, user_line())
         memory, written = owner(tensor._array), self._written
         key = id(memory)
         if key not in written:

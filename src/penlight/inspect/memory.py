@@ -112,7 +112,7 @@ def memory(*roots: Tensor, calls: record | None = None) -> Memory:
         if not isinstance(root, Tensor):
             raise TypeError(f"memory() takes tensors, not {type(root).__name__}")
     found = list(_savings(roots))
-    owners = {} if calls is None else calls.owners(row.number for row, _ in found)[0]
+    owners = {} if calls is None else calls.owners(row.number for row, _ in found)
     rows = [row._replace(module=owners.get(row.number, "")) for row, _ in found]
     return Memory(rows, sum(leaves for _, leaves in found))
 

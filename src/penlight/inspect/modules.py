@@ -4,7 +4,8 @@
 A node does not know which module made it. Told by `record`, it is the innermost call during which the node was made; the second call of a module
 is a box of its own, `path:2`, and so are the calls inside it. Otherwise
 the parameters tell: a node that uses a module's parameters is that module's, and a node made between two such, of what the
-two paths have in common: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`.
+two paths have in common: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`. A second call is then seen
+only if another module ran in between; calls right after each other are one box.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class record:
 
     def _enter(self, path: str) -> Any:
         def hook(module: Any, arguments: Any) -> None:
-            self._open.append(_Call(path, type(module).__name__, self._open[-1] if self._open else None))
+            self._open.append(_Call(path, self._open[-1] if self._open else None))
             self.spans.append(self._open[-1])
 
         return hook
@@ -56,8 +57,8 @@ class record:
     def _leave(self, module: Any, arguments: Any, result: Any) -> None:
         self._open.pop().last = next(sequence)
 
-    def owners(self, numbers: Iterable[int]) -> tuple[dict[int, str], dict[str, str]]:
-        """By the sequence numbers of nodes: the name of the innermost call that made each. And the classes of the modules, by these names."""
+    def owners(self, numbers: Iterable[int]) -> dict[int, str]:
+        """By the sequence numbers of nodes: the name of the innermost call that made each."""
         inner = {}
         for number in numbers:
             inside = [call for call in self.spans if call.first <= number < call.last]
@@ -65,8 +66,7 @@ class record:
                 inner[number] = max(inside, key=lambda call: call.first)
         met = {call for each in inner.values() for call in each.and_outer()}
         names = dict(zip(calls := sorted(met, key=lambda call: call.first), _names(calls)))
-        types = {names[call]: call.type for call in met if names[call]}
-        return {number: names[call] for number, call in inner.items()}, types
+        return {number: names[call] for number, call in inner.items()}
 
     def names(self) -> list[str]:
         """The names of all calls, in the order in which they began."""
@@ -85,12 +85,12 @@ def _names(calls: list[_Call]) -> list[str]:
 
 
 class _Call:
-    """One call of a module: the sequence numbers of the nodes made meanwhile, its path and class, and the call around it."""
+    """One call of a module: the sequence numbers of the nodes made meanwhile, its path, and the call around it."""
 
-    __slots__ = ("first", "last", "outer", "path", "type")
+    __slots__ = ("first", "last", "outer", "path")
 
-    def __init__(self, path: str, type: str, outer: _Call | None) -> None:
-        self.path, self.type, self.outer = path, type, outer
+    def __init__(self, path: str, outer: _Call | None) -> None:
+        self.path, self.outer = path, outer
         self.first = self.last = next(sequence)
 
     def and_outer(self) -> Iterator[_Call]:
@@ -104,6 +104,28 @@ class _Call:
         """Its path, with the part that is the path of the call around it replaced by the name of that call."""
         prefix = "" if self.outer is None else self.outer.path
         return outer + self.path[len(prefix) :] if prefix and self.path.startswith(prefix + ".") else self.path
+
+
+def _guessed_calls(paths: list[str]) -> list[str]:
+    """The names of the calls that used the parameters of these modules one after the other: a module is called again where a part of it, which
+    ran before, runs after something outside it."""
+    names: list[str] = []
+    count: dict[str, int] = {}
+    ran: dict[str, set[str]] = {}
+    before: list[str] = []
+    for path in paths:
+        words, name, inside = path.split("."), "", True
+        for depth, word in enumerate(words):
+            inside = inside and before[depth : depth + 1] == [word]
+            plain, part = f"{name}.{word}" if name else word, ".".join(words[depth + 1 :])
+            name = f"{plain}:{count[plain]}" if plain in count else plain
+            if path and not inside and part in ran.get(name, ()):
+                count[plain] = count.get(plain, 1) + 1
+                name = f"{plain}:{count[plain]}"
+            ran.setdefault(name, set()).add(part)
+        names.append(name)
+        before = words
+    return names
 
 
 def common(paths: Iterable[str]) -> str:
@@ -121,10 +143,9 @@ def common(paths: Iterable[str]) -> str:
     return ".".join(parts or [])
 
 
-def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> dict[str, str]:
-    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box. Gives the classes of the
-    modules that `calls` knows."""
-    told, types = ({}, {}) if calls is None else calls.owners(numbers.values())
+def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> None:
+    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box."""
+    told = {} if calls is None else calls.owners(numbers.values())
     below: list[list[int]] = [[] for _ in boxes]
     for link in links:
         if link.kind in ("next", "variable"):
@@ -143,19 +164,23 @@ def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: 
         elif owners:
             anchors.append((numbers[place], common(owners)))
     anchors.sort()
-    made = [number for number, _ in anchors]
+    made, paths = [number for number, _ in anchors], [path for _, path in anchors]
+    anchors = list(zip(made, _guessed_calls(paths)))
     for place in order:
         boxes[place].module = pure.get(place, "")
+        if boxes[place].title == "AccumulateGrad":
+            continue
+        at = bisect_left(made, numbers[place])
         if calls is not None:
-            if boxes[place].title != "AccumulateGrad":
-                boxes[place].module = told.get(numbers[place], "")
-        elif place not in pure:
-            at = bisect_left(made, numbers[place])
+            boxes[place].module = told.get(numbers[place], "")
+        elif place in pure:
+            if paths[at : at + 1] == [pure[place]]:  # such as the transpose of a weight: of the call that uses it next
+                boxes[place].module = anchors[at][1]
+        else:
             exact = at < len(made) and made[at] == numbers[place]
             around = anchors[at : at + 1] if exact else anchors[max(at - 1, 0) : at + 1]
             boxes[place].module = common(path for _, path in around) if exact or 0 < at < len(made) else ""
     _assign_tensors(boxes, links, pure)
-    return types
 
 
 def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -> None:
