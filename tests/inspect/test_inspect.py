@@ -302,8 +302,8 @@ def test_save(tmp_path: Path):
     for ending, start in [("svg", "<svg"), ("HTML", "<!DOCTYPE html>"), ("dot", "digraph")]:
         drawing.save(tmp_path / f"g.{ending}")
         assert (tmp_path / f"g.{ending}").read_text().startswith(start)
-    for name in ("g.pdf", "g"):
-        with pytest.raises(ValueError, match=r"must end in \.svg, \.html, \.dot or \.png"):
+    for name in ("g.txt", "g"):
+        with pytest.raises(ValueError, match=r"must end in \.svg, \.html, \.dot, \.png or \.pdf"):
             drawing.save(tmp_path / name)
         assert not (tmp_path / name).exists()
 
@@ -343,6 +343,19 @@ def test_png_shows_boxes_lines_and_letters(tmp_path: Path):
             : round(2 * box.height), round(2 * (box.x + left - box.width / 2)) :
         ]
         assert (part[:, : round(2 * box.width)].sum(-1) < 200).sum() > 30  # dark: letters
+
+
+def test_a_pdf_has_the_same_texts_and_its_offsets_are_right(tmp_path: Path):
+    drawing = draw(torch.ones(2, requires_grad=True).exp().sum(), params={"a (b)": torch.ones(1, requires_grad=True)})
+    drawing.save(tmp_path / "g.pdf")
+    file = (tmp_path / "g.pdf").read_bytes()
+    table = file[int(file.split(b"startxref\n")[1].split()[0]) :]
+    offsets = [int(line.split()[0]) for line in table.splitlines()[3:7]]
+    assert [file[at : at + 7] for at in offsets] == [b"%d 0 obj" % number for number in range(1, 5)]
+    stream = file.split(b"stream\n")[1].removesuffix(b"\nend")
+    page = zlib.decompress(stream).decode("cp1252")
+    texts = set(re.findall(r"\(((?:\\.|[^()\\])*)\) Tj", page))
+    assert {"ExpBackward0", "SumBackward0", "leaf", r"not in this graph: a \(b\)"} <= texts
 
 
 def test_a_very_large_png_has_fewer_pixels():

@@ -74,7 +74,7 @@ class Link:
 
 
 class Drawing:
-    """A picture of a backward graph: shown by a notebook as it is, and saved as SVG, HTML, DOT or PNG.
+    """A picture of a backward graph: shown by a notebook as it is, and saved as SVG, HTML, DOT, PNG or PDF.
 
     >>> drawing = torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum(), saved=False)
     >>> [box.title for box in drawing.boxes]
@@ -158,7 +158,7 @@ class Drawing:
         return bundle
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file; its ending says the format: .svg, .html, .dot or .png.
+        """Write the picture to a file; its ending says the format: .svg, .html, .dot, .png or .pdf.
 
         >>> import penlight as torch, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -173,17 +173,16 @@ class Drawing:
             ".htm": self.html,
             ".dot": self.dot,
             ".gv": self.dot,
+            ".png": self.png,
+            ".pdf": self.pdf,
         }
-        if ending == ".png":
-            content = self.png()
-        elif ending in writers:
-            content = writers[ending]().encode()
-        else:
+        if ending not in writers:
             raise ValueError(
-                f"can't tell the format of {os.fspath(path)!r}: the name must end in .svg, .html, .dot or .png"
+                f"can't tell the format of {os.fspath(path)!r}: the name must end in .svg, .html, .dot, .png or .pdf"
             )
+        content = writers[ending]()
         with open(path, "wb") as file:
-            file.write(content)
+            file.write(content.encode() if isinstance(content, str) else content)
 
     def png(self) -> bytes:
         """The picture as a PNG file.
@@ -194,6 +193,16 @@ class Drawing:
         from .png import to_png
 
         return to_png(self)
+
+    def pdf(self) -> bytes:
+        """The picture as a PDF file, in vectors: one page as large as the picture.
+
+        >>> torch.inspect.draw(torch.ones(2)).pdf()[:4]
+        b'%PDF'
+        """
+        from .pdf import to_pdf
+
+        return to_pdf(self)
 
     def __repr__(self) -> str:
         return f"<Drawing of {_count(len(self.boxes), 'box', 'boxes')} and {_count(len(self.links), 'edge', 'edges')}>"

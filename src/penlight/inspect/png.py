@@ -10,6 +10,7 @@ import re
 import struct
 import xml.etree.ElementTree as ET
 import zlib
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -190,7 +191,7 @@ def dashed(points: Points, on: float, off: float) -> list[Points]:
     return dashes
 
 
-def _paint(canvas: Canvas, element: Any, x: float, y: float) -> None:
+def _paint(canvas: Any, element: Any, x: float, y: float) -> None:
     move = re.match(r"translate\((-?[\d.]+),(-?[\d.]+)\)", element.get("transform", ""))
     if move:
         x, y = x + float(move[1]), y + float(move[2])
@@ -218,14 +219,18 @@ def _paint(canvas: Canvas, element: Any, x: float, y: float) -> None:
         _paint(canvas, child, x, y)
 
 
-def to_png(drawing: Drawing, scale: float = 2.0, most: int = MOST_PIXELS) -> bytes:
-    """The picture as a PNG file, in twice as many pixels as an SVG has units, or fewer if it is very large."""
+def paint(drawing: Drawing, new_canvas: Callable[[float, float], Any]) -> Any:
+    """A canvas with the picture on it: a `Canvas`, or another that takes the same shapes."""
     root = ET.fromstring(drawing.svg())
-    width, height = float(root.get("width", 1)), float(root.get("height", 1))
-    scale = min(scale, math.sqrt(most / (width * height)))
-    canvas = Canvas(width, height, scale)
+    canvas = new_canvas(float(root.get("width", 1)), float(root.get("height", 1)))
     for child in root:
         _paint(canvas, child, 0.0, 0.0)
+    return canvas
+
+
+def to_png(drawing: Drawing, scale: float = 2.0, most: int = MOST_PIXELS) -> bytes:
+    """The picture as a PNG file, in twice as many pixels as an SVG has units, or fewer if it is very large."""
+    canvas = paint(drawing, lambda width, height: Canvas(width, height, min(scale, math.sqrt(most / (width * height)))))
     return pack(canvas.pixels)
 
 
