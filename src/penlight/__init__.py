@@ -226,7 +226,6 @@ globals().update(_public_functions(globals(), "", __name__))
 for _name, _method in _public_functions(vars(Tensor), "", __name__, "Tensor.", bound=()).items():
     setattr(Tensor, _name, _method)
 _explain(globals())
-_explain(vars(Tensor))
 
 
 def __getattr__(name: str) -> _Any:

@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple):  # type: ignore[type-arg]
-    """A shape: a tuple of ints that prints as `torch.Size([2, 3])`.
+    """A shape, made of an `iterable` of ints: a tuple that prints as `torch.Size([2, 3])`.
 
     >>> torch.Size([2, 3]).numel(), torch.Size([2]) + torch.Size([3])
     (6, torch.Size([2, 3]))

@@ -426,6 +426,7 @@ memo: modules that were seen already
 models: modules of one kind
 module: the module
 name: the name
+name.identity, name.l1_unstructured, name.ln_structured, name.random_structured, name.random_unstructured, name.custom_from_mask, name.remove, name.spectral_norm, name.weight_norm, name.orthogonal, name.remove_spectral_norm, name.remove_weight_norm: the name of the parameter
 name.dtype, name.layout, name.memory_format: how it prints
 ndarray: the array, whose memory is shared
 need_weights: also return the weights of attention
@@ -472,7 +473,7 @@ gen_non_contig_grad_outputs: with gradients that are not contiguous
 grad_variables: deprecated; use `grad_tensors`
 groups.dirac_: how many groups of channels
 is_grads_batched: a batch of `grad_outputs`, by `vmap`
-low, high: the ends
+low.Uniform, high.Uniform: the ends
 masked: accepted
 materialize_grads: zeros for inputs that the outputs do not depend on
 nondet_tol: by how much two runs may differ
@@ -487,20 +488,104 @@ total_count: how many trials
 volatile: deprecated; use `no_grad`
 base_transform: the transform of one event
 check_nan: stop where a NaN is made
-constraint: the set that values must lie in
 enable: whether it has an effect
 in_shape, out_shape: the shape of an event before and after
 index.device: accepted; there is one CPU
 mixture_distribution: how likely each component is, a `Categorical`
 mode.set_multithreading_enabled: whether it has an effect
 parts: the transforms, the first first
-persistent: saved with the module
 reinterpreted_batch_ndims: how many dimensions of the batch belong to one event
 transforms: the transforms, the first first
 tseq: the transforms of the parts
 type_p, type_q: classes of distributions
+actual, expected: what to compare: tensors, numbers, or containers of them
+allow_cache_entry_mutation: do not check that what was kept is unchanged
+allow_subclasses: let tensors of different classes be equal
+amount: how much to prune: a share between 0 and 1, or a number of elements
+args.functional_call: the arguments of the call
+backoff_factor: what the scale is multiplied by after a step with infinities or NaN
+bn: the batch norm that follows
+bn_b, bn_eps, bn_rm, bn_rv, bn_w: bias, `eps`, running mean, running variance and weight of the batch norm
+boxes: the boxes
+budget: the share of memory, from 0 to 1
+bwd: the `backward` to decorate
+cache_enabled: accepted; casts are not cached
+cast_inputs: the dtype that floating-point tensors are cast to
+check_device, check_dtype, check_layout, check_stride: whether they must have the same
+constraint.biject_to, constraint.transform_to: the set to map to, a `Constraint`
+context_fn: gives two contexts, for the forward pass and for its repetition
+conv: the convolution
+conv_b, linear_b: the bias of the layer, or None
+conv_w, linear_w: the weight of the layer
+ctx.setup_context: where to keep it: `ctx.save_for_backward(...)`
+data_source, dataset: the dataset to draw from
+datasets: the datasets, the first first
+debug: record the ops of both runs, and list them in the error if they differ
+depth.fold: how deep in the tree of modules
+details: more about it, by name
+determinism_check: "default" compares shapes and dtypes of both runs, "none" nothing
+device_type: "cpu"; other devices are accepted without effect
+drop_last: leave out a last batch that is not full
+early_stop: end the repetition when all that is needed is there
+enforce_sorted: the sequences are sorted by length, the longest first
+error_message: what the error says
+exclude_zero: no element is 0
+expand: over the batch too
+from_module, to_module: where to take them from, and where to put them
+functions.checkpoint_sequential: a `Sequential`, or a list of functions
+fwd: the `forward` to decorate
+growth_factor: what the scale is multiplied by after `growth_interval` good steps
+growth_interval: after how many good steps the scale grows
+importance_scores: what to prune by, instead of the values themselves
+in_dims.vmap: which dimension of each input is the batch; None for none
+inf: "raise", "note" or "ignore"
+init_scale: the first scale
+output.setup_context: what the forward pass gave
+is_recompute: whether this is the repetition
+key.pop: which to remove
+kwargs.functional_call: the keyword arguments of the call
+label: what stands beside the arrow
+leave_parametrized: keep the present value; otherwise the original one
+lines: what stands below the title
+links: the arrows
+module_cls: the class of the module
+modules.ParametrizationList: the parametrizations, the first first
+msg: what the error says instead, or a function of the message
+x.identity_transform: the values
+noncontiguous: with gaps in memory
+op_output: what the op gave, in the forward pass
+ownership_token: a node that is kept alive with it
+packed_sequences: a `PackedSequence`
+padded_sequences: the sequences, padded to one length
+padding_side: "right" or "left" of shorter sequences
+padding_value: what shorter sequences are padded with
+parameter_and_buffer_dicts: tensors by name, in place of the module's own; a dict or several
+parametrization: the module that computes the tensor
+path.save: the file to write
+pin_memory_device: accepted; there is no accelerator to pin memory for
+policy_fn_or_list: a function that gives a `CheckpointPolicy` for each op, or a list of ops to keep
+pruning_method: a class such as `L1Unstructured`
+randomness: "error", "different" for each of the batch, or "same" for all
+remove.functionalize: "mutations", or "mutations_and_views"
+root: the module whose batch norms are replaced
+sample_shape: the shape of what is drawn, before that of the batch
+shuffle: in random order
+sorted_indices, unsorted_indices: the order by length, and back
+tensor_name: the name of the parameter or buffer
+tie_weights: parameters that are one stay one
+title: what stands at the top
+total, trainable: how many parameters
+total_length: the length to pad to; None is that of the longest
+types.Drawing: the classes of modules, by their paths
+unreached: the names of what is not in the graph
+unsafe: do not check that dtype and shape stay the same
+use_reentrant: True runs an inner backward pass, as PyTorch's older form; False, which is advised, records the repetition by hooks
+use_trivialization: keep the first value, and learn the distance from it
+value.set_materialize_grads: whether missing gradients arrive as zeros, not as None
+value.set_default_validate_args: whether arguments are checked
 """
 _meanings: dict[str, str] = {}
+_OURS = ("penlight", "torch")
 
 
 def meaning(function: str, argument: str) -> str | None:
@@ -517,14 +602,19 @@ def meaning(function: str, argument: str) -> str | None:
 
 
 def explain(names: Mapping[str, Any]) -> None:
-    """Completes the docstrings of the public functions and classes of a module, or of the methods of a class."""
+    """Completes the docstrings of the public functions, classes and their methods in a module, or of the methods of a class."""
     for name, value in list(names.items()):
+        function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         if (
-            name[0] != "_"
-            and isinstance(value, (type, FunctionType))
-            and value.__module__.startswith(("penlight", "torch"))
+            name[0] == "_"
+            or not isinstance(function, (type, FunctionType))
+            or not function.__module__.startswith(_OURS)
         ):
-            value.__doc__ = explained(value, name)
+            continue
+        function.__doc__ = explained(function, name)
+        if isinstance(function, type):
+            for part in (function, *(base for base in function.__mro__ if base.__name__[0] == "_")):
+                explain({n: member for n, member in vars(part).items() if not isinstance(member, type)})
 
 
 def explained(function: Any, name: str, out: bool = False, doc: str | None = None) -> str | None:
@@ -557,4 +647,6 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
 
 def _code(function: Any, method: str = "") -> Any:
     made = getattr(function, method) if method else function
-    return getattr(getattr(made, "__wrapped__", made), "__code__", None)
+    while hasattr(made, "__wrapped__"):
+        made = made.__wrapped__
+    return getattr(made, "__code__", None)

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from ..kernels.lazy import lazy_import
-from .arguments import explained
+from .arguments import explain
 
 _compat_table = lazy_import(globals(), "_compat_table", "penlight._compat_table")
 
@@ -126,8 +126,7 @@ def lazy_names(
     def __getattr__(name: str) -> Any:
         if name in homes:
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
-            if isinstance(found, (type, FunctionType)):
-                found.__doc__ = explained(found, name)
+            explain({name: found})
             setattr(sys.modules[package], name, found)
             return found
         if name in modules:

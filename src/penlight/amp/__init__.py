@@ -8,6 +8,7 @@ torch.float16
 
 from __future__ import annotations
 
+from .._common.arguments import explain as _explain
 from .autocast_mode import (
     _enter_autocast as _enter_autocast,
     _exit_autocast as _exit_autocast,
@@ -19,3 +20,5 @@ from .autocast_mode import (
 from .grad_scaler import GradScaler as GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+_explain(globals())

@@ -96,6 +96,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         value = getattr(import_module("." + _LAZY[name], __name__), name)
         globals()[name] = value
+        _explain({name: value})
         return value
     if name in _MODULES:
         return import_module("." + name, __name__)

@@ -118,7 +118,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether gradients that did not arrive come to `backward` as zeros (the default) or as None.
+        """Whether gradients that did not arrive come to `backward` as zeros (a `value` of True, the default) or as None.
 
         >>> class Pair(torch.autograd.Function):
         ...     @staticmethod

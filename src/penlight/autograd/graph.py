@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
+from .._common.arguments import explain as _explain
 from ..kernels.lazy import lazy_import
 from ..ops.machinery.dispatch import node_watchers, pack_hooks
 from ..tensor import Tensor
@@ -362,3 +363,6 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
 
     >>> torch.autograd.graph.set_override_stale_capture_stream(False)
     """
+
+
+_explain(globals())

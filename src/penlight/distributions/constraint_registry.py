@@ -11,7 +11,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Knows for kinds of constraints how to make a transform.
+    """Called with a `constraint` it makes a transform from all real numbers to it.
 
     >>> torch.distributions.transform_to(torch.distributions.constraints.positive)
     ComposeTransform(

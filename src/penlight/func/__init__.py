@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .._common.arguments import explain as _explain
+
 if TYPE_CHECKING:
     from .jacobians import hessian, jacfwd, jacrev
     from .mapping import vmap
@@ -51,9 +53,9 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'torch.func' has no attribute '{name}'")
-    found = getattr(import_module("." + _LAZY[name], __name__), name)
-    globals()[name] = found
-    return found
+    globals()[name] = getattr(import_module("." + _LAZY[name], __name__), name)
+    _explain({name: globals()[name]})
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from .._common.arguments import explain as _explain
 from .draw import Box, Drawing, Link, draw
 from .explain import Explanation, explain
 from .flow import gradient_flow
@@ -25,3 +26,5 @@ __all__ = [
     "Box", "Drawing", "Event", "Explanation", "Link", "Log", "Memory", "Saving", "Shown", "Step", "Summary", "draw", "explain",
     "gradient_flow", "memory", "record", "replay", "show", "steps", "summary", "timeline", "watch",
 ]  # fmt: skip
+
+_explain(globals())

@@ -12,19 +12,14 @@ from penlight.nn.parameter import (
     UninitializedParameter as UninitializedParameter,
 )
 
+from .._common.arguments import explain as _explain
 from .._common.module_table import declare_modules, lazy_names
 from ..kernels.lazy import lazy_import
 from . import modules as modules, parameter as parameter
 
 if TYPE_CHECKING:
     from ..ops.nn import conv_gradients as grad
-    from . import (
-        attention as attention,
-        functional as functional,
-        init as init,
-        parallel as parallel,
-        utils as utils,
-    )
+    from . import attention as attention, functional as functional, init as init, parallel as parallel, utils as utils
     from ._lazy import *  # noqa: F403
     from .parallel import DataParallel as DataParallel
 
@@ -41,6 +36,7 @@ declare_modules(
 # Every part comes when it is first asked for.
 _PARTS = ("attention", "common_types", "functional", "grad", "init", "parallel", "utils")
 
+_explain(globals())
 __all__ = [*modules.__all__, "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 __all__ += ["attention", "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penlight._common.arguments import explain as _explain
 from penlight._common.module_table import declare_modules, lazy_names
 from penlight.kernels.lazy import lazy_import
 from penlight.optim.optimizer import Optimizer as Optimizer
@@ -22,6 +23,7 @@ _HOMES = declare_modules(
 )
 _HOMES |= {"LBFGS": "lbfgs", "swap_in_optimizer_params_and_state": "_stateless"}
 
+_explain(globals())
 __all__ = ["Optimizer", *_MODULES, *_HOMES]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, _MODULES, lambda *name: _refused.missing(*name))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from .._common.arguments import explain as _explain
 from .._common.docstrings import example
 from ..autograd import _recompute as frames
 from ..autograd._recompute import CheckpointError, GraphExecGroup
@@ -253,3 +254,6 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 
     >>> torch.utils.checkpoint.set_device_states([], [])
     """
+
+
+_explain(globals())

@@ -83,7 +83,7 @@ class Keyed(Module):
 
     @example('torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")', "ReLU()")
     def pop(self, key: str) -> Any:
-        """Takes an entry out and returns it."""
+        """Takes the entry of a `key` out and returns it."""
         taken = self[key]
         del self[key]
         return taken

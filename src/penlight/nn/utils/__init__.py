@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..._common.arguments import explain as _explain
 from ..._common.module_table import declare_modules, lazy_names
 from ...kernels.lazy import lazy_import
 from . import rnn as rnn
@@ -42,6 +43,7 @@ _HOMES = declare_modules(
 
 from ._norm_hooks import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm  # noqa: E402
 
+_explain(globals())
 __all__ = [
     "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "stateless",
     "weight_norm",

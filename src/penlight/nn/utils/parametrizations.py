@@ -7,6 +7,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight.nn import functional as F
 from penlight.nn.modules.module import Module
 
@@ -247,3 +248,6 @@ def spectral_norm(
     along = default_dim(module) if dim is None else dim
     parametrization = _SpectralNorm(_tensor_of(module, name), n_power_iterations, along, eps)
     return parametrize.register_parametrization(module, name, parametrization)
+
+
+_explain(globals())

@@ -13,6 +13,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import example
 from penlight.nn.modules.container import ModuleDict, ModuleList
 from penlight.nn.modules.module import Module
@@ -399,3 +400,6 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tenso
             for i in range(source.ntensors):
                 setattr(target, f"original{i}", getattr(source, f"original{i}"))
     return to_module
+
+
+_explain(globals())

@@ -9,6 +9,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight._common.declared_init import declared_init as _declared_init
 from penlight._common.docstrings import documented, example
 
@@ -482,3 +483,6 @@ def is_pruned(module: Any) -> bool:
     return any(
         isinstance(hook, BasePruningMethod) for part in module.modules() for hook in part._forward_pre_hooks.values()
     )
+
+
+_explain(globals())

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import penlight
 from penlight import Tensor
+from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import example
 
 __all__ = [
@@ -268,3 +269,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+_explain(globals())

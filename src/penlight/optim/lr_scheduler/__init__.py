@@ -19,20 +19,11 @@ optimiser's own step.
 from penlight._common.arguments import explain as _explain
 from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _format_param, _LRScheduler
 from penlight.optim.lr_scheduler._combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from penlight.optim.lr_scheduler._formulas import (
-    ConstantLR,
-    CosineAnnealingLR,
-    CosineAnnealingWarmRestarts,
-    CyclicLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    OneCycleLR,
-    PolynomialLR,
-    StepLR,
-)
+
+from penlight.optim.lr_scheduler._formulas import (  # isort: skip
+    ConstantLR, CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, ExponentialLR, LambdaLR, LinearLR, MultiplicativeLR,
+    MultiStepLR, OneCycleLR, PolynomialLR, StepLR,
+)  # fmt: skip
 
 __all__ = [
     "EPOCH_DEPRECATION_WARNING", "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",

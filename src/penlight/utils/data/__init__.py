@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from penlight.utils.data.dataset import (
-    ChainDataset,
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    StackDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
-from penlight.utils.data.sampler import (
-    BatchSampler,
-    DistributedSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
+from penlight.utils.data.dataset import (  # isort: skip
+    ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split,
+)  # fmt: skip
+from penlight.utils.data.sampler import (  # isort: skip
+    BatchSampler, DistributedSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler,
+)  # fmt: skip
 
 from penlight.utils.data.dataloader import (  # isort: skip (needs the two above)
-    DataLoader,
-    _DatasetKind,
-    default_collate,
-    default_convert,
-    get_worker_info,
-)
+    DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info,
+)  # fmt: skip
+from penlight._common.arguments import explain as _explain
 from penlight._common.module_table import declare_modules
 from penlight._refused import missing
 
@@ -41,6 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 declare_modules(__name__, sampler={"distributed": "DistributedSampler"})
+_explain(globals())
 
 
 def __getattr__(name: str) -> Any:

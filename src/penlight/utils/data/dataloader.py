@@ -73,6 +73,7 @@ class DataLoader(Generic[_T_co]):
         generator: for shuffling and for the workers' seeds.
         prefetch_factor: batches that each worker loads ahead (default with workers: 2).
         persistent_workers: keep the workers from one epoch to the next.
+        pin_memory_device: accepted.
         in_order: False gives batches as they come in from the workers.
     """
 
