@@ -7,6 +7,7 @@ a name, or `function.name` where it means something else there, and its meaning.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -617,6 +618,7 @@ def explain(names: Mapping[str, Any]) -> None:
                 explain({n: member for n, member in vars(part).items() if not isinstance(member, type)})
 
 
+@lru_cache(1024)  # torch.exp and Tensor.exp have the same
 def explained(function: Any, name: str, out: bool = False, doc: str | None = None) -> str | None:
     """The docstring of a function or class with a list of the arguments that it does not explain itself; with `out`, also of `out=`.
     `doc` stands in place of the function's own.
@@ -631,9 +633,11 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
             keepdim: keep a reduced dimension with size 1
     """
     doc = doc or function.__doc__
+    if doc is None or "Args:" in doc:
+        return doc
     is_class = isinstance(function, type)
     code = _code(function, "__init__") or _code(function, "__new__") if is_class else _code(function)
-    if doc is None or code is None or "Args:" in doc:
+    if code is None:
         return doc
     names = code.co_varnames[is_class : code.co_argcount + code.co_kwonlyargcount]
     margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
