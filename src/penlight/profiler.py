@@ -15,12 +15,12 @@ import os
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable
 from enum import Enum
 from types import ModuleType
 from typing import Any
 
+from penlight._common.user_warnings import warn_user
 from penlight._refused import missing
 
 from ._refused import refused_class
@@ -78,7 +78,7 @@ def schedule(
             f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn_user("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
     def plan(step: int) -> ProfilerAction:
@@ -148,7 +148,7 @@ class profile:
         **more: Any,
     ) -> None:
         if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+            warn_user("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
         self.activities = set(activities) if activities else supported_activities()
         self.schedule = schedule or _default_schedule_fn
         self.record_steps = schedule is not None
@@ -212,7 +212,7 @@ class profile:
         ends = before is ProfilerAction.RECORD_AND_SAVE or (before is ProfilerAction.RECORD and after not in _RECORDING)
         if ends:
             if after is not None and before is ProfilerAction.RECORD:
-                warnings.warn("Incorrect schedule: RECORD followed by NONE", stacklevel=3)
+                warn_user("Incorrect schedule: RECORD followed by NONE")
             self._stop_recording()
             if self.on_trace_ready is not None:
                 self.on_trace_ready(self)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import pickle
 import struct
-import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from pickle import UnpicklingError
 from typing import Any
 
 import penlight
+from penlight._common.user_warnings import warn_user
 from penlight._serialization.names import PARAMETER, builtin_globals
 from penlight._serialization.safe import user_globals
 from penlight.storage import UntypedStorage
@@ -300,12 +300,11 @@ class WeightsUnpickler:
     def _protocol(self) -> None:
         protocol = self._number("<B")
         if protocol != 2:
-            warnings.warn(
+            warn_user(
                 f"Detected pickle protocol {protocol} in the checkpoint, which was "
                 "not the default pickle protocol used by `torch.load` (2). The weights_only "
                 "Unpickler might not support all instructions implemented by this protocol, "
                 "please file an issue for adding support if you encounter this.",
-                stacklevel=2,
             )
 
 

@@ -7,11 +7,11 @@ import mmap as _mmap
 import os
 import pickle
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
 
+from penlight._common.user_warnings import warn_user
 from penlight._serialization.archive import ArchiveReader, ArchiveWriter
 from penlight._serialization.locations import restore_function
 from penlight._serialization.pickler import StorageTable, pickler_class
@@ -121,11 +121,9 @@ def refuse_torchscript(archive: ArchiveReader, weights_only: bool, unsafe_messag
     """TorchScript archives are zip files too: say that this is one."""
     if "constants.pkl" not in archive:
         return
-    warnings.warn(
+    warn_user(
         "'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' "
         "(call 'torch.jit.load' directly to silence this warning)",
-        UserWarning,
-        stacklevel=4,
     )
     if weights_only:
         raise RuntimeError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from contextvars import ContextVar
 from typing import Any
 
 from penlight import dtypes
+from penlight._common.user_warnings import warn_user
 from penlight.device import device as Device
 
 from ..kernels.lazy import lazy_import
@@ -109,7 +109,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(f"torch.{old} is deprecated. Please use torch.{new} instead.", DeprecationWarning, stacklevel=3)
+    warn_user(f"torch.{old} is deprecated. Please use torch.{new} instead.", DeprecationWarning)
 
 
 def is_autocast_cpu_enabled() -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial, wraps
 from typing import Any
 
 from penlight import dtypes
+from penlight._common.user_warnings import warn_user
 from penlight.tensor import Tensor
 
 from . import _state
@@ -58,7 +58,7 @@ class autocast:
                 f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
                 f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
             )
-        warnings.warn(words, stacklevel=3)
+        warn_user(words)
         return False
 
     def __enter__(self) -> autocast:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import penlight
 from penlight import Tensor, dtypes
+from penlight._common.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from penlight.optim import Optimizer
@@ -44,10 +44,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         if device == "cuda" and enabled:
-            level = 2 if type(self) is GradScaler else 3
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=level
-            )
+            warn_user("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             enabled = False
         self._device, self._enabled = device, enabled
         if not enabled:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from .._common.user_warnings import warn_user
 from ..tensor import Tensor
 from .node import RemovableHandle
 
@@ -92,11 +92,10 @@ class FunctionCtx:
         >>> torch.autograd.function.FunctionCtx.mark_shared_storage.__name__
         'mark_shared_storage'
         """
-        warnings.warn(
+        warn_user(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
             "`set_()` are not tracked",
             FutureWarning,
-            stacklevel=2,
         )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:

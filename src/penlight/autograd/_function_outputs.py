@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
+from .._common.user_warnings import warn_user
 from ..ops.machinery.array_namespace import graph
 from ..ops.machinery.dispatch import pack_hooks
 from ..tensor import Tensor, wrap
@@ -99,10 +99,9 @@ def _check_modified(out: Tensor, is_input: bool, count: int, inputs: list[Tensor
     if out.requires_grad and isinstance(views.edge_of(out)[0], AccumulateGrad):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
-        warnings.warn(
+        warn_user(
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed "
             "to ctx.mark_dirty().",
-            stacklevel=5,
         )
     elif out._view is not None:
         if count > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._common.user_warnings import warn_user
 from ..ops import stack
 from ..random import rand, randn_like
 from ..tensor import Tensor, wrap
@@ -32,10 +32,9 @@ def check_inputs(inputs: Sequence[Any]) -> None:
         if not (isinstance(tensor, Tensor) and tensor.requires_grad):
             continue
         if tensor.dtype not in (dtypes.float64, dtypes.complex128):
-            warnings.warn(
+            warn_user(
                 f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
-                stacklevel=3,
             )
         if not all(stride > 0 or size <= 1 for stride, size in zip(tensor.stride(), tensor.shape)):
             raise RuntimeError(
@@ -135,11 +134,10 @@ def _undefined_case(outputs: list[Tensor], wanted: list[Tensor]) -> None:
 
 
 def _warn_undefined() -> None:
-    warnings.warn(
+    warn_user(
         "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
         "existing callers of this function. If this is true for you, you can call this function with "
         '"check_undefined_grad=False" to disable the feature',
-        stacklevel=5,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import linecache
 import sys
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -72,9 +71,8 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.prev, self.prev_check_nan, self.check_nan = ANOMALY["enabled"], ANOMALY["check_nan"], check_nan
-        warnings.warn(
+        warn_user(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
-            stacklevel=2,
         )
 
     def __enter__(self) -> None:

@@ -12,10 +12,10 @@ results are tied into the graph is in `_function_outputs.py`, what `ctx` offers 
 from __future__ import annotations
 
 import inspect
-import warnings
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from .._common.user_warnings import warn_user
 from ..ops.machinery.dispatch import announce, interpreter, interpreters
 from ..tensor import Tensor, wrap
 from . import hooks
@@ -108,7 +108,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -268,11 +268,10 @@ class Function(_SingleLevelFunction):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn_user(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
             "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

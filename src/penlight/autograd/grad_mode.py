@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._common.user_warnings import warn_user
 from . import modes
 from .modes import grad_mode, inference
 
@@ -17,12 +17,11 @@ class _Decorator:
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         if isinstance(function, type):
-            warnings.warn(
+            warn_user(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
                 "or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
                 "method and nothing else.",
                 FutureWarning,
-                stacklevel=2,
             )
             function.__init__ = self(function.__init__)  # type: ignore[misc]
             return function

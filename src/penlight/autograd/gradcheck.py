@@ -7,10 +7,10 @@ The Jacobians are in `_gradcheck_jacobians.py`, their comparison in `_gradcheck_
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .._common.user_warnings import warn_user
 from ..kernels.lazy import lazy_import
 
 if TYPE_CHECKING:
@@ -203,12 +203,11 @@ def gradgradcheck(
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(
+    warn_user(
         f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
         "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, "
         "please file us an issue at https://github.com/pytorch/pytorch/issues/new",
         FutureWarning,
-        stacklevel=3,
     )
 
 

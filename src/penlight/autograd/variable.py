@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import dtypes
+from .._common.user_warnings import warn_user
 from ..creation import empty
 from ..tensor import Tensor
 from .engine import queue_callback
@@ -44,10 +44,8 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, *, name: Any = None) -> Any:
         if volatile:
-            warnings.warn(
+            warn_user(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                UserWarning,
-                stacklevel=2,
             )
         if data is None:
             data = empty(0)

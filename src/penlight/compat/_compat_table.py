@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from copy import copy
@@ -11,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from penlight._common.user_warnings import warn_user
 from penlight._refused import missing, refuse, refused_class, refused_function
 
 
@@ -44,7 +44,7 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
 
 def nccl_is_available(tensors: Any) -> bool:
     """False, with PyTorch's warning."""
-    warnings.warn(_NO_NCCL, stacklevel=2)
+    warn_user(_NO_NCCL)
     return False
 
 

@@ -7,12 +7,12 @@ PyTorch deprecated the package in 2.0; each function warns as there and does wha
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 from penlight import func
+from penlight._common.user_warnings import warn_user
 from penlight.nn import Module
 from penlight.ops import stack
 from penlight.version import __version__ as __version__
@@ -34,13 +34,12 @@ __all__ = [
 
 
 def _warn(name: str, instead: str) -> None:
-    warnings.warn(
+    warn_user(
         f"We've integrated functorch into PyTorch. As the final step of the integration, `functorch.{name}` is deprecated as of "
         f"PyTorch 2.0 and will be deleted in a future version of PyTorch >= 2.3. Please use `{instead}` instead; see the PyTorch "
         "2.0 release notes and/or the `torch.func` migration guide for more details "
         "https://pytorch.org/docs/main/func.migrating.html",
         FutureWarning,
-        stacklevel=3,
     )
 
 

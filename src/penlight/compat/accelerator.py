@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from penlight._common.user_warnings import warn_user
 from penlight._refused import missing
 
 _HINT = "Penlight runs on the CPU: ask torch.accelerator.is_available() first (it is False here)"
@@ -43,13 +43,13 @@ reset_accumulated_memory_stats = reset_peak_memory_stats = set_device_index = se
 
 def current_device_idx() -> int:
     """Deprecated: `current_device_index`."""
-    warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
+    warn_user("Use `current_device_index` instead.", FutureWarning)
     return _refuse()
 
 
 def set_device_idx(device: Any, /) -> None:
     """Deprecated: `set_device_index`."""
-    warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
+    warn_user("Use `set_device_index` instead.", FutureWarning)
     _refuse()
 
 

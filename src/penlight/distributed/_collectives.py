@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
+from penlight._common.user_warnings import warn_user
 from penlight.tensor import Tensor
 
 from . import _mpi
@@ -71,10 +71,9 @@ def _waited(works: Sequence[Work | None], async_op: bool) -> Work | None:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(
+    warn_user(
         f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

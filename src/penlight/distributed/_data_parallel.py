@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import penlight
 from penlight import distributed as _distributed
 from penlight._common.module_table import make_modules
+from penlight._common.user_warnings import warn_user
 from penlight.nn.modules.module import Module
 
 from . import _group, _join, _reducer
@@ -269,11 +269,10 @@ class DistributedDataParallelCPU(DistributedDataParallel):
     """Deprecated: `DistributedDataParallel` is the same."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn_user(
             "`torch.nn.parallel.DistributedDataParallelCPU` is deprecated, please use "
             "`torch.nn.parallel.DistributedDataParallel` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(*args, **kwargs)
 

@@ -16,7 +16,6 @@ import enum
 import os
 import threading
 import time
-import warnings
 import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from penlight._common.user_warnings import warn_user
 from penlight.futures import Future
 
 from . import _mpi
@@ -406,8 +406,8 @@ class _Groups:
     def member(self, group: Any, name: str) -> ProcessGroup | None:
         """The same, or None with a warning where this rank is not in the group."""
         if group == NOT_MEMBER:
-            warnings.warn(
-                f"Running {name} on global rank {get_rank()} which does not belong to the given group.", stacklevel=3
+            warn_user(
+                f"Running {name} on global rank {get_rank()} which does not belong to the given group.",
             )
             return None
         return self.find(group)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Any
 
 import penlight
+from penlight._common.user_warnings import warn_user
 
 from ._arguments import ReduceOp
 from ._collectives import all_reduce
@@ -91,10 +91,9 @@ class Join:
                 raise RuntimeError(f"Rank {self._group._global_rank} exhausted all inputs.")
             iterations += 1
             if iterations == 1000:
-                warnings.warn(
+                warn_user(
                     "Detected uneven input skew of greater than 1000. This means that rank "
                     f"{self._group._global_rank} has at least 1000 fewer inputs than other currently-active ranks.",
-                    stacklevel=3,
                 )
             for hook in self._hooks:
                 hook.main_hook()

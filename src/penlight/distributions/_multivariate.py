@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import penlight
+from penlight._common.user_warnings import warn_user
 
 from ..size import Size
 from ..tensor import Tensor
@@ -278,9 +278,8 @@ class Wishart(_ByCovariance, ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}.")
         setattr(self, way, matrix.expand(tuple(batch) + (-1, -1)))
         if self.df.lt(event[-1]).any():
-            warnings.warn(
+            warn_user(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=2,
             )
         super().__init__(batch, event, validate_args=validate_args)
         self._unbroadcasted_scale_tril = _WAYS[way](matrix)
@@ -341,7 +340,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
         # PyTorch draws again whenever the first check *succeeds*; the stream follows it.
         again = self._over_batch(self.support.check(sample))
         if again.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn_user("Singular sample detected.")
             for _ in range(10 if max_try_correction is None else max_try_correction):
                 fresh = self._bartlett(again[again].shape)
                 sample[again] = fresh

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import penlight
+from penlight._common.user_warnings import warn_user
 
 from .._common.docstrings import complete, example
 from ..size import Size
@@ -82,11 +82,10 @@ class Distribution:
         try:
             wanted = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{self.__class__} does not define `arg_constraints`. "
                 "Please set `arg_constraints = {}` or initialize the distribution "
                 "with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
             return
         for name, constraint in wanted.items():
@@ -201,8 +200,9 @@ class Distribution:
     @example("torch.distributions.Normal(0.0, 1.0).sample((4,)).shape", "torch.Size([4])")
     def sample_n(self, n: int) -> Tensor:
         """Draws n samples (deprecated: `sample((n,))`)."""
-        warnings.warn(
-            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
+        warn_user(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
+            FutureWarning,
         )
         return self.sample(Size((n,)))
 
@@ -260,10 +260,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
                 "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
             return
         if not support.check(value).all():

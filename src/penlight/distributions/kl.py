@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import penlight
+from penlight._common.user_warnings import warn_user
 
 from ..ops.nn.smooth_activation import softplus
 from ..tensor import Tensor
@@ -88,11 +88,10 @@ def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Any] | None:
         return None
     left, right = _closest(matches, 0), _closest(matches, 1)
     if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
-        warnings.warn(
+        warn_user(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({left[0].__name__}, {right[1].__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return _KL_REGISTRY[left]
 

@@ -8,13 +8,13 @@ the samples (`loop`), which is right, but slow.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
+from .._common.user_warnings import warn_user
 from ..ops.machinery.arguments import broadcast_shape
 from ..ops.machinery.op import NUMBER, TENSOR, Op
 from ..ops.shape.joining import stack
@@ -171,10 +171,9 @@ def loop(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """An op sample by sample, and the results stacked."""
     if op.name not in _warned:
         _warned.add(op.name)
-        warnings.warn(
+        warn_user(
             "There is a performance drop because we have not yet implemented the batching rule for "
             f"aten::{op.public}. It runs in a loop over the samples.",
-            stacklevel=2,
         )
     return sample_by_sample(level, op, arguments)
 

@@ -9,9 +9,10 @@ import sys
 import tempfile
 import time
 import traceback
-import warnings
 from multiprocessing import connection
 from typing import Any
+
+from .._common.user_warnings import warn_user
 
 __all__ = [
     "ProcessContext",
@@ -131,7 +132,7 @@ class SpawnContext(ProcessContext):
     """The old name of `ProcessContext`."""
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
-        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        warn_user("SpawnContext is renamed to ProcessContext since 1.4 release.")
         super().__init__(processes, error_files)
 
 
@@ -175,10 +176,9 @@ def spawn(
 ) -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` new processes; with `join`, wait for them and raise what one of them raised."""
     if start_method != "spawn":
-        warnings.warn(
+        warn_user(
             "This method only supports start_method=spawn (got: %s).\nTo use a different start_method use:\n\t\t "
             "torch.multiprocessing.start_processes(...)" % start_method,
             FutureWarning,
-            stacklevel=2,
         )
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

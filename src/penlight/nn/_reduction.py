@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 from penlight._common.docstrings import example
+from penlight._common.user_warnings import warn_user
 
 
 @example('get_enum("sum")', "2")
 def get_enum(reduction: str) -> int:
     """The number that stands for a reduction: none 0, mean 1, sum 2."""
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        warn_user("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return 1
     try:
         return ("none", "mean", "sum").index(reduction)
@@ -27,8 +26,8 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     else:
         word = "mean" if size_average is None or size_average else "sum"
     if emit_warning:
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.", stacklevel=2
+        warn_user(
+            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.",
         )
     return word
 

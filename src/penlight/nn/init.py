@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.arguments import explain as _explain
 from penlight._common.docstrings import documented, example
+from penlight._common.user_warnings import warn_user
 from penlight.autograd.modes import grad_mode
 
 __all__ = [
@@ -72,10 +72,9 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn_user(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
             "The distribution of values may be incorrect.",
-            stacklevel=2,
         )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with penlight.no_grad():
@@ -206,7 +205,7 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
                      generator: Any = None) -> Tensor:  # fmt: skip
     """Uniform, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        warn_user("Initializing zero-element tensors is a no-op")
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -217,7 +216,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
                     generator: Any = None) -> Tensor:  # fmt: skip
     """Normal, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        warn_user("Initializing zero-element tensors is a no-op")
         return tensor
     return normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
@@ -278,7 +277,7 @@ def _make_deprecate(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def deprecated(*args: Any, **kwargs: Any) -> Any:
         message = f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`."
-        warnings.warn(message, FutureWarning, stacklevel=2)
+        warn_user(message, FutureWarning)
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old

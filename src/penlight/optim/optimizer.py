@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import documented
+from penlight._common.user_warnings import warn_user
 from penlight.autograd.modes import grad_mode
 from penlight.autograd.node import RemovableHandle
 
@@ -392,10 +392,9 @@ class Optimizer:
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
         if len(params) != len(set(params)):
-            warnings.warn(
+            warn_user(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
             )
         named = bool(names) or "param_names" in param_group
         for group in self.param_groups:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import dtypes
+from .._common.user_warnings import warn_user
 from .._refused import refuse
 from .compressed import sampled_addmm as sampled_addmm
 from .coo import softmax as _softmax, sparse_coo_tensor, sum_of
@@ -90,10 +90,9 @@ class check_sparse_tensor_invariants:
 
 def _legacy(name: str, dtype: dtypes.dtype) -> Any:
     def make(*args: Any, device: Any = None) -> Any:
-        warnings.warn(
+        warn_user(
             "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
             "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=).",
-            stacklevel=2,
         )
         if len(args) < 2 or isinstance(args[0], int):
             return sparse_coo_tensor(size=args, dtype=dtype)

@@ -12,10 +12,11 @@ import contextlib
 import itertools
 import math
 import operator
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from penlight._common.user_warnings import warn_user
 
 from ..dtypes import get_default_dtype as default_dtype
 from . import Tensor
@@ -77,10 +78,9 @@ def set_printoptions(
         if profile in _PROFILES:
             chosen.update(_PROFILES[profile])
         else:
-            warnings.warn(
+            warn_user(
                 f"set_printoptions: there is no profile {profile!r}, so it changes nothing; "
                 "the profiles are 'default', 'short' and 'full'",
-                stacklevel=2,
             )
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen.update((name, value) for name, value in given.items() if value is not None)

@@ -8,13 +8,13 @@ bring pairs of their own: a class with `compare`, whose `__init__` raises `Unsup
 from __future__ import annotations
 
 import cmath
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from penlight import dtypes
+from penlight._common.user_warnings import warn_user
 from penlight.creation import as_tensor, from_numpy, tensor
 from penlight.ops import isclose
 from penlight.tensor import Tensor
@@ -425,12 +425,11 @@ def assert_allclose(
 
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-8]))
     """
-    warnings.warn(
+    warn_user(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
         "Please use `torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
         "https://github.com/pytorch/pytorch/issues/61844.",
         FutureWarning,
-        stacklevel=2,
     )
     if not isinstance(actual, Tensor):
         actual = tensor(actual)

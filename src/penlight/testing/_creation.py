@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from penlight import dtypes
+from penlight._common.user_warnings import warn_user
 from penlight.creation import empty
 from penlight.device import require_cpu
 from penlight.random import rand, randint
@@ -83,11 +83,10 @@ def _bounds(low: Any, high: Any, default_low: float, default_high: float, dtype:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and dtype.category >= dtypes.FLOATING:
-        warnings.warn(
+        warn_user(
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
             "be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
-            stacklevel=4,
         )
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")

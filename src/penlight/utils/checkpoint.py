@@ -5,10 +5,11 @@ How the recomputation works is in `autograd/_recompute.py`; keeping the results 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+
+from penlight._common.user_warnings import warn_user
 
 from .._common.arguments import explain as _explain
 from .._common.docstrings import example
@@ -84,11 +85,10 @@ def checkpoint(
 
 def _assumed_reentrant(who: str, soon: str) -> bool:
     """True, the default, with a warning that nothing was said."""
-    warnings.warn(
+    warn_user(
         f"{who}: the use_reentrant parameter should be passed explicitly. {soon}. use_reentrant=False is recommended, but if "
         "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
         "the differences between the two variants.",
-        stacklevel=3,
     )
     return True
 
@@ -193,7 +193,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
     >>> torch.utils.checkpoint.check_backward_validity([torch.ones(1, requires_grad=True)])
     """
     if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 # ----- Settings ---------------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from penlight._common.user_warnings import warn_user
 
 from ..autograd.node import RemovableHandle
 from ..autograd.views import edge_of
@@ -38,10 +39,9 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
         return
     for hook in node._hooks.tensor.get(nr, {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
+            warn_user(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
                 "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                stacklevel=2,
             )
 
 

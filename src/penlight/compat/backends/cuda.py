@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from penlight._common.user_warnings import warn_user
 from penlight._refused import refused_function
 
 from ._switches import Switches
@@ -97,11 +97,10 @@ def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Any:
     """Deprecated: `torch.nn.attention.sdpa_kernel`. Attention is computed in one way here."""
-    warnings.warn(
+    warn_user(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
-        stacklevel=2,
     )
     return _sdp_region(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from typing import Any
 
+from penlight._common.user_warnings import warn_user
 from penlight._refused import refused_function
 
 __all__ = [
@@ -64,18 +64,18 @@ def max_memory_reserved(device: Any = None) -> int:
 
 def memory_cached(device: Any = None) -> int:
     """The old name of `memory_reserved`."""
-    warnings.warn(
-        "`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`", FutureWarning, stacklevel=2
+    warn_user(
+        "`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`",
+        FutureWarning,
     )
     return 0
 
 
 def max_memory_cached(device: Any = None) -> int:
     """The old name of `max_memory_reserved`."""
-    warnings.warn(
+    warn_user(
         "`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`",
         FutureWarning,
-        stacklevel=2,
     )
     return 0
 

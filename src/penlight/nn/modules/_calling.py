@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from penlight import Tensor
+from penlight._common.user_warnings import warn_user
 from penlight.autograd.node import RemovableHandle
 
 from . import _error_notes, _hooks as everywhere
@@ -249,18 +249,16 @@ class _HookedCall:
                 try:
                     self.run_hook(key, hook)
                 except Exception as error:
-                    warnings.warn(
+                    warn_user(
                         f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced "
                         f"as another error was raised in forward: {error}",
-                        stacklevel=4,
                     )
 
     def set_up_output(self, around: BackwardHook) -> None:
         if not isinstance(self.result, (Tensor, tuple)):
-            warnings.warn(
+            warn_user(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
                 f"but received {type(self.result)}",
-                stacklevel=4,
             )
         self.result = around.setup_output_hook(self.result)
 
@@ -286,7 +284,7 @@ def _warn_about_legacy_hook(inputs: Any, result: Any, node: Any) -> None:
     """Says so when a legacy backward hook will not see all gradients."""
     problem = _legacy_hook_problem(inputs, result, node)
     if problem is not None:
-        warnings.warn(problem, FutureWarning, stacklevel=6)
+        warn_user(problem, FutureWarning)
 
 
 def _legacy_hook_problem(inputs: Any, result: Any, node: Any) -> str | None:

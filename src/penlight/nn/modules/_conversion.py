@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 import penlight
 from penlight import Tensor, dtypes
 from penlight._common.docstrings import documented, example
+from penlight._common.user_warnings import warn_user
 from penlight.nn.parameter import Parameter
 
 from ._registry import Tables
@@ -179,12 +179,11 @@ def _check_not_real(dtype: Any) -> None:
     """Refuses dtypes that parameters cannot have, and warns of complex ones."""
     if not dtype.is_complex:
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-    warnings.warn(
+    warn_user(
         "Complex modules are a new feature under active development whose design may change, and some "
         "modules might not work as expected when using complex tensors as parameters or buffers. Please "
         "file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
         "complex module does not work as expected.",
-        stacklevel=3,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import documented
+from penlight._common.user_warnings import warn_user
 from penlight.autograd.node import RemovableHandle
 
 from ...kernels.lazy import lazy_import
@@ -215,11 +215,10 @@ class BackwardHook:
         return tuple(grads[i] for i in self.output_tensors_index)
 
     def _run_hooks_without_input_grads(self, grads: tuple[Any, ...]) -> None:
-        warnings.warn(
+        warn_user(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
             "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=6,
         )
         for hook in self.user_hooks:
             result = hook(self.module, (None,) * self.n_inputs, grads)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight._common.user_warnings import warn_user
 from penlight.autograd.node import RemovableHandle
 from penlight.nn.parameter import Parameter, is_lazy
 
@@ -54,11 +54,10 @@ class StateDict(Tables):
         module, by which a later `load_state_dict` can recognise old layouts.
         """
         if args:
-            warnings.warn(
+            warn_user(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
             )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
@@ -220,11 +219,10 @@ class StateDict(Tables):
                     f"the shape in current model is {current.shape}."
                 )
         if current.is_meta and not loaded.is_meta and not assign:
-            warnings.warn(
+            warn_user(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
                 "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
                 "dictionary to their corresponding key in the module instead of copying them in place?)",
-                stacklevel=5,
             )
         try:
             with penlight.no_grad():

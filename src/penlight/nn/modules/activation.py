@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import penlight
 from penlight import Tensor
 from penlight._common.module_table import make_modules, names_of
+from penlight._common.user_warnings import warn_user
 from penlight.nn import functional as F, init as _init
 from penlight.nn.parameter import Parameter
 
@@ -62,7 +62,7 @@ class Hardtanh(_InPlace, example=("(-2, 2)(torch.tensor([-3.0, 1.0]))", "tensor(
         for new, old, value in (("min_val", "min_value", min_value), ("max_val", "max_value", max_value)):
             if value is not None:
                 message = f"keyword argument `{old}` is deprecated and renamed to `{new}`"
-                warnings.warn(message, FutureWarning, stacklevel=2)
+                warn_user(message, FutureWarning)
                 limits[new] = value
         self._set_options({**limits, "inplace": inplace})
         if self.max_val <= self.min_val:

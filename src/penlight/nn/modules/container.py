@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from typing import Any, ClassVar, Self
@@ -12,6 +11,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
 from penlight._common.module_table import names_of
+from penlight._common.user_warnings import warn_user
 from penlight.nn.parameter import Parameter
 
 from .module import Module
@@ -121,11 +121,10 @@ class Container(Module):
     """Deprecated: a module with the given children; subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn(
+        warn_user(
             "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
             "Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__()
         for name, module in kwargs.items():

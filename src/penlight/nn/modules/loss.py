@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -14,6 +13,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
 from penlight._common.module_table import make_modules, names_of
+from penlight._common.user_warnings import warn_user
 from penlight.nn import _reduction, functional as F
 
 from ._options import Options
@@ -111,11 +111,10 @@ class NLLLoss2d(NLLLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
                  reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
-        warnings.warn(
+        warn_user(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 

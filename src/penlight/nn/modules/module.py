@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
 
 from penlight._common.arguments import explain
 from penlight._common.docstrings import complete, example
+from penlight._common.user_warnings import warn_user
 
 from . import _hooks
 from ._calling import Calling, _WrappedHook as _WrappedHook
@@ -97,12 +97,11 @@ class Module(Registry, Calling, StateDict, Conversion):
         None
         """
         if getattr(self, "_is_replica", False):
-            warnings.warn(
+            warn_user(
                 "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The parameters are "
                 "copied (in a differentiable manner) from the original module. This means they are not leaf nodes in "
                 "autograd and so don't accumulate gradients. If you need gradients in your forward method, consider "
                 "using autograd.grad instead.",
-                stacklevel=2,
             )
         for param in self.parameters():
             if set_to_none:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import numpy as np
 import penlight
 from penlight import Tensor
 from penlight._common.module_table import make_modules, names_of
+from penlight._common.user_warnings import warn_user
 from penlight.autograd.modes import slow
 from penlight.autograd.views import bump
 from penlight.nn import functional as F
@@ -272,10 +272,9 @@ class _InstanceNorm(_NormBase):
                     f"expected input's size at dim={dim} to match num_features ({self.num_features}), "
                     f"but got: {input.size(dim)}."
                 )
-            warnings.warn(
+            warn_user(
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not "
                 "passing in num_features, which is not used because affine=False",
-                stacklevel=2,
             )
         if input.dim() == unbatched:
             return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)

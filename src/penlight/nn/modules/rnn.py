@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
 from penlight._common.module_table import names_of
+from penlight._common.user_warnings import warn_user
 from penlight.nn.parameter import Parameter
 from penlight.nn.utils.rnn import PackedSequence
 from penlight.ops.nn import recurrent_loop
@@ -29,10 +29,9 @@ def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Ten
 
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     """Deprecated: `tensor.index_select(dim, permutation)` is the same."""
-    warnings.warn(
+    warn_user(
         "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
         FutureWarning,
-        stacklevel=2,
     )
     return _apply_permutation(tensor, permutation, dim)
 
@@ -61,10 +60,9 @@ class RNNBase(Module):
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-            warnings.warn(
+            warn_user(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=4,
             )
 
     def _name_weights(self) -> None:

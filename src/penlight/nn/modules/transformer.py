@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import penlight
 from penlight import Tensor
 from penlight._common.module_table import names_of
+from penlight._common.user_warnings import warn_user
 from penlight.nn import functional as F, init
 
 from .activation import GELU, Dropout, MultiheadAttention, ReLU
@@ -138,9 +138,8 @@ class TransformerEncoder(Module):
         obstacle = _why_padding_stays(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and obstacle is None
         if enable_nested_tensor and obstacle is not None:
-            warnings.warn(
+            warn_user(
                 f"enable_nested_tensor is True, but self.use_nested_tensor is False because {obstacle}",
-                stacklevel=2,
             )
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,

@@ -5,7 +5,6 @@ A hook holds the name of the tensor of a module that it computes from others bef
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
 from penlight._common.module_table import make_modules
+from penlight._common.user_warnings import warn_user
 from penlight.nn.parameter import Parameter, is_lazy
 
 from ...kernels.lazy import lazy_import
@@ -88,10 +88,9 @@ class WeightNorm:
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Puts the hook on a module, and two parameters in the place of one."""
-        warnings.warn(
+        warn_user(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
-            stacklevel=3,
         )
         weight = getattr(module, name)
         check_target(module, WeightNorm, name, weight, "weight normalization")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import warnings
 from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any
@@ -13,6 +12,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
 from penlight._common.module_table import make_modules
+from penlight._common.user_warnings import warn_user
 from penlight.nn.modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from penlight.nn.modules.module import Module
 from penlight.nn.parameter import Parameter
@@ -85,7 +85,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     """
     given = _as_list(parameters)
     if not given and isinstance(parameters, GeneratorType):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+        warn_user("`parameters` is an empty generator, no gradient clipping will occur.")
     grads = [param.grad for param in given if param.grad is not None]
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(given, max_norm, total, foreach)
@@ -101,10 +101,9 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
     >>> torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
     tensor(3.)
     """
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penlight import Tensor
 from penlight._common.module_table import make_modules
+from penlight._common.user_warnings import warn_user
 from penlight.nn.modules.module import Module
 from penlight.nn.parallel import DataParallel
 
@@ -19,11 +19,10 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
                     strict: bool = False) -> Any:  # fmt: skip
     """Deprecated: `penlight.func.functional_call` is the same."""
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -12,6 +11,7 @@ from weakref import ref
 
 import penlight
 from penlight._common.docstrings import complete
+from penlight._common.user_warnings import warn_user
 from penlight.optim.optimizer import Optimizer, _to_scalar
 
 EPOCH_DEPRECATION_WARNING = (
@@ -172,11 +172,11 @@ class LRScheduler:
         optimizer: Any = self.optimizer
         self._step_count += 1
         if self._step_count == 2 and not hasattr(optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=2)
+            warn_user(_OVERRIDDEN)
         elif self._step_count == 2 and not getattr(optimizer, "_opt_called", False):
-            warnings.warn(_WRONG_ORDER, UserWarning, stacklevel=2)
+            warn_user(_WRONG_ORDER)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -257,7 +257,7 @@ class Scheduled(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         if not self._get_lr_called_within_step:
-            warnings.warn(_ASK_LAST, UserWarning, stacklevel=2)
+            warn_user(_ASK_LAST)
         return self._rates()
 
     def _rates(self) -> list[Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat
 
+from penlight._common.user_warnings import warn_user
 from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _checked, _set, _values
 from penlight.optim.optimizer import Optimizer
 
@@ -61,7 +61,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Go to the next epoch, with the metric of this one. ``epoch`` is deprecated."""
         value = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         better = self._is_better(value, self.best)
         if better:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import penlight
+from penlight._common.user_warnings import warn_user
 from penlight.utils.data import _utils
 from penlight.utils.data._utils.collate import default_collate, default_convert
 from penlight.utils.data._utils.worker import get_worker_info
@@ -210,11 +210,10 @@ class DataLoader(Generic[_T_co]):
                 f"Our suggested max number of worker in current system is {cpus}{caveat}, which is smaller "
                 "than what this DataLoader is going to create."
             )
-        warnings.warn(
+        warn_user(
             f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
             "Please be aware that excessive worker creation might get DataLoader running slow or even freeze, "
             "lower the worker number to avoid potential slowness/freeze if necessary.",
-            stacklevel=2,
         )
 
 
@@ -306,16 +305,14 @@ class _BaseDataLoaderIter:
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
         self._persistent_workers = loader.persistent_workers
         if loader.pin_memory and loader.pin_memory_device:
-            warnings.warn(
+            warn_user(
                 "pin_memory_device is deprecated, the current accelerator will be used as the device,"
                 f"ignore pin_memory_device='{loader.pin_memory_device}'.",
-                stacklevel=2,
             )
         if loader.pin_memory and not _accelerator_available():
-            warnings.warn(
+            warn_user(
                 "'pin_memory' argument is set as true but no accelerator is found, "
                 "then device pinned memory won't be used.",
-                stacklevel=2,
             )
         self._sampler_iter = iter(self._index_sampler)
         # PyTorch draws this in every epoch, with workers or without: the global stream moves on by as much.
@@ -355,7 +352,7 @@ class _BaseDataLoaderIter:
                 "IterableDataset replica at each worker. Please see "
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
             )
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
 
     def __len__(self) -> int:
         return len(self._index_sampler)

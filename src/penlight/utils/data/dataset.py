@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable as _Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Iterable, TypeVar  # noqa: UP035
 
 import penlight
 from penlight._common.docstrings import example
+from penlight._common.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from penlight import Generator, Tensor
@@ -175,8 +175,9 @@ class ConcatDataset(Dataset[_T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The old, misspelt name of `cumulative_sizes`."""
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`", category=FutureWarning, stacklevel=2
+        warn_user(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+            FutureWarning,
         )
         return self.cumulative_sizes
 
@@ -261,8 +262,8 @@ def _lengths_from_fractions(fractions: Sequence[float], total: int) -> list[int]
         lengths[spare % len(lengths)] += 1
     for position, length in enumerate(lengths):
         if length == 0:
-            warnings.warn(
-                f"Length of split at index {position} is 0. This might result in an empty dataset.", stacklevel=3
+            warn_user(
+                f"Length of split at index {position} is 0. This might result in an empty dataset.",
             )
     return lengths
 

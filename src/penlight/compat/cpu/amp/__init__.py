@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from penlight import dtypes
+from penlight._common.user_warnings import warn_user
 from penlight._refused import missing
 from penlight.amp import autocast_mode as _amp, grad_scaler as _scaler
 
@@ -16,10 +16,9 @@ class autocast(_amp.autocast):
     """Deprecated: `torch.amp.autocast("cpu", ...)`."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dtypes.bfloat16, cache_enabled: bool = True) -> None:
-        warnings.warn(
+        warn_user(
             "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
@@ -35,10 +34,9 @@ class GradScaler(_scaler.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warnings.warn(
+        warn_user(
             "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 

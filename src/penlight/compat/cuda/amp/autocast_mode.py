@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any
 
+from penlight._common.user_warnings import warn_user
 from penlight.amp import autocast_mode as _amp
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(
-        f"`torch.cuda.amp.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning, stacklevel=3
+    warn_user(
+        f"`torch.cuda.amp.{old}` is deprecated. Please use `torch.amp.{new}` instead.",
+        FutureWarning,
     )
 
 

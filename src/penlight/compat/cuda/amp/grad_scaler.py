@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from penlight._common.user_warnings import warn_user
 from penlight.amp import grad_scaler as _amp
 
 __all__ = ["GradScaler"]
@@ -20,9 +19,8 @@ class GradScaler(_amp.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warnings.warn(
+        warn_user(
             "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', args...)` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import time
-import warnings
 import weakref
 from collections import deque
 from itertools import cycle
@@ -14,6 +13,7 @@ from multiprocessing.connection import wait
 from pickle import PicklingError
 from typing import Any
 
+from penlight._common.user_warnings import warn_user
 from penlight.utils.data._utils import channel
 from penlight.utils.data._utils.blocks import MappedBlocks
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
@@ -254,12 +254,11 @@ def start_workers(loader: DataLoader[Any]) -> _MultiProcessingDataLoaderIter:
         return _MultiProcessingDataLoaderIter(loader)
     except (TypeError, AttributeError, PicklingError) as error:
         if "pickle" in str(error).lower():
-            warnings.warn(
+            warn_user(
                 "Got pickle error when attempting to start a worker Process. "
                 "This might be because the worker Process arguments are not picklable. "
                 "Python 3.14+ changed the multiprocessing start method in non-Mac POSIX platforms "
                 "to 'forkserver', which requires the worker Process arguments to be picklable. "
                 "You can also try multiprocessing.set_start_method('fork').",
-                stacklevel=4,
             )
         raise
