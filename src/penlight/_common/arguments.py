@@ -463,7 +463,6 @@ type.device: "cpu" or "meta"
 use_separate_proj_weight: the projections have weights of their own
 vectorize: all rows at once, by `vmap`
 allow_unused: None for inputs that the outputs do not depend on, instead of an error
-atol, rtol: the absolute and the relative difference allowed
 check_backward_ad, check_batched_forward_grad, check_batched_grad, check_forward_ad, check_fwd_over_rev, check_grad_dtypes, check_rev_over_rev, check_undefined_grad: whether this is checked too
 coefficients, a.general_cosine: the coefficients of the sum of cosines
 concentration1.Beta: the first shape parameter
@@ -506,13 +505,11 @@ amount: how much to prune: a share between 0 and 1, or a number of elements
 args.functional_call: the arguments of the call
 backoff_factor: what the scale is multiplied by after a step with infinities or NaN
 bn: the batch norm that follows
-bn_b, bn_eps, bn_rm, bn_rv, bn_w: bias, `eps`, running mean, running variance and weight of the batch norm
 boxes: the boxes
 budget: the share of memory, from 0 to 1
 bwd: the `backward` to decorate
 cache_enabled: accepted; casts are not cached
 cast_inputs: the dtype that floating-point tensors are cast to
-check_device, check_dtype, check_layout, check_stride: whether they must have the same
 constraint.biject_to, constraint.transform_to: the set to map to, a `Constraint`
 context_fn: gives two contexts, for the forward pass and for its repetition
 conv: the convolution
@@ -532,14 +529,12 @@ enforce_sorted: the sequences are sorted by length, the longest first
 error_message: what the error says
 exclude_zero: no element is 0
 expand: over the batch too
-from_module, to_module: where to take them from, and where to put them
 functions.checkpoint_sequential: a `Sequential`, or a list of functions
 fwd: the `forward` to decorate
 growth_factor: what the scale is multiplied by after `growth_interval` good steps
 growth_interval: after how many good steps the scale grows
 importance_scores: what to prune by, instead of the values themselves
 in_dims.vmap: which dimension of each input is the batch; None for none
-inf: "raise", "note" or "ignore"
 init_scale: the first scale
 output.setup_context: what the forward pass gave
 is_recompute: whether this is the repetition
@@ -552,6 +547,48 @@ links: the arrows
 module_cls: the class of the module
 modules.ParametrizationList: the parametrizations, the first first
 msg: what the error says instead, or a function of the message
+atol: the absolute difference allowed
+bn_b: the bias of the batch norm
+bn_eps: its `eps`
+bn_rm: its running mean
+bn_rv: its running variance
+bn_w: its weight
+check_device: whether they must be on the same device
+check_dtype: whether they must have the same dtype
+check_layout: whether they must have the same layout
+check_stride: whether they must have the same strides
+data.PackedSequence: the elements of all sequences, those of one time together
+dim.LnStructured, dim.ln_structured, dim.RandomStructured, dim.random_structured: the dimension whose slices are pruned
+from_module: where to take them from
+index.insert: the position
+inf, nan.Log: "raise", "note" or "ignore"
+input.pack_padded_sequence: the padded sequences
+inputs.check_backward_validity, inputs.detach_variable: the arguments of the function
+lengths.random_split: the sizes of the parts, or shares that add up to 1
+mask.CustomFromMask, mask.custom_from_mask: 0 where the parameter is pruned
+max_norm.clip_grad_norm, max_norm.clip_grad_norm_, max_norm.clip_grads_with_norm_: the greatest joint norm allowed
+mode.register_multi_grad_hook: "all" calls it once with all gradients, "any" with the first that comes
+module.Saving: the path of the module whose call saved it
+n.LnStructured, n.ln_structured: which norm: 2 is the Euclidean one
+parameters.Memory: the bytes of leaves that are saved
+parameters.global_unstructured: pairs of a module and the name of its parameter
+parameters.update: the entries to add
+prepend.register_load_state_dict_post_hook, prepend.register_load_state_dict_pre_hook, prepend.register_state_dict_post_hook, prepend.register_state_dict_pre_hook: run it before those that are there
+recurse.debug_unwrap: through all levels, not only the innermost
+rtol: the relative difference allowed
+sorted_indices: the order by length
+strict.functional_call: every parameter and buffer must be given
+to_module: where to put them
+total: how many parameters
+trainable: how many parameters require grad
+transpose.fuse_conv_bn_eval, transpose.fuse_conv_bn_weights: whether the convolution is a transposed one
+unsorted_indices: the way back from the order by length
+func.profile_hook_step: the `step` to wrap
+new_state.set_state: what `get_state` gave
+value.append: the parameter to append
+value.cdf, value.log_prob: where to compute it
+value.icdf: a probability
+values.extend: the parameters to append
 x.identity_transform: the values
 noncontiguous: with gaps in memory
 op_output: what the op gave, in the forward pass
@@ -571,11 +608,9 @@ remove.functionalize: "mutations", or "mutations_and_views"
 root: the module whose batch norms are replaced
 sample_shape: the shape of what is drawn, before that of the batch
 shuffle: in random order
-sorted_indices, unsorted_indices: the order by length, and back
 tensor_name: the name of the parameter or buffer
 tie_weights: parameters that are one stay one
 title: what stands at the top
-total, trainable: how many parameters
 total_length: the length to pad to; None is that of the longest
 types.Drawing: the classes of modules, by their paths
 unreached: the names of what is not in the graph
