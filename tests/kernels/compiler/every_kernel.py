@@ -84,8 +84,8 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (grid_sample._taps, False, {"taps": ((0, 1),), "mode": (0,), "padding": (0, 2), "align": (0,), "dims": (2,), "slopes": EITHER}),
     (grid_sample._taps, False, {"taps": ((0,),), "mode": (1,), "padding": (1,), "align": (1,), "dims": (2,), "slopes": (False,)}),
     (grid_sample._taps, False, {"taps": ((0, 1, 2, 3),), "mode": (2,), "padding": (2,), "align": (1,), "dims": (2,), "slopes": (True,)}),
-    (grid_sample._sample, False, {"taps": ((0, 1),), "dims": (2, 3), "several": (True,)}),
-    (grid_sample._image_grad, False, {"taps": ((0, 1),), "dims": (2, 3), "several": (True,)}),
+    (grid_sample._sample, False, {"taps": ((0, 1),), "dims": (2, 3), "members": ((0, 1, 2, 3),)}),
+    (grid_sample._image_grad, False, {"taps": ((0, 1),), "dims": (2, 3), "members": ((0, 1, 2, 3),)}),
     (extrema._along_rows, False, {"largest": EITHER}),
     (extrema._down_columns, False, {"largest": (True,)}),
     (index.along, False, {"act": ("take", "put", "max"), "shared": EITHER}),
@@ -95,7 +95,7 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (index.masked, False, {"act": ("take", "put", "fill")}),
     (index.coordinates, False, {}),
     (index.swap, False, {}),
-    (grid_sample._grid_grad, False, {"taps": ((0, 1),), "dims": (2, 3)}),
+    (grid_sample._grid_grad, False, {"taps": ((0, 1),), "dims": (2, 3), "members": ((0, 1, 2, 3),)}),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -181,3 +182,50 @@ def test_functions_of_loops_are_repeated_where_they_are_called(dtype):
     expected = np.empty_like(x)
     scaled(0, 3, x.reshape(-1), expected.reshape(-1), 19)
     np.testing.assert_array_equal(compile_loops(scaled, dtype)(0, 3, x, x.shape, 19), expected)
+
+
+def pairs(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+    for row in range(rows):
+        for column in range(columns):
+            yield row, column
+
+
+def cells(x: Floats, rows: int, columns: int) -> Iterator[tuple[int, float]]:
+    for row, column in pairs(rows, columns):
+        at = row * columns + column
+        yield at, x[at]
+
+
+def generated(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int, *, inverse: bool) -> None:
+    for i in range(begin, end):
+        total, last = 0.0, 0
+        for at, value in cells(x, rows, columns):
+            total += value * i
+            if value > 0.0:
+                last = at
+        source, target = (out, x) if inverse else (x, out)
+        before = target[i]
+        target[i] = total + last + source[i]
+        target[i] -= before
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_loops_over_generators_are_repeated_around_their_bodies(dtype, inverse):
+    arrays = [np.random.default_rng(0).standard_normal(12).astype(dtype) for _ in range(2)]
+    expected = [array.copy() for array in arrays]
+    generated(0, 12, *expected, 3, 4, inverse=inverse)
+    compile_loops(generated, dtype, inverse=inverse)(0, 12, *arrays, 3, 4)
+    np.testing.assert_allclose(arrays, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+def left(begin: int, end: int, x: Floats, out: Floats) -> None:
+    for at, value in cells(x, begin, end):
+        if value > 0.0:
+            break
+        out[at] = value
+
+
+def test_a_loop_over_a_generator_is_not_left():
+    with pytest.raises(NotImplementedError, match="generator"):
+        python.loops(left, ir.F64, ir.F64)

@@ -2,10 +2,12 @@
 
 Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
-`while`, `for` over a `range` or over a tuple of the module, `break`, `continue`, `return`; arithmetic, comparisons,
+`while`, `for` over a `range`, over a tuple whose length is known or over what a generator of the module yields, `break`,
+`continue`, `return`; arithmetic, comparisons,
 `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
-loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; and calls of other
-functions, of scalars or of arrays, whose code is repeated. `math.floor` and its like stay floats. An object of a class of the module is its
+loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; `zip` of tuples; and calls of other
+functions, of scalars or of arrays, whose code is repeated. The code of a generator is repeated around the body of the loop
+over it: so kernels share a nest of loops. `math.floor` and its like stay floats. An object of a class of the module is its
 attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
 is read, which a test does for every kernel.
 
@@ -30,6 +32,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from functools import lru_cache
+from inspect import isgeneratorfunction
 from typing import Any, NamedTuple
 
 from . import ir
@@ -64,12 +67,13 @@ class Record(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """A function that is being read: what its names begin with, its module, the type of what it returns, and whether
-    this is in a loop of its."""
+    """A function that is being read: what its names begin with, its module, the type of what it returns, the loop over
+    what it yields with the scope of that, and whether this is in a loop of its."""
 
     prefix: str
     module: dict[str, Any]
     returns: Type
+    consumer: tuple[ast.For, Scope] | None = None
     in_loop: bool = False
 
 
@@ -114,9 +118,6 @@ class Reader:
                     self.names[scope.prefix + target.id] if isinstance(target, ast.Name) else self.value(target, scope)
                 )
                 self._assign(target, self._arithmetic(sign, now, self.value(expression, scope)), scope)
-            case ast.Assign([ast.Tuple(targets)], expression):
-                for name, value in zip(targets, self.value(expression, scope), strict=True):
-                    self._assign(name, value, scope)
             case ast.Assign(targets, expression):
                 value = self.value(expression, scope)
                 for name in targets:
@@ -127,6 +128,10 @@ class Reader:
                 pass  # a docstring
             case ast.Expr(ast.Call() as expression):
                 self.value(expression, scope)
+            case ast.Expr(ast.Yield(ast.expr() as expression)) if scope.consumer is not None:
+                node, outer = scope.consumer
+                self._assign(node.target, self.value(expression, scope), outer)
+                self.block(node.body, outer)
             case _:
                 raise NotImplementedError(ast.unparse(statement))
 
@@ -159,6 +164,9 @@ class Reader:
             self.names[scope.prefix + target.id] = value
             return
         match target:
+            case ast.Tuple(targets):
+                for inner, part in zip(targets, value, strict=True):
+                    self._assign(inner, part, scope)
             case ast.Attribute(ast.Name(name), attribute):
                 record = self.names[scope.prefix + name]
                 self.names[record.prefix + attribute] = value
@@ -220,9 +228,7 @@ class Reader:
 
     def _loop(self, node: ast.While | ast.For, scope: Scope) -> None:
         if isinstance(node, ast.For) and not _is_range(node.iter):
-            for row in self.value(node.iter, scope):
-                self._assign(node.target, row, scope)
-                self.block(node.body, scope)
+            self._unrolled(node, scope)
             return
         prefix, names = scope.prefix, self.names
         returns, breaks = _contains(node.body, ast.Return), _leaves(node.body)
@@ -247,6 +253,18 @@ class Reader:
         names[prefix + "$exited"] = names[prefix + "$returned"] if returns else False
         if breaks:
             names[prefix + "$broken"] = names[prefix + "$returned"] if returns else kept
+
+    def _unrolled(self, node: ast.For, scope: Scope) -> None:
+        match node.iter:
+            case ast.Call(ast.Name(name), arguments) if isgeneratorfunction(scope.module.get(name)):
+                if _leaves(node.body) or _contains(node.body, ast.Continue):
+                    raise NotImplementedError("a loop over a generator is left")
+                given = [self.value(argument, scope) for argument in arguments]
+                self.inline(scope.module[name], given, (node, scope))
+            case iterable:
+                for row in self.value(iterable, scope):
+                    self._assign(node.target, row, scope)
+                    self.block(node.body, scope)
 
     def _while(
         self, node: ast.While, scope: Scope, changed: list[str], types: list[Type], values: tuple[Op, ...]
@@ -310,6 +328,8 @@ class Reader:
                 found[name] = None
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             found.pop(scope.prefix + node.target.id, None)
+        if scope.consumer is not None and any(isinstance(inner, ast.Yield) for inner in ast.walk(node)):
+            found.update(dict.fromkeys(self._changed(*scope.consumer)))
         return [*found]
 
     # ----- Values -----------------------------------------------------------------------------------------------------
@@ -451,11 +471,13 @@ class Reader:
             return build.op("abs", self.compute, operand)
         return build.op("round", self.compute, operand, attribute="nearest") if name == "round" else operand
 
-    def inline(self, function: Callable[..., Any], values: list[Any]) -> Any:
-        """Repeat a function's code; what it returns."""
+    def inline(
+        self, function: Callable[..., Any], values: list[Any], consumer: tuple[ast.For, Scope] | None = None
+    ) -> Any:
+        """Repeat a function's code; what it returns. A generator's code is repeated around that of its consumer."""
         tree = parsed(function)
         self._calls += 1
-        scope = Scope(f"{self._calls}:", function.__globals__, _returned(tree, self.compute))
+        scope = Scope(f"{self._calls}:", function.__globals__, _returned(tree, self.compute), consumer)
         outer = self.compute
         if hasattr(function, "wide"):
             self.compute = F64
@@ -556,7 +578,7 @@ class Reader:
 
 _BUILTINS: dict[str, Callable[..., Any]] = {
     "min": min, "max": max, "abs": abs, "int": int, "float": float, "round": lambda x: float(round(x)), "fma": fma,
-    "checked": checked, "len": len,
+    "checked": checked, "len": len, "zip": zip,
 }  # fmt: skip
 _MISSING = object()
 _NUMBERS = (Op, int, float)
@@ -754,28 +776,35 @@ def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...],
 
 
 def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], set[str]]:
-    """The names of a function's arrays that it, or a function that it calls, stores to, and of those that it may load from."""
+    """The names of a function's arrays that it, or a function that it calls, stores to, and of those that it may load from.
+    An array that gets another name may be both."""
     stored: set[str] = set()
     loaded: set[str] = set()
-    waiting: list[Any] = [tree]
+    waiting: list[Any] = [*tree.body]
     while waiting:
-        for value in vars(waiting.pop()).values():
-            for node in value if type(value) is list else (value,):
-                if type(node) is ast.Subscript and type(node.value) is ast.Name:
-                    (stored if type(node.ctx) is ast.Store else loaded).add(node.value.id)
-                elif type(node) is ast.AugAssign and type(node.target) is ast.Subscript:
-                    loaded.add(node.target.value.id)  # type: ignore[attr-defined]
-                elif type(node) is ast.Call and type(node.func) is ast.Name:
-                    given = [argument.id if type(argument) is ast.Name else "" for argument in node.args]
-                    called: Any = module.get(node.func.id)
-                    if node.func.id in _BUILTINS or not hasattr(called, "__code__"):
-                        loaded.update(given)
-                    else:
-                        function = parsed(called)
-                        inner = _accesses(function, called.__globals__)
-                        for argument, name in zip(function.args.args, given, strict=True):
-                            stored |= {name} if argument.arg in inner[0] else set()
-                            loaded |= {name} if argument.arg in inner[1] else set()
-                if isinstance(node, (ast.stmt, ast.expr)):
-                    waiting.append(node)
+        node = waiting.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            stored.add(node.id)
+            loaded.add(node.id)
+        elif kind is ast.Subscript and type(node.value) is ast.Name:
+            (stored if type(node.ctx) is ast.Store else loaded).add(node.value.id)
+            waiting.append(node.slice)
+        elif kind is ast.Call:
+            called: Any = module.get(node.func.id) if type(node.func) is ast.Name else None
+            if not hasattr(called, "__code__") or called in _BUILTINS.values():
+                waiting += node.args
+                continue
+            function = parsed(called)
+            inner = _accesses(function, called.__globals__)
+            for parameter, argument in zip(function.args.args, node.args, strict=True):
+                if type(argument) is ast.Name:
+                    stored |= {argument.id} if parameter.arg in inner[0] else set()
+                    loaded |= {argument.id} if parameter.arg in inner[1] else set()
+                else:
+                    waiting.append(argument)
+        else:
+            if kind is ast.AugAssign and type(node.target) is ast.Subscript:
+                loaded.add(node.target.value.id)  # type: ignore[attr-defined]
+            waiting += [inner for inner in ast.iter_child_nodes(node) if isinstance(inner, (ast.stmt, ast.expr))]
     return stored, loaded

@@ -1,14 +1,15 @@
 """Sampling at the points of a grid as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: __init__.py.
 
 Along each dimension of an image, a coordinate of the grid becomes one, two or four taps: an index, which is negative if it is outside, a weight, and
-the weight's derivative by the coordinate. `_taps` computes these with vectors along the points. The other kernels combine the taps of
-all dimensions, for up to four channels at a time, so that indices are converted and checked once for these. Images of two dimensions have a third
-one of size one.
+the weight's derivative by the coordinate. `_taps` computes these with vectors along the points. `_corners` combines the taps of
+all dimensions, and the other kernels do something at each of them, for up to four channels at a time: indices are converted and checked once for
+these. Images of two dimensions have a third one of size one.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -150,122 +151,119 @@ def _taps(
 
 # ----- The samples ----------------------------------------------------------------------------------------------------
 #
-# Ranges are over groups of channels: of four with `several`, of which the last may be one and the same.
+# Channels are done in groups of four, or of one if there is only one (`members`). The last group may have one channel several times.
 
 
-def _plane(group: int, number: int, images: int, channels: int, groups: int) -> int:
-    """The plane of one of the channels of a group."""
-    channel = (group % groups) * 4
-    return checked(group // groups, images) * channels + min(checked(channels - 1, channels), channel + number)
+def _planes(image: int, group: int, images: int, channels: int, members: tuple[int, ...]) -> tuple[int, ...]:
+    """The planes of the channels of a group."""
+    found: tuple[int, ...] = ()
+    for member in members:
+        channel = min(checked(channels - 1, channels), group * 4 + member)
+        found += (checked(image, images) * channels + channel,)
+    return found
+
+
+def _grads(grad: Floats, planes: tuple[int, ...], point: int, points: int) -> tuple[float, ...]:
+    """The gradients of a sample of each plane; 0 for a plane that was there before."""
+    found: tuple[float, ...] = ()
+    before = -1
+    for plane in planes:
+        found += (grad[plane * points + point] if plane > before else 0.0,)
+        before = plane
+    return found
+
+
+def _corners(
+    indices: Floats, sample: int, total: int, depth: int, height: int, width: int, taps: tuple[int, ...], dims: int
+) -> Iterator[tuple[int, bool, int, int, int]]:
+    """For each combination of taps: its index in a plane, whether it is inside, and the offsets of the taps."""
+    count = len(taps)
+    for i in taps if dims == 3 else _ONE:
+        z_tap = (2 * count + i) * total + sample
+        z = indices[z_tap] if dims == 3 else 0.0
+        plane = checked(int(z), depth) if dims == 3 else 0
+        for j in taps:
+            y_tap = (count + j) * total + sample
+            y = indices[y_tap]
+            row = (plane * height + checked(int(y), height)) * width
+            for k in taps:
+                x_tap = k * total + sample
+                x = indices[x_tap]
+                yield row + checked(int(x), width), min(min(z, y), x) >= 0.0, z_tap, y_tap, x_tap
+
+
+def _product(z: Floats, y: Floats, x: Floats, z_tap: int, y_tap: int, x_tap: int, dims: int) -> float:
+    """The product of a factor of each dimension."""
+    return (z[z_tap] * y[y_tap] if dims == 3 else y[y_tap]) * x[x_tap]
 
 
 def _sample(
     begin: int, end: int, x: Floats, indices: Floats, weights: Floats, out: Floats, groups: int, images: int, channels: int,
-    depth: int, height: int, width: int, points: int, *, taps: tuple[int, ...], dims: int, several: bool,
+    depth: int, height: int, width: int, points: int, *, taps: tuple[int, ...], dims: int, members: tuple[int, ...],
 ) -> None:  # fmt: skip
-    total, size, count = images * points, depth * height * width, len(taps)
+    total, size = images * points, depth * height * width
     for group in range(begin, end):
-        a, b = _plane(group, 0, images, channels, groups), _plane(group, 1, images, channels, groups)
-        c, d = _plane(group, 2, images, channels, groups), _plane(group, 3, images, channels, groups)
+        image = checked(group // groups, images)
+        planes = _planes(image, group % groups, images, channels, members)
         for point in range(points):
-            sample = checked(group // groups, images) * points + point
-            a_sum, b_sum, c_sum, d_sum = 0.0, 0.0, 0.0, 0.0
-            for i in taps if dims == 3 else _ONE:
-                z = checked(int(indices[(2 * count + i) * total + sample]), depth) if dims == 3 else 0
-                z_weight = weights[(2 * count + i) * total + sample] if dims == 3 else 1.0
-                for j in taps:
-                    row = (z * height + checked(int(indices[(count + j) * total + sample]), height)) * width
-                    y_weight = z_weight * weights[(count + j) * total + sample]
-                    for k in taps:
-                        at = row + checked(int(indices[k * total + sample]), width)
-                        weight = y_weight * weights[k * total + sample]
-                        a_sum = fma(weight, x[a * size + at], a_sum)
-                        if several:
-                            b_sum = fma(weight, x[b * size + at], b_sum)
-                            c_sum = fma(weight, x[c * size + at], c_sum)
-                            d_sum = fma(weight, x[d * size + at], d_sum)
-            out[a * points + point] = a_sum
-            if several:
-                out[b * points + point] = b_sum
-                out[c * points + point] = c_sum
-                out[d * points + point] = d_sum
+            sums = (0.0,) * len(members)
+            for at, _, i, j, k in _corners(indices, image * points + point, total, depth, height, width, taps, dims):
+                weight, before = _product(weights, weights, weights, i, j, k, dims), sums
+                sums = ()
+                for plane, value in zip(planes, before):
+                    sums += (fma(weight, x[plane * size + at], value),)
+            for plane, value in zip(planes, sums):
+                out[plane * points + point] = value
 
 
 def _image_grad(
     begin: int, end: int, grad: Floats, indices: Floats, weights: Floats, out: Floats, groups: int, images: int, channels: int,
-    depth: int, height: int, width: int, points: int, *, taps: tuple[int, ...], dims: int, several: bool,
+    depth: int, height: int, width: int, points: int, *, taps: tuple[int, ...], dims: int, members: tuple[int, ...],
 ) -> None:  # fmt: skip
-    total, size, count = images * points, depth * height * width, len(taps)
+    total, size = images * points, depth * height * width
     for group in range(begin, end):
-        a, b = _plane(group, 0, images, channels, groups), _plane(group, 1, images, channels, groups)
-        c, d = _plane(group, 2, images, channels, groups), _plane(group, 3, images, channels, groups)
-        for plane in range(a, d + 1):
+        image = checked(group // groups, images)
+        planes = _planes(image, group % groups, images, channels, members)
+        for plane in range(planes[0], planes[-1] + 1):
             for i in range(size):
                 out[plane * size + i] = 0.0
         for point in range(points):
-            sample = checked(group // groups, images) * points + point
-            for i in taps if dims == 3 else _ONE:
-                z = indices[(2 * count + i) * total + sample] if dims == 3 else 0.0
-                z_weight = weights[(2 * count + i) * total + sample] if dims == 3 else 1.0
-                for j in taps:
-                    y = indices[(count + j) * total + sample]
-                    row = (checked(int(z), depth) * height + checked(int(y), height)) * width
-                    y_weight = z_weight * weights[(count + j) * total + sample]
-                    for k in taps:
-                        column = indices[k * total + sample]
-                        at = row + checked(int(column), width)
-                        weight = y_weight * weights[k * total + sample]
-                        if min(min(z, y), column) >= 0.0:
-                            out[a * size + at] += weight * grad[a * points + point]
-                            if b > a:
-                                out[b * size + at] += weight * grad[b * points + point]
-                            if c > b:
-                                out[c * size + at] += weight * grad[c * points + point]
-                            if d > c:
-                                out[d * size + at] += weight * grad[d * points + point]
+            grads = _grads(grad, planes, point, points)
+            for at, inside, i, j, k in _corners(
+                indices, image * points + point, total, depth, height, width, taps, dims
+            ):
+                if inside:
+                    weight = _product(weights, weights, weights, i, j, k, dims)
+                    for plane, g in zip(planes, grads):
+                        out[plane * size + at] += weight * g
 
 
 def _grid_grad(
     begin: int, end: int, x: Floats, grad: Floats, indices: Floats, weights: Floats, changes: Floats, out: Floats, blocks: int,
     images: int, channels: int, depth: int, height: int, width: int, points: int, *, taps: tuple[int, ...], dims: int,
+    members: tuple[int, ...],
 ) -> None:  # fmt: skip
     """The range is over blocks of points of an image."""
-    total, size, count = images * points, depth * height * width, len(taps)
-    last = checked(channels - 1, channels)
+    total, size = images * points, depth * height * width
     for block in range(begin, end):
         image, first = checked(block // blocks, images), (block % blocks) * _BLOCK
         for point in range(first, min(points, first + _BLOCK)):
             for axis in range(dims):
                 out[(image * points + point) * dims + axis] = 0.0
-        for channel in range(0, channels, 4):
-            a, b = image * channels + channel, image * channels + min(last, channel + 1)
-            c, d = image * channels + min(last, channel + 2), image * channels + min(last, channel + 3)
+        for group in range((channels + 3) // 4):
+            planes = _planes(image, group, images, channels, members)
             for point in range(first, min(points, first + _BLOCK)):
-                sample = image * points + point
-                a_grad = grad[a * points + point]
-                b_grad = grad[b * points + point] if b > a else 0.0
-                c_grad = grad[c * points + point] if c > b else 0.0
-                d_grad = grad[d * points + point] if d > c else 0.0
+                sample, grads = image * points + point, _grads(grad, planes, point, points)
                 x_sum, y_sum, z_sum = 0.0, 0.0, 0.0
-                for i in taps if dims == 3 else _ONE:
-                    z, z_weight, z_change = 0.0, 1.0, 0.0
+                for at, inside, i, j, k in _corners(indices, sample, total, depth, height, width, taps, dims):
+                    value = 0.0
+                    for plane, g in zip(planes, grads):
+                        value = fma(g, x[plane * size + at], value)
+                    value = value if inside else 0.0
+                    x_sum += value * _product(weights, weights, changes, i, j, k, dims)
+                    y_sum += value * _product(weights, changes, weights, i, j, k, dims)
                     if dims == 3:
-                        at = (2 * count + i) * total + sample
-                        z, z_weight, z_change = indices[at], weights[at], changes[at]
-                    for j in taps:
-                        at = (count + j) * total + sample
-                        y, y_weight, y_change = indices[at], weights[at], changes[at]
-                        row = (checked(int(z), depth) * height + checked(int(y), height)) * width
-                        for k in taps:
-                            column, x_weight = indices[k * total + sample], weights[k * total + sample]
-                            at = row + checked(int(column), width)
-                            value = fma(b_grad, x[b * size + at], a_grad * x[a * size + at])
-                            value = fma(d_grad, x[d * size + at], fma(c_grad, x[c * size + at], value))
-                            value = value if min(min(z, y), column) >= 0.0 else 0.0
-                            x_sum += value * changes[k * total + sample] * y_weight * z_weight
-                            y_sum += value * x_weight * y_change * z_weight
-                            if dims == 3:
-                                z_sum += value * x_weight * y_weight * z_change
+                        z_sum += value * _product(changes, weights, weights, i, j, k, dims)
                 out[sample * dims] += x_sum
                 out[sample * dims + 1] += y_sum
                 if dims == 3:
@@ -280,6 +278,10 @@ def _kernel(function: Any, dtype: np.dtype, dims: int, mode: str, **known: Any) 
     if function is _taps:
         known["mode"] = _MODES[mode]
     return compile_loops(function, dtype, taps=_TAPS[mode], dims=dims, **known)
+
+
+def _members(channels: int) -> tuple[int, ...]:
+    return (0, 1, 2, 3) if channels > 1 else (0,)
 
 
 class _Points:
@@ -300,7 +302,7 @@ class _Points:
     def over_groups(self, function: Any, mode: str, array: np.ndarray, out: Sizes) -> Any:
         """Run a kernel over groups of channels."""
         images, channels = out[:2]
-        run = _kernel(function, array.dtype, len(out) - 2, mode, several=channels > 1)
+        run = _kernel(function, array.dtype, len(out) - 2, mode, members=_members(channels))
         groups, points = -(-channels // 4), self.sizes[-1]
         grain = -(-_GRAIN // (points * min(channels, 4)))
         arrays = contiguous(array), *self.arrays, out
@@ -336,8 +338,8 @@ def grid_grad(grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padd
     if not _suits(grid, x, x.size) or grad.dtype != x.dtype:
         return None
     points = _Points(grid, x.shape[2:], mode, padding, align_corners, slopes=True)
-    run = _kernel(_grid_grad, x.dtype, x.ndim - 2, mode)
     images, channels = x.shape[:2]
+    run = _kernel(_grid_grad, x.dtype, x.ndim - 2, mode, members=_members(channels))
     blocks = -(-points.sizes[-1] // _BLOCK)
     arrays = contiguous(x), contiguous(grad), *points.arrays, grid.shape
     grain = -(-_GRAIN // (_BLOCK * channels))

@@ -7,6 +7,7 @@ dimensions of size one in front. The table is data, so the kernels limit what th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf, prod
 from typing import Any
 
@@ -21,33 +22,74 @@ _LANES = 8  # of a vector
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+def _rows(
+    table: Ints, planes: int, rows: int, depth: int, height: int
+) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """For each row of windows of a plane: its indices, and its begin and end along two dimensions."""
+    for d in range(planes):
+        d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+        for h in range(rows):
+            at = 3 * (planes + h)
+            h_first, h_last = max(0, table[at]), min(height, table[at + 1])
+            yield d, h, d_first, d_last, h_first, h_last
+
+
+def _share(table: Ints, planes: int, d: int, h: int) -> int:
+    """What a row has to the divisor of its windows."""
+    return table[3 * d + 2] * table[3 * (planes + h) + 2]
+
+
+def _windows(
+    table: Ints, planes: int, rows: int, columns: int, depth: int, height: int, width: int
+) -> Iterator[tuple[int, int, int, int, int, int, int, int]]:
+    """For each window of a plane: its number, its begin and end along three dimensions, and the divisor."""
+    for d, h, d_first, d_last, h_first, h_last in _rows(table, planes, rows, depth, height):
+        share = _share(table, planes, d, h)
+        for w in range(columns):
+            at = 3 * (planes + rows + w)
+            w_first, w_last = max(0, table[at]), min(width, table[at + 1])
+            window = (d * rows + h) * columns + w
+            yield window, d_first, d_last, h_first, h_last, w_first, w_last, share * table[at + 2]
+
+
+def _lines(
+    d_first: int, d_last: int, d_step: int, h_first: int, h_last: int, h_step: int, height: int
+) -> Iterator[int]:
+    """The rows of a plane that the taps of a window are in."""
+    for i in range(d_first, d_last, d_step):
+        for j in range(h_first, h_last, h_step):
+            yield i * height + j
+
+
+def _fill(out: Floats, start: int, count: int, value: float) -> None:
+    for i in range(count):
+        out[start + i] = value
+
+
+def _copy(x: Floats, start: int, out: Floats, to: int, count: int) -> None:
+    for i in range(count):
+        out[to + i] = x[start + i]
+
+
 def _largest(
     begin: int, end: int, x: Floats, values: Floats, indices: Ints, table: Ints, planes: int, rows: int, columns: int,
     depth: int, height: int, width: int, d_step: int, h_step: int, w_step: int,
 ) -> None:  # fmt: skip
     """`planes`, `rows` and `columns` are the sizes of a result."""
     for plane in range(begin, end):
-        for d in range(planes):
-            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
-            for h in range(rows):
-                h_at = 3 * (planes + h)
-                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
-                for w in range(columns):
-                    w_at = 3 * (planes + rows + w)
-                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
-                    best = -inf
-                    where = (d_first * height + h_first) * width + w_first
-                    for i in range(d_first, d_last, d_step):
-                        for j in range(h_first, h_last, h_step):
-                            row = (i * height + j) * width
-                            for k in range(w_first, w_last, w_step):
-                                value = x[plane * depth * height * width + row + k]
-                                if value > best or value != value:  # of several NaNs the last
-                                    best = value
-                                    where = row + k
-                    at = ((plane * planes + d) * rows + h) * columns + w
-                    values[at] = best
-                    indices[at] = where
+        for window, d_first, d_last, h_first, h_last, w_first, w_last, _ in _windows(
+            table, planes, rows, columns, depth, height, width
+        ):
+            best = -inf
+            where = (d_first * height + h_first) * width + w_first
+            for line in _lines(d_first, d_last, d_step, h_first, h_last, h_step, height):
+                for k in range(w_first, w_last, w_step):
+                    value = x[plane * depth * height * width + line * width + k]
+                    if value > best or value != value:  # of several NaNs the last
+                        best = value
+                        where = line * width + k
+            values[plane * planes * rows * columns + window] = best
+            indices[plane * planes * rows * columns + window] = where
 
 
 def _mean(
@@ -55,25 +97,14 @@ def _mean(
     height: int, width: int, override: int,
 ) -> None:  # fmt: skip
     for plane in range(begin, end):
-        for d in range(planes):
-            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
-            for h in range(rows):
-                h_at = 3 * (planes + h)
-                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
-                share = table[3 * d + 2] * table[h_at + 2]
-                for w in range(columns):
-                    w_at = 3 * (planes + rows + w)
-                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
-                    total = 0.0
-                    for i in range(d_first, d_last):
-                        for j in range(h_first, h_last):
-                            row = ((plane * depth + i) * height + j) * width
-                            for k in range(w_first, w_last):
-                                total += x[row + k]
-                    divisor = share * table[w_at + 2]
-                    if override != 0:
-                        divisor = override
-                    out[((plane * planes + d) * rows + h) * columns + w] = total / divisor
+        for window, d_first, d_last, h_first, h_last, w_first, w_last, count in _windows(
+            table, planes, rows, columns, depth, height, width
+        ):
+            total = 0.0
+            for line in _lines(d_first, d_last, 1, h_first, h_last, 1, height):
+                for k in range(w_first, w_last):
+                    total += x[plane * depth * height * width + line * width + k]
+            out[plane * planes * rows * columns + window] = total / (override if override != 0 else count)
 
 
 def _mean_back(
@@ -82,30 +113,19 @@ def _mean_back(
 ) -> None:  # fmt: skip
     """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
     for plane in range(begin, end):
+        base = plane * depth * height * width
         if not tiled:
-            for i in range(depth * height * width):
-                out[plane * depth * height * width + i] = 0.0
-        for d in range(planes):
-            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
-            for h in range(rows):
-                h_at = 3 * (planes + h)
-                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
-                share = table[3 * d + 2] * table[h_at + 2]
-                for w in range(columns):
-                    w_at = 3 * (planes + rows + w)
-                    w_first, w_last = max(0, table[w_at]), min(width, table[w_at + 1])
-                    divisor = share * table[w_at + 2]
-                    if override != 0:
-                        divisor = override
-                    part = grad[((plane * planes + d) * rows + h) * columns + w] / divisor
-                    for i in range(d_first, d_last):
-                        for j in range(h_first, h_last):
-                            row = ((plane * depth + i) * height + j) * width
-                            for k in range(w_first, w_last):
-                                if tiled:
-                                    out[row + k] = part
-                                else:
-                                    out[row + k] += part
+            _fill(out, base, depth * height * width, 0.0)
+        for window, d_first, d_last, h_first, h_last, w_first, w_last, count in _windows(
+            table, planes, rows, columns, depth, height, width
+        ):
+            part = grad[plane * planes * rows * columns + window] / (override if override != 0 else count)
+            for line in _lines(d_first, d_last, 1, h_first, h_last, 1, height):
+                for k in range(w_first, w_last):
+                    if tiled:
+                        out[base + line * width + k] = part
+                    else:
+                        out[base + line * width + k] += part
 
 
 # ----- Windows of one size at equal distances -------------------------------------------------------------------------
@@ -128,40 +148,31 @@ def _largest_sliding(
         base = plane * depth * height * width
         edge, first = plane * span, plane * wide
         if bordered:
-            for k in range(span):
-                border[edge + k] = -inf
-        for d in range(planes):
-            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
-            for h in range(rows):
-                h_at = 3 * (planes + h)
-                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
-                at = ((plane * planes + d) * rows + h) * columns
-                start = float((d_first * height + h_first) * width)
+            _fill(border, edge, span, -inf)
+        for d, h, d_first, d_last, h_first, h_last in _rows(table, planes, rows, depth, height):
+            start = float((d_first * height + h_first) * width)
+            for w in range(wide):
+                best[first + w] = -inf
+                positions[first + w] = start + offsets[wide + w]
+            for line in _lines(d_first, d_last, d_step, h_first, h_last, h_step, height):
+                if bordered:
+                    _copy(x, base + line * width, border, edge + pad, inside)
+                source, at = (border, edge) if bordered else (x, base + line * width)
+                origin = float(line * width)
                 for w in range(wide):
-                    best[first + w] = -inf
-                    positions[first + w] = start + offsets[wide + w]
-                for i in range(d_first, d_last, d_step):
-                    for j in range(h_first, h_last, h_step):
-                        row = (i * height + j) * width
-                        if bordered:
-                            for k in range(inside):
-                                border[edge + pad + k] = x[base + row + k]
-                        origin = float(row)
-                        for w in range(wide):
-                            top, where, offset = best[first + w], positions[first + w], offsets[w]
-                            for tap in taps:
-                                value = (
-                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
-                                )
-                                position = offset + (origin + tap)
-                                if value > top or value != value:  # of several NaNs the last
-                                    top = value
-                                    where = position
-                            best[first + w] = top
-                            positions[first + w] = where
-                for w in range(columns):
-                    values[at + w] = best[first + w]
-                    indices[at + w] = int(positions[first + w])
+                    top, where, offset = best[first + w], positions[first + w], offsets[w]
+                    for tap in taps:
+                        value = source[at + tap + w * stride]
+                        position = offset + (origin + tap)
+                        if value > top or value != value:  # of several NaNs the last
+                            top = value
+                            where = position
+                    best[first + w] = top
+                    positions[first + w] = where
+            out = ((plane * planes + d) * rows + h) * columns
+            for w in range(columns):
+                values[out + w] = best[first + w]
+                indices[out + w] = int(positions[first + w])
 
 
 def _mean_sliding(
@@ -171,35 +182,24 @@ def _mean_sliding(
 ) -> None:  # fmt: skip
     """`counts` is what sums are divided by, once for each row of a window, or altogether if that is `overridden`."""
     for plane in range(begin, end):
-        base = plane * depth * height * width
-        edge = plane * span
+        base, edge = plane * depth * height * width, plane * span
         if bordered:
-            for k in range(span):
-                border[edge + k] = 0.0
-        for d in range(planes):
-            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
-            for h in range(rows):
-                h_at = 3 * (planes + h)
-                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
-                at = ((plane * planes + d) * rows + h) * columns
+            _fill(border, edge, span, 0.0)
+        for d, h, d_first, d_last, h_first, h_last in _rows(table, planes, rows, depth, height):
+            first = ((plane * planes + d) * rows + h) * columns
+            _fill(out, first, columns, 0.0)
+            for line in _lines(d_first, d_last, 1, h_first, h_last, 1, height):
+                if bordered:
+                    _copy(x, base + line * width, border, edge + pad, inside)
+                source, at = (border, edge) if bordered else (x, base + line * width)
                 for w in range(columns):
-                    out[at + w] = 0.0
-                for i in range(d_first, d_last):
-                    for j in range(h_first, h_last):
-                        row = (i * height + j) * width
-                        if bordered:
-                            for k in range(inside):
-                                border[edge + pad + k] = x[base + row + k]
-                        for w in range(columns):
-                            total = out[at + w]
-                            for tap in taps:
-                                total += (
-                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
-                                )
-                            out[at + w] = total
-                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
-                for w in range(columns):
-                    out[at + w] /= share * counts[w]
+                    total = out[first + w]
+                    for tap in taps:
+                        total += source[at + tap + w * stride]
+                    out[first + w] = total
+            factor = 1.0 if overridden else float(_share(table, planes, d, h))
+            for w in range(columns):
+                out[first + w] /= factor * counts[w]
 
 
 def _mean_back_sliding(
@@ -209,41 +209,29 @@ def _mean_back_sliding(
 ) -> None:  # fmt: skip
     """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
     for plane in range(begin, end):
-        base = plane * depth * height * width
-        edge = plane * span
+        base, edge = plane * depth * height * width, plane * span
         if not tiled:
-            for i in range(depth * height * width):
-                out[base + i] = 0.0
+            _fill(out, base, depth * height * width, 0.0)
         if bordered:
-            for k in range(span):
-                border[edge + k] = 0.0
-        for d in range(planes):
-            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
-            for h in range(rows):
-                h_at = 3 * (planes + h)
-                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
-                at = ((plane * planes + d) * rows + h) * columns
-                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
-                for w in range(columns):
-                    parts[plane * columns + w] = grad[at + w] / (share * counts[w])
-                for i in range(d_first, d_last):
-                    for j in range(h_first, h_last):
-                        row = (i * height + j) * width
-                        if bordered:
-                            for k in range(inside):
-                                border[edge + pad + k] = out[base + row + k]
-                        for tap in taps:  # the last first: so each element gets its windows in order
-                            for w in range(columns):
-                                part = parts[plane * columns + w]
-                                if bordered:
-                                    border[edge + tap + w * stride] += part
-                                elif tiled:
-                                    out[base + row + tap + w * stride] = part
-                                else:
-                                    out[base + row + tap + w * stride] += part
-                        if bordered:
-                            for k in range(inside):
-                                out[base + row + k] = border[edge + pad + k]
+            _fill(border, edge, span, 0.0)
+        for d, h, d_first, d_last, h_first, h_last in _rows(table, planes, rows, depth, height):
+            first = ((plane * planes + d) * rows + h) * columns
+            factor = 1.0 if overridden else float(_share(table, planes, d, h))
+            for w in range(columns):
+                parts[plane * columns + w] = grad[first + w] / (factor * counts[w])
+            for line in _lines(d_first, d_last, 1, h_first, h_last, 1, height):
+                if bordered:
+                    _copy(out, base + line * width, border, edge + pad, inside)
+                target, at = (border, edge) if bordered else (out, base + line * width)
+                for tap in taps:  # the last first: so each element gets its windows in order
+                    for w in range(columns):
+                        part = parts[plane * columns + w]
+                        if tiled:
+                            target[at + tap + w * stride] = part
+                        else:
+                            target[at + tap + w * stride] += part
+                if bordered:
+                    _copy(border, edge + pad, out, base + line * width, inside)
 
 
 # ----- Elements at indices --------------------------------------------------------------------------------------------
@@ -256,8 +244,7 @@ def _at_indices(
     for plane in range(begin, end):
         base = plane * size
         if does != "read":
-            for i in range(size):
-                out[base + i] = 0.0
+            _fill(out, base, size, 0.0)
         for i in range(windows):
             at = plane * windows + i
             index = checked(indices[at], size)
