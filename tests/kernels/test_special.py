@@ -35,11 +35,6 @@ PINNED: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
          8.86226925452758e-21, 0.4769362762044699, 0.7964788056117074, 0.8308411284745602, 2.3267537655135246,
          4.812924058944833),
     ),
-    "ndtr": (
-        (-37.0, -12.0, -3.0, -0.71, -0.69, 0.4, 2.5, 9.0),
-        (5.725571222524577e-300, 1.776482112077679e-33, 0.0013498980316300946, 0.23885206808998674,
-         0.24509709367430949, 0.6554217416103242, 0.9937903346742238, 1.0),
-    ),
     "ndtri": (
         (1e-300, 1e-40, 1e-05, 0.1, 0.126, 0.6, 0.88, 0.9999999),
         (-37.0470962993612, -13.31092137142517, -4.264890793922825, -1.2815515655446004, -1.1455050613926967,
@@ -50,16 +45,6 @@ PINNED: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
         (-804.6084420137538, -15.064998393988725, -1.8563130623431785, -1.1759117615936185, -0.2034146097557469,
          -0.14579608131705274, -9.865876455243758e-10, -4.906713927148187e-198),
     ),
-    "expit": (
-        (-700.0, -30.0, -1.0, 0.3, 2.0, 40.0),
-        (9.85967654375977e-305, 9.357622968839299e-14, 0.2689414213699951, 0.574442516811659,
-         0.8807970779778824, 1.0),
-    ),
-    "log_sigmoid": (
-        (-1000.0, -20.0, -1.0, 0.3, 2.0, 40.0, 700.0),
-        (-1000.0, -20.000000002061153, -1.3132616875182228, -0.5543552444685271, -0.1269280110429725,
-         -4.248354255291589e-18, -9.85967654375977e-305),
-    ),
     "logit": (
         (1e-300, 0.1, 0.24, 0.3, 0.4999999, 0.6, 0.76, 0.999999),
         (-690.7755278982137, -2.197224577336219, -1.1526795099383855, -0.8472978603872037,
@@ -69,11 +54,6 @@ PINNED: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
         (1e-300, 0.2, 0.9, 3.0, 10000000000.0),
         (6.9077552789821376e-298, 0.3218875824868201, 0.09482446409204365, -3.295836866004329,
          -230258509299.40457),
-    ),
-    "exp2": (
-        (-1000.0, -0.5, 0.3, 10.25, 1000.5),
-        (9.332636185032189e-302, 0.7071067811865476, 1.2311444133449163, 1217.7480857627863,
-         1.5153420044823246e+301),
     ),
     "gammaln": (
         (-100.25, -10.5, -2.2, -0.7, -1e-20, 1e-300, 0.2, 0.9999, 1.0001, 1.5, 1.9999, 2.4, 2.6, 7.5, 50.0,
@@ -192,10 +172,6 @@ PINNED_PAIRS: dict[str, tuple[tuple[tuple[float, float], ...], tuple[float, ...]
         ((2.0, 1e-10), (-1.5, 3.0)),
         (1.9999999999000001e-10, -2.0794415416798357),
     ),
-    "logaddexp2": (
-        ((2.0, 3.0), (-1000.0, -1001.5), (900.0, 0.0)),
-        (3.584962500721156, -999.5632482045602, 900.0),
-    ),
     "chebyshev_polynomial_t": (
         ((0.3, 5.0), (0.3, 40.0), (-1.2, 9.0), (0.9, 3.7)),
         (0.99888, 0.9291591886517991, -135.38586931199993, 0.21600000000000014),
@@ -264,14 +240,10 @@ EDGES: dict[str, tuple[tuple[float, float], ...]] = {
     "erfc": ((0.0, 1.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN), (1e300, 0.0)),
     "erfcx": ((0.0, 1.0), (INF, 0.0), (-INF, INF), (NAN, NAN), (-100.0, INF)),
     "erfinv": ((0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (2.0, NAN), (INF, NAN), (NAN, NAN)),
-    "ndtr": ((0.0, 0.5), (INF, 1.0), (-INF, 0.0), (NAN, NAN)),
     "ndtri": ((0.0, -INF), (-0.0, -INF), (0.5, 0.0), (1.0, INF), (-1.0, NAN), (2.0, NAN), (NAN, NAN)),
     "log_ndtr": ((INF, -0.0), (-INF, -INF), (NAN, NAN)),
-    "expit": ((0.0, 0.5), (INF, 1.0), (-INF, 0.0), (-1e300, 0.0), (NAN, NAN)),
     "logit": ((0.0, -INF), (-0.0, -INF), (0.5, 0.0), (1.0, INF), (-1.0, NAN), (2.0, NAN), (INF, NAN), (NAN, NAN)),
-    "log_sigmoid": ((INF, 0.0), (-INF, -INF), (NAN, NAN)),
     "entr": ((0.0, 0.0), (-0.0, 0.0), (1.0, -0.0), (-1.0, -INF), (INF, -INF), (-INF, -INF), (NAN, NAN)),
-    "exp2": ((-0.0, 1.0), (INF, INF), (-INF, 0.0), (NAN, NAN)),
     "sinc": ((0.0, 1.0), (-0.0, 1.0), (1.0, 3.8981718325193755e-17), (INF, NAN), (NAN, NAN)),
     "gammaln": ((0.0, INF), (-0.0, INF), (1.0, 0.0), (2.0, 0.0), (-3.0, INF), (INF, INF), (-INF, INF), (-1e300, INF)),
     "digamma": ((0.0, -INF), (-0.0, INF), (-3.0, NAN), (INF, INF), (-INF, NAN), (NAN, NAN), (-1e300, NAN)),
@@ -293,7 +265,6 @@ EDGES: dict[str, tuple[tuple[float, float], ...]] = {
 PAIR_EDGES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "xlogy": ((0.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, INF, 0.0), (0.0, NAN, NAN), (1.0, 0.0, -INF), (NAN, 1.0, NAN)),
     "xlog1py": ((0.0, -1.0, 0.0), (-0.0, -2.0, 0.0), (0.0, NAN, NAN), (1.0, -1.0, -INF), (2.0, -2.0, NAN)),
-    "logaddexp2": ((INF, INF, INF), (-INF, -INF, -INF), (INF, -INF, INF), (NAN, 1.0, NAN)),
     "zeta": (
         (1.0, 2.0, INF), (0.5, 2.0, NAN), (2.0, -1.0, INF), (2.5, -0.5, NAN), (2.0, 0.0, INF), (INF, 0.5, INF),
         (INF, 1.0, 1.0), (INF, 2.0, NAN), (2.0, INF, NAN), (2.0, NAN, NAN), (NAN, 2.0, NAN), (NAN, -2.0, INF),
@@ -403,19 +374,6 @@ def test_pair_edges(name: str) -> None:
     assert same(got[~nan], want[~nan]), (got, want)
 
 
-def test_softplus() -> None:
-    x = np.array([-800.0, -1.0, -0.0, 2.0, 19.0, 21.0, INF, -INF, NAN])
-    want = [0.0, 0.31326168751822286, 0.6931471805599453, 2.1269280110429727, 19.000000005602796, 21.0, INF, 0.0, NAN]
-    np.testing.assert_allclose(special.softplus(x), want, rtol=1e-15)
-    np.testing.assert_allclose(
-        special.softplus(np.array([1.0, 30.0, -50.0]), -1.0, 20.0),
-        [-0.31326168751822286, -9.357622968839737e-14, -50.0],
-        rtol=1e-15,
-    )
-    np.testing.assert_allclose(special.softplus(np.array([2.0]), 3.0, 5.0), [2.0])
-    assert special.softplus(np.array([800.0]), 1.0, 1000.0)[0] == 800.0  # no overflow below a large threshold
-
-
 def test_logit_eps() -> None:
     x = np.array([-1.0, 0.0, 0.1, 0.5, 1.0, 2.0, NAN])
     edge = 2.197224577336219
@@ -427,8 +385,6 @@ def test_logit_eps() -> None:
 
 def test_complex() -> None:
     z = np.array([0.5 + 0.25j, -1.0 + 2.0j, 0.0])
-    np.testing.assert_allclose(special.expit(z), 1 / (1 + np.exp(-z)), rtol=1e-15)
-    np.testing.assert_allclose(special.exp2(z), np.exp(z * np.log(2.0)), rtol=1e-15)
     np.testing.assert_allclose(special.sinc(z)[:2], np.sin(np.pi * z[:2]) / (np.pi * z[:2]), rtol=1e-15)
     assert special.sinc(z)[2] == 1.0
 
@@ -461,12 +417,12 @@ def test_shapes_and_dtypes(name: str) -> None:
 
 def test_halves_round_the_float32_result() -> None:
     x = np.linspace(-3, 3, 101).astype(np.float16)
-    for name in ("erf", "expit", "i0", "ndtr", "gammaln"):
+    for name in ("erf", "erfc", "i0", "log_ndtr", "gammaln"):
         want = getattr(special, name)(x.astype(np.float32)).astype(np.float16)
         assert np.array_equal(getattr(special, name)(x), want, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["erf", "erfc", "expit", "gammaln", "digamma", "bessel_j1", "i0e"])
+@pytest.mark.parametrize("name", ["erf", "erfc", "gammaln", "digamma", "bessel_j1", "i0e"])
 def test_blocks_do_not_show(name: str) -> None:
     for dtype in (np.float32, np.float64):
         x = np.linspace(-12.3, 12.3, 300_001).astype(dtype)
@@ -495,8 +451,7 @@ def test_identities() -> None:
     s = special
     np.testing.assert_allclose(s.erf(x) + s.erfc(x), 1.0, rtol=1e-15)
     np.testing.assert_allclose(s.erf(s.erfinv(np.tanh(x[:150]))), np.tanh(x[:150]), rtol=2e-15)
-    np.testing.assert_allclose(s.ndtr(s.ndtri(x / 301)), x / 301, rtol=2e-14)
-    np.testing.assert_allclose(np.exp(s.log_sigmoid(x) + s.log_sigmoid(-x)), s.expit(x) * s.expit(-x), rtol=1e-13)
+    np.testing.assert_allclose(np.exp(s.log_ndtr(s.ndtri(x / 301))), x / 301, rtol=2e-14)
     np.testing.assert_allclose(s.gammaln(x + 1) - s.gammaln(x), np.log(x), rtol=1e-13, atol=5e-13)
     np.testing.assert_allclose(s.digamma(x + 1) - s.digamma(x), 1 / x, rtol=2e-13, atol=2e-15)
     cotangent = np.pi / np.tan(np.pi * (x - np.rint(x)))
@@ -513,7 +468,7 @@ def test_identities() -> None:
 
 def test_float32_follows_float64() -> None:
     rng = np.random.default_rng(7)
-    for name in ("erf", "erfc", "erfcx", "ndtr", "log_ndtr", "expit", "log_sigmoid", "softplus", "gammaln"):
+    for name in ("erf", "erfc", "erfcx", "log_ndtr", "gammaln"):
         x = (rng.standard_normal(20_000) * 3).astype(np.float32)
         if name == "gammaln":
             x = np.abs(x)  # it has zeros below

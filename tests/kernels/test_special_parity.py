@@ -37,20 +37,16 @@ SPECIAL = [
 ]
 
 # name: arguments, then the relative and absolute tolerance for float64 and for float32. Where they are wide, it is torch
-# that is off: its ndtr is (1 + erf) / 2, which is rounded away in the lower tail; its logit and digamma lose digits near
-# their zeros (and its digamma near its poles), its trigamma has ten digits, its Bessel J and Y six around x = 5, its airy_ai
+# that is off: its logit and digamma lose digits near their zeros (and its digamma near its poles), its trigamma has ten digits, its Bessel J and Y six around x = 5, its airy_ai
 # five around -2.5, and in float32 these functions reduce their argument in float32. mpmath sides with ours there.
 UNARY: dict[str, tuple[np.ndarray, float, float, float, float]] = {
     "erf": (REAL, 5e-16, 0, 5e-7, 0),
     "erfc": (REAL, 2e-15, 1e-320, 1e-6, 1e-44),
     "erfcx": (REAL, 1e-13, 0, 1e-5, 0),
     "erfinv": (2 * UNIT - 1, 2e-15, 0, 1e-6, 0),
-    "expit": (REAL, 5e-16, 0, 5e-7, 0),
     "logit": (UNIT, 1e-14, 3e-16, 1e-6, 2e-7),
-    "exp2": (REAL, 5e-16, 0, 5e-7, 0),
     "sinc": (REAL, 1e-14, 1e-17, 1e-6, 3e-8),
     "entr": (REAL, 5e-16, 0, 5e-7, 0),
-    "ndtr": (REAL, 1e-15, 2e-16, 1e-6, 1e-7),
     "ndtri": (UNIT, 3e-15, 1e-16, 2e-6, 1e-7),
     "log_ndtr": (REAL, 3e-13, 0, 2e-5, 1e-44),
     "gammaln": (REAL, 2e-15, 4e-15, 1e-6, 2e-6),
@@ -98,9 +94,7 @@ def test_float32(name: str) -> None:
     np.testing.assert_allclose(got, want, rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(UNARY) - {"ndtr", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"})
-)
+@pytest.mark.parametrize("name", sorted(set(UNARY) - {"airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"}))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_special_values(name: str, dtype: type) -> None:
     got, want = both(name, np.array(SPECIAL, dtype))
@@ -109,23 +103,11 @@ def test_special_values(name: str, dtype: type) -> None:
     np.testing.assert_array_equal(np.signbit(got)[exact], np.signbit(want)[exact])
 
 
-@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai", "ndtr"])
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai"])
 def test_poles(name: str) -> None:
     got, want = both(name, np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, 1.0]))
     np.testing.assert_allclose(got, want, rtol=1e-13)
     np.testing.assert_array_equal(np.signbit(got)[:2], np.signbit(want)[:2])
-
-
-def test_logsigmoid_and_softplus() -> None:
-    for dtype, rtol in ((np.float64, 1e-15), (np.float32, 5e-7)):
-        x = np.concatenate([REAL, SPECIAL]).astype(dtype)
-        t = torch.from_numpy(x)
-        np.testing.assert_allclose(
-            special.log_sigmoid(x), torch.nn.functional.logsigmoid(t).numpy(), rtol=rtol, atol=1e-44
-        )
-        for beta, threshold in ((1.0, 20.0), (2.5, 3.0), (-1.0, 20.0)):
-            want = torch.nn.functional.softplus(t, beta, threshold).numpy()
-            np.testing.assert_allclose(special.softplus(x, beta, threshold), want, rtol=rtol, atol=1e-44)
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, 0.6, -0.1, 1e-6])
@@ -136,7 +118,7 @@ def test_logit_eps(eps: float) -> None:
         np.testing.assert_allclose(special.logit(x, eps), want, rtol=1e-14 if dtype == np.float64 else 1e-6, atol=atol)
 
 
-@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "logaddexp2"])
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
 def test_pairs(name: str) -> None:
     values = np.array([*SPECIAL, 0.3, 7.0, -0.999])
     a, b = (v.reshape(-1) for v in np.meshgrid(values, values))
@@ -200,7 +182,7 @@ def test_multigammaln() -> None:
             np.testing.assert_allclose(special.multigammaln(x, p), want, rtol=rtol, atol=1e-6 if rtol > 1e-7 else 1e-14)
 
 
-@pytest.mark.parametrize("name", ["expit", "sinc", "exp2"])
+@pytest.mark.parametrize("name", ["sinc"])
 def test_complex(name: str) -> None:
     z = REAL[:500] + 1j * REAL[500:1000]
     np.testing.assert_allclose(*both(name, z), rtol=1e-13)
@@ -209,7 +191,7 @@ def test_complex(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["erf", "erfc", "erfinv", "expit", "logit", "exp2", "sinc", "entr", "ndtr", "gammaln", "digamma", "i0", "i1e"],
+    ["erf", "erfc", "erfinv", "logit", "sinc", "entr", "gammaln", "digamma", "i0", "i1e"],
 )
 def test_half(name: str) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -227,7 +209,6 @@ SCIPY = {  # name here: name there, arguments, tolerance
     "bessel_y1": ("y1", POSITIVE, 2e-14),
     "digamma": ("digamma", REAL[REAL > 0], 2e-14),
     "logit": ("logit", UNIT, 1e-15),
-    "ndtr": ("ndtr", REAL, 3e-13),
     "log_ndtr": ("log_ndtr", REAL, 3e-13),
     "erfcx": ("erfcx", REAL, 1e-13),
 }

@@ -1,4 +1,4 @@
-"""Reductions: sums, variance, norms, extrema with their gradients, quantiles, and those that skip NaN.
+"""Reductions: sums, variance, norms and quantiles.
 
 `dims` are the dimensions to reduce, in any order and non-negative; for a 0-d array they are ignored. The running reductions are in
 scan.py.
@@ -11,32 +11,11 @@ from math import inf, prod
 import numpy as np
 
 from ..numpy_calls import moveaxis
-from ..rows import GROUP, column_sum, each_block, is_half, narrow, quiet, row_max, row_sum, widen
-from ..scan import cummax, cummin, cumprod_backward, logcumsumexp, logcumsumexp_backward, prod_backward
+from ..rows import GROUP, column_sum, each_block, narrow, quiet, row_sum, widen
 from .large import fold
 from .strategies import LEAST_MIDDLE, MOST_PLAIN
 
-__all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "cummax",
-    "cummin",
-    "cumprod_backward",
-    "extremum_backward",
-    "logcumsumexp",
-    "logcumsumexp_backward",
-    "nanmean",
-    "nansum",
-    "norm",
-    "norm_backward",
-    "prod_backward",
-    "quantiles",
-    "reduce_sum",
-    "var",
-    "var_mean",
-]
+__all__ = ["nansum", "norm", "quantiles", "reduce_sum", "var_mean"]
 
 Dims = tuple[int, ...]
 
@@ -130,11 +109,6 @@ def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = F
     return spread, narrow(_finish(np.asarray(mean), x.shape, dims, keepdim), x.dtype)
 
 
-def var(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = False) -> np.ndarray:
-    """The variance over `dims`, see `var_mean`."""
-    return var_mean(x, dims, correction, keepdim)[0]
-
-
 def _number(p: float) -> str:
     return str(int(p)) if p == int(p) else str(p)
 
@@ -194,132 +168,13 @@ def _square_sum(x: np.ndarray, dims: Dims) -> np.ndarray:
     return np.vecdot(rows, rows).reshape(_kept(x.shape, dims))
 
 
-def norm_backward(
-    grad: np.ndarray, x: np.ndarray, p: float, result: np.ndarray, dims: Dims, keepdim: bool = False
-) -> np.ndarray:
-    """Gradient of `norm`; where it is not defined (at zeros, or a norm of 0) it is 0."""
-    dims = tuple(sorted(dims)) if x.ndim else ()
-    wide, g, total = widen(x), widen(grad), widen(result)
-    if not keepdim:
-        g, total = np.expand_dims(g, dims), np.expand_dims(total, dims)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        if p == 0:
-            out = np.zeros_like(wide)
-        elif p == 1:
-            out = np.sign(wide) * g
-        elif p == 2:
-            out = wide * _zero_where(g / total, total == 0)
-        elif p in (inf, -inf):
-            reached = np.abs(wide) == total
-            share = g / np.count_nonzero(reached, dims, keepdims=True).astype(total.dtype)
-            out = _zero_where(np.sign(wide) * share, ~reached)
-        elif p < 1:
-            slope = _zero_where(np.sign(wide) * np.abs(wide) ** (p - 1), wide == 0)
-            out = slope * (g * total ** (1 - p))
-        else:
-            slope = np.sign(wide) * np.abs(wide) ** (p - 1) if p < 2 else wide * np.abs(wide) ** (p - 2)
-            out = slope * _zero_where(g / total ** (p - 1), total == 0)
-    return narrow(np.ascontiguousarray(out).reshape(x.shape), x.dtype)
-
-
-def _zero_where(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """`values` with 0 where `mask`, whatever they were there."""
-    values = np.asarray(values)
-    return np.where(mask, values.dtype.type(0), values) if np.any(mask) else values
-
-
-def _check_extremum(name: str, x: np.ndarray, dims: Dims) -> None:
-    for dim in dims if x.ndim else ():
-        if x.shape[dim] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def _extremum(name: str, ufunc: np.ufunc, x: np.ndarray, dims: Dims, keepdim: bool) -> np.ndarray:
-    _check_extremum(name, x, dims)
-    dims = tuple(sorted(dims)) if x.ndim else ()
-    rows = _trailing_rows(x, dims) if ufunc is np.maximum and dims and x.size > MOST_PLAIN else None
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        if rows is not None and 1 < rows.shape[1] <= 512 and len(rows) > 16:
-            result = row_max(rows)
-        else:
-            result = np.asarray(ufunc.reduce(x, dims, keepdims=True))
-    return _finish(result, x.shape, dims, keepdim)
-
-
-def amax(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
-    """The largest element over `dims`; NaN if there is any."""
-    return _extremum("amax", np.maximum, x, dims, keepdim)
-
-
-def amin(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
-    """The smallest element over `dims`; NaN if there is any."""
-    return _extremum("amin", np.minimum, x, dims, keepdim)
-
-
-def extremum_backward(
-    grad: np.ndarray, x: np.ndarray, result: np.ndarray, dims: Dims, keepdim: bool = False, share_nan: bool = False
-) -> np.ndarray:
-    """Gradient of amax and amin: shared evenly between all that reach the result.
-
-    A NaN reaches nothing, so that its gradient is NaN, as for amax(dim); with `share_nan` NaNs share it, as for max().
-    """
-    dims = tuple(sorted(dims)) if x.ndim else ()
-    g, best = widen(grad), result
-    if not keepdim:
-        g, best = np.expand_dims(g, dims), np.expand_dims(best, dims)
-    reached = np.equal(x, best)
-    if share_nan and (x.dtype.kind == "f" or is_half(x.dtype)):
-        reached = reached | (np.isnan(x) & np.isnan(best))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        share = g / np.count_nonzero(reached, dims, keepdims=True).astype(g.dtype)
-        return narrow(np.asarray(np.multiply(reached, share)), grad.dtype)
-
-
-def _arg(x: np.ndarray, dim: int | None, keepdim: bool, name: str) -> np.ndarray:
-    if dim is None:
-        if x.size == 0:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        index = np.asarray(getattr(x, name)())
-        return index.reshape((1,) * x.ndim) if keepdim else index
-    _check_extremum(name, x, (dim,))
-    if x.ndim == 0:
-        return np.zeros((), np.int64)
-    return np.asarray(getattr(x, name)(dim, keepdims=keepdim))
-
-
-def argmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> np.ndarray:
-    """Index of the largest element, the first of several; of the first NaN if there is any."""
-    return _arg(x, dim, keepdim, "argmax")
-
-
-def argmin(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> np.ndarray:
-    """Index of the smallest element, the first of several; of the first NaN if there is any."""
-    return _arg(x, dim, keepdim, "argmin")
-
-
-def _without_nan(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(x with 0 for NaN, the mask of NaN)."""
-    nan = np.asarray(np.isnan(x))
-    return _zero_where(x, nan), nan
-
-
 def nansum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """The sum over `dims` of what is not NaN."""
     quick = fold(x, "sum", dims, keepdim, of="numbers") if dims else None
     if quick is not None:
         return narrow(quick, x.dtype)
     total = reduce_sum(x, dims, keepdim)
-    return reduce_sum(_without_nan(x)[0], dims, keepdim) if np.isnan(total).any() else total
-
-
-def nanmean(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
-    """The mean over `dims` of what is not NaN."""
-    clean, nan = _without_nan(widen(x))
-    axes = tuple(sorted(dims)) if x.ndim else ()
-    count = np.count_nonzero(~nan, axes, keepdims=True)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        mean = np.asarray(reduce_sum(clean, axes, True) / np.asarray(count).astype(clean.real.dtype))
-    return narrow(_finish(mean, x.shape, axes, keepdim), x.dtype)
+    return reduce_sum(np.where(np.isnan(x), x.dtype.type(0), x), dims, keepdim) if np.isnan(total).any() else total
 
 
 @quiet

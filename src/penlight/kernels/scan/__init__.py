@@ -192,46 +192,6 @@ def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, d
     return narrow(np.ascontiguousarray(out), x.dtype)
 
 
-def _merge(x: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
-    """x with the dimensions `dims` flattened into a last one."""
-    rest = tuple(k for k in range(x.ndim) if k not in dims)
-    moved = x.transpose(*rest, *dims)
-    return moved.reshape(*(x.shape[k] for k in rest), int(np.prod([x.shape[k] for k in dims], dtype=np.intp)))
-
-
-def prod_backward(
-    grad: np.ndarray, x: np.ndarray, result: np.ndarray, dims: tuple[int, ...], keepdim: bool = False
-) -> np.ndarray:
-    """Gradient of the product of x over `dims`: grad times the product of all others, exact also where x is 0.
-
-    Without zeros that is grad * result / x; otherwise the product of what comes before and of what comes after.
-    """
-    wide, g, product = widen(x), widen(grad), widen(result)
-    if x.ndim == 0:
-        return narrow(g.copy(), x.dtype)
-    dims = tuple(sorted(dims))
-    if not keepdim:
-        g, product = np.expand_dims(g, dims), np.expand_dims(product, dims)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        if wide.all() and np.isfinite(product).all():
-            out = np.divide(np.multiply(g, np.conj(product)), np.conj(wide))
-            return narrow(np.ascontiguousarray(out), x.dtype)
-        rows = _merge(wide, dims)
-        others = np.ones_like(rows, order="C")
-        np.cumprod(rows[..., :-1], -1, out=others[..., 1:])
-        after = np.ones_like(others)
-        np.cumprod(rows[..., :0:-1], -1, out=after[..., 1:])
-        others *= after[..., ::-1]
-        others = _unmerge(others, x.shape, dims)
-        return narrow(np.ascontiguousarray(np.conj(others) * g), x.dtype)
-
-
-def _unmerge(rows: np.ndarray, shape: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
-    """The inverse of `_merge`."""
-    order = [k for k in range(len(shape)) if k not in dims] + list(dims)
-    return rows.reshape([shape[k] for k in order]).transpose(np.argsort(order))
-
-
 def _reverse_cumsum(x: np.ndarray, dim: int) -> np.ndarray:
     if x.dtype.kind == "f":
         return np.flip(running(np.flip(x, dim), dim, np.add), dim)

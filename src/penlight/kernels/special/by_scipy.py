@@ -45,7 +45,6 @@ FUNCTIONS = {
     "erf": Function("erf", ((-6.0, 6.0),), 256),
     "erfc": Function("erfc", ((-6.0, 20.0),), 256),
     "erfinv": Function("erfinv", ((-0.999, 0.999),)),
-    "ndtr": Function("ndtr", ((-10.0, 10.0),), 256),
     "ndtri": Function("ndtri", ((1e-6, 1 - 1e-6),), inf),
     "log_ndtr": Function("log_ndtr", ((-50.0, 10.0),)),
     "digamma": Function("digamma", ((1e-3, 1e6),), inf),

@@ -1,4 +1,4 @@
-"""The error function and its relatives: erf, erfc, erfcx, erfinv, ndtr, ndtri, log_ndtr.
+"""The error function and its relatives: erf, erfc, erfcx, erfinv, ndtri, log_ndtr.
 
 See Note [How the special functions are evaluated] in `special_common`.
 """
@@ -282,16 +282,6 @@ def _erfcx_negative(x: Array) -> Array:
     return result
 
 
-def ndtr(x: Array) -> Array:
-    """The normal distribution function, accurate in the lower tail. Derivative: exp(-x**2 / 2) / sqrt(2 pi)."""
-    return unary(_ndtr, x, machine=True)
-
-
-def _ndtr(x: Array, out: Array) -> None:
-    tail = x < -0.7
-    piecewise(x, out, (~tail, lambda v: 0.5 + 0.5 * erf(v * _SQRT_HALF)), (tail, lambda v: _normal_tail(-v)))
-
-
 def _normal_tail(x: Array) -> Array:
     """The probability of a normal variate above x > 0."""
     result = exp_square(x, -0.5)
@@ -301,7 +291,7 @@ def _normal_tail(x: Array) -> Array:
 
 
 def log_ndtr(x: Array) -> Array:
-    """The logarithm of `ndtr`. Derivative: sqrt(2/pi) / erfcx(-x / sqrt(2))."""
+    """The logarithm of the normal distribution function. Derivative: sqrt(2/pi) / erfcx(-x / sqrt(2))."""
     return unary(_log_ndtr, x, machine=True)
 
 
@@ -367,7 +357,7 @@ def _erfcinv(q: Array) -> Array:
 
 
 def ndtri(p: Array) -> Array:
-    """The inverse of `ndtr` on [0, 1]. Derivative: sqrt(2 pi) exp(ndtri(p)**2 / 2)."""
+    """The inverse of the normal distribution function on [0, 1]. Derivative: sqrt(2 pi) exp(ndtri(p)**2 / 2)."""
     return unary(_ndtri, p, wide=True)
 
 
