@@ -195,8 +195,6 @@ def test_dtypes_are_not_compared_by_identity() -> None:
 
 # ----- Thresholds ------------------------------------------------------------------------------------------------------
 
-# Files with thresholds that are not yet in a table. Whoever moves them takes the file from here.
-NO_TABLE_YET = {"kernels/fourier.py", "kernels/parallel.py", "kernels/rows.py"}
 THRESHOLD = re.compile(r"(^|_)(MOST|LEAST|FEW|SMALL|LARGE|LONG|SHORT|SOME|MANY|FROM|LIMIT)(_|$)")
 SHARING = re.compile(r"SHARED|THREADS")  # from which size on threads share work is no choice of an implementation
 A_SIZE = re.compile(r"\.(size|nbytes)\b|\b(len|prod)\(|\b(count|rows|columns|shape|elements)\b")
@@ -238,9 +236,8 @@ def thresholds(file: str) -> Iterator[str]:
 
 def test_thresholds_stand_in_strategy_tables() -> None:
     """A reader finds in one place which implementation of a family runs when, and why: see kernels/strategy.py."""
-    found = {file: list(thresholds(file)) for file in KERNELS if not is_a_table(file)}
-    assert not [line for file, lines in found.items() if file not in NO_TABLE_YET for line in lines]
-    assert {file for file in NO_TABLE_YET if not found.get(file)} == set(), "these have no thresholds any more"
+    found = [line for file in KERNELS if not is_a_table(file) for line in thresholds(file)]
+    assert not found
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file.startswith("kernels/") and file.count("/") > 1])

@@ -14,7 +14,7 @@ import numpy as np
 from .copies import contiguous, copy
 from .lazy import lazy_import
 
-definitions = lazy_import(globals(), "definitions", ".reduce.columns")
+definitions = lazy_import(globals(), "definitions", ".copies.triangle")
 native = lazy_import(globals(), "native", ".native")
 
 Shape = tuple[int, ...]

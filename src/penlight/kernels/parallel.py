@@ -33,12 +33,6 @@ from .memory import keep as keep_memory
 # More threads than this gain little: the Python part of each range still runs one at a time. Native kernels have no such part.
 _MAX_THREADS = 8
 MAX_NATIVE_THREADS = 16
-# Multiplications of a matrix product that BLAS wakes its threads for, and of one that is worth sharing between ours, some 20 microseconds:
-# Note [One set of threads] in kernels/linalg/blas.py.
-BLAS_THREADS_FROM = 1 << 18
-PRODUCTS_FROM = 1 << 20
-# From here on BLAS does it with its threads where there are more than ours may be, some 10 milliseconds of one of them.
-HUGE_PRODUCTS_FROM = 1 << 29
 
 BACKOFF = 16  # times as long as a caller waited for a preempted helper, work is not shared: at most a 16th of its time is lost
 _LATE = 2e-4  # seconds that a caller may wait besides half of its own share

@@ -16,6 +16,7 @@ from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
+from penlight.kernels.copies import triangle
 from penlight.kernels.elementwise import plans
 from penlight.kernels.grid_sample import kernels as grid_sample
 from penlight.kernels.index import kernels as index
@@ -25,7 +26,6 @@ from penlight.kernels.norm import kernels as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
 from penlight.kernels.recurrent import kernels as recurrent_rows
-from penlight.kernels.reduce import columns as reduce_rows
 from penlight.kernels.scan import extrema, kernels as scan_rows
 from penlight.kernels.softmax import kernels as softmax_rows
 
@@ -122,7 +122,7 @@ def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> 
 
 
 def _definitions() -> Iterator[Callable[..., None]]:
-    modules = (attention_rows, normal_kernels, recurrent_rows, reduce_rows, scan_rows, softmax_rows)
+    modules = (attention_rows, normal_kernels, recurrent_rows, triangle, scan_rows, softmax_rows)
     for module in modules:
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):

@@ -9,7 +9,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import executable, parallel
-from penlight.kernels.linalg import blas
+from penlight.kernels.linalg import blas, strategies
 
 pytestmark = pytest.mark.skipif(
     not executable.available() or not blas._functions(),
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "PRODUCTS_FROM", 0)
+    monkeypatch.setattr(strategies, "LEAST_SHARED", 0)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
@@ -100,7 +100,7 @@ def test_small_products_and_one_thread_are_left_to_numpy(monkeypatch):
     torch.set_num_threads(1)
     assert blas.product(a, a) is None
     torch.set_num_threads(2)
-    monkeypatch.setattr(parallel, "PRODUCTS_FROM", 1 << 20)
+    monkeypatch.setattr(strategies, "LEAST_SHARED", 1 << 20)
     assert blas.product(a, a) is None
 
 

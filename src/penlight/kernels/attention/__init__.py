@@ -16,7 +16,8 @@ from .. import native
 from ..linalg.blas import multiply
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
-from ..rows import narrow, row_max, row_sum, widen
+from ..reduce.in_numpy import row_max, row_sum
+from ..rows import narrow, widen
 from ..strategy import Strategy, apply
 from . import compiled, rows as definitions
 from .compiled import _places, _side_by_side

@@ -21,7 +21,7 @@ has half of what it can begin at a time.
 
 Note [Sums over rows]
 Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
-added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in kernels/rows.py, and
+added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in reduce/in_numpy.py, and
 threads, which take whole groups, need not share a sum.
 
 Note [Narrow arrays]

@@ -23,7 +23,8 @@ from ..compiler.rows import ELEMENTS, Rows
 from ..compiler.values import Value
 from ..copies.convert import cast_operand, is_half
 from ..copies.order import order_of
-from ..native import Kernel, summed, sums
+from ..native import Kernel
+from ..reduce.in_numpy import column_sum
 from ..rows import GROUP
 from ..waiting_threads import over
 from . import Elementwise, _plans, attempt
@@ -153,9 +154,9 @@ class _Sums(_Rows):
     ) -> np.ndarray | None:
         """The sums."""
         rows, columns = self.layout.rows, self.layout.columns
-        out = sums((rows, columns)) if self.down else np.empty(rows, _FLOAT)
+        out = np.zeros((-(-rows // GROUP), columns), _FLOAT) if self.down else np.empty(rows, _FLOAT)
         self.over_rows(arrays, scalars, out)
-        return (summed(out) if self.down else out).reshape(self.shape)
+        return (column_sum(out) if self.down and len(out) > 1 else out).reshape(self.shape)
 
 
 class _InMemoryOrder:

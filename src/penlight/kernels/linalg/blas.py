@@ -2,7 +2,7 @@
 
 Note [One set of threads]
 OpenBLAS has threads of its own. After a product they wait for the next one in a loop, for some 25 milliseconds, and leave their
-processors to nobody meanwhile, our helpers (_pool.py) included: after each product, kernels would be on their own. So large products
+processors to nobody meanwhile, our helpers (waiting_threads.py) included: after each product, kernels would be on their own. So large products
 are cut here, into ranges of rows or columns or of a batch, and each of our threads calls BLAS for its own ranges. BLAS is told to use one
 thread as long as that takes, and for those that are not worth cutting, but large enough for BLAS to wake its threads.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from .. import call, executable, parallel, waiting_threads
 from ..native._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from ..numpy_warnings import hush, unhush
-from .strategies import LEAST_RANGE, LEAST_SIZE, MOST_PLANS
+from . import strategies
 
 _CUTS = "rows", "columns", "batch"
 _UNIT = 16  # ranges of rows and columns are multiples of that, as are BLAS's own
@@ -161,14 +161,14 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.n
     `out` must not overlap with the others.
     """
     threads, work = parallel.native_thread_count(), a.size * b.shape[-1]
-    if threads < 2 or work < parallel.PRODUCTS_FROM:
+    if threads < 2 or work < strategies.LEAST_SHARED:
         return None
     given = None if out is None else (out.dtype, out.shape, out.strides)
     key = threads, a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, given
     try:
         plan = _plans[key]
     except KeyError:
-        if len(_plans) >= MOST_PLANS:
+        if len(_plans) >= strategies.MOST_PLANS:
             _plans.clear()
         plan = _plans[key] = _plan(threads, a, b, out)
     if plan is None or not (a.flags.aligned and b.flags.aligned):
@@ -189,7 +189,7 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
         return None
     batch, (rows, inner), columns = a.shape[:-2], a.shape[-2:], b.shape[-1]
     shape, function = (*batch, rows, columns), _functions().get(a.dtype)
-    if function is None or b.shape != (*batch, inner, columns) or min(rows, inner, columns) < LEAST_SIZE:
+    if function is None or b.shape != (*batch, inner, columns) or min(rows, inner, columns) < strategies.LEAST_SIZE:
         return None
     result = np.empty(shape, a.dtype) if out is None else out
     layouts = [_layout(array) for array in (a, b, result)]
@@ -203,7 +203,7 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
         cut, total, each = "batch", count, -(-count // (4 * threads))
     else:
         cut, total = ("rows", rows) if rows >= columns else ("columns", columns)
-        ranges = threads * (2 if total >= 2 * threads * LEAST_RANGE else 1)
+        ranges = threads * (2 if total >= 2 * threads * strategies.LEAST_RANGE else 1)
         each = -(-total // (ranges * _UNIT)) * _UNIT
     numbers = [*function, batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
     for which, (layout, array) in enumerate(zip((first, second, third), (a, b, result))):
@@ -214,9 +214,9 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
     work = a.size * b.shape[-1]
-    if work >= parallel.HUGE_PRODUCTS_FROM and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
+    if work >= strategies.LEAST_HUGE and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
         return _numpy_product(a, b, out)
-    if work >= parallel.PRODUCTS_FROM:
+    if work >= strategies.LEAST_SHARED:
         result = product(a, b, out)
         if result is None and a.dtype == b.dtype and a.dtype in _FORMS and not (_layout(a) and _layout(b)):
             a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]  # as NumPy would, too

@@ -25,7 +25,6 @@ import numpy as np
 from .. import waiting_threads
 from ..executable import compiles as available
 from ..lazy import lazy_import
-from ..rows import GROUP, column_sum
 
 __all__ = [
     "Kernel",
@@ -35,15 +34,12 @@ __all__ = [
     "over_elements",
     "over_rows",
     "suits",
-    "summed",
-    "sums",
 ]
 
 load = lazy_import(globals(), "load", "..compiler.load")
 definitions = lazy_import(globals(), "definitions", "..compiler.rows")
 
 _FLOAT = np.dtype(np.float32)
-_ONES = np.ones(GROUP, _FLOAT)
 _SHARE = 1 << 19  # operations on single elements that take some ten microseconds: what it costs to share work
 _CHEAPEST = 8  # operations; what does fewer waits for memory
 
@@ -109,19 +105,6 @@ def in_order(define: Callable[..., None], shape: tuple[int, int], *arrays: np.nd
     """Run a kernel whose rows write to a row that they share: one after the other, in this thread."""
     rows, columns = shape
     kernel(define, **options).run(0, rows, columns, *arrays)
-
-
-def sums(shape: tuple[int, int]) -> np.ndarray:
-    """Zeros for a kernel over (rows, columns) that sums up rows, see Note [Sums over rows]; then call `summed`."""
-    rows, columns = shape
-    return np.zeros(columns if 0 < rows <= GROUP else (-(-rows // GROUP), columns), _FLOAT)
-
-
-def summed(groups: np.ndarray) -> np.ndarray:
-    """The sum over all rows, from what a kernel added to `sums`."""
-    if groups.ndim == 1:
-        return groups
-    return _ONES[: len(groups)].dot(groups) if len(groups) <= GROUP else column_sum(groups)
 
 
 def over_elements(

@@ -11,7 +11,8 @@ from math import inf, prod
 import numpy as np
 
 from ..numpy_calls import moveaxis
-from ..rows import GROUP, column_sum, each_block, narrow, quiet, row_sum, widen
+from ..rows import GROUP, each_block, narrow, quiet, widen
+from .in_numpy import column_sum, row_sum
 from .large import fold
 from .strategies import LEAST_MIDDLE, MOST_PLAIN
 
@@ -37,7 +38,7 @@ def _trailing_rows(x: np.ndarray, dims: Dims) -> np.ndarray | None:
 
 
 def _sum_middle(x: np.ndarray) -> np.ndarray:
-    """(outer, n, inner) summed over n; see Note [Column sums] in kernels/rows.py."""
+    """(outer, n, inner) summed over n; see Note [Column sums] in in_numpy.py."""
     outer, n, inner = x.shape
     if x.size >= LEAST_MIDDLE and (inner == 1 or outer == 1):
         total = fold(x.reshape(outer, n), "sum", (1,)) if inner == 1 else fold(x.reshape(n, inner), "sum", (0,))

@@ -1,13 +1,16 @@
 """Which implementation of a reduction runs when: every threshold, with its reason.
 
 From `LEAST_FOLDED` elements on, native kernels do it (plans.py): 1.5 to 3 times as fast as NumPy. Many short columns are transposed first
-(large.py, Note [Many short columns]): 5 to 40 times as fast. Else it is NumPy, with the precautions of kernels/rows.py for large arrays.
+(large.py, Note [Many short columns]): 5 to 40 times as fast. Else it is NumPy, with the precautions of in_numpy.py for large arrays.
 """
 
 from __future__ import annotations
 
 LEAST_FOLDED = 1 << 14  # elements: for fewer, NumPy's own reductions take no longer
 LEAST_MIDDLE = 1 << 15  # the same for sums over the middle one of three dimensions
+LONG_ROW = (
+    1 << 12
+)  # columns of a row that NumPy sums as fast as BLAS, and more accurately: Note [Row sums] in in_numpy.py
 MOST_PLAIN = 1 << 12  # elements of which NumPy's reductions are the fastest, and accurate enough
 LEAST_TRANSPOSED, MOST_SHORT, MOST_BLOCK = (
     64,

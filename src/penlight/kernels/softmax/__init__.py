@@ -23,7 +23,8 @@ from ..copies.convert import is_half
 from ..lazy import lazy_import
 from ..numpy_calls import moveaxis
 from ..numpy_warnings import silent
-from ..rows import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
+from ..reduce.in_numpy import row_max, row_sum
+from ..rows import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
 from ..strategy import Strategy, apply
 
 columns = lazy_import(globals(), "columns", ".columns")

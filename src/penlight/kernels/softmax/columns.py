@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import native
 from ..parallel import parallel_for
-from ..reduce import columns as sums
+from ..reduce import reduce_sum
 from . import kernels as definitions
 
 _GRAIN = 1 << 17  # elements; the least that is worth waking a thread for
@@ -54,9 +54,7 @@ def _softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
 
 
 def _log_softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
-    groups = native.sums(y.shape)
-    native.in_order(sums.column_sums, y.shape, grad, groups)
-    native.in_order(definitions.column_log_softmax_backward, y.shape, y, grad, native.summed(groups), out)
+    native.in_order(definitions.column_log_softmax_backward, y.shape, y, grad, reduce_sum(grad, (0,)), out)
 
 
 _BODIES: dict[str, Callable[..., None]] = {

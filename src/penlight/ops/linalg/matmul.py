@@ -13,7 +13,7 @@ from ...autograd.modes import NAMESPACE, is_grad_enabled
 from ...autograd.node import NO_EDGE
 from ...autograd.views import bump, history_first
 from ...kernels.lazy import lazy_import
-from ...kernels.parallel import BLAS_THREADS_FROM
+from ...kernels.linalg.strategies import BLAS_THREADS_FROM
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape

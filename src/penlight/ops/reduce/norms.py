@@ -42,7 +42,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
     if ord == 2 and input.dtype.kind == "f" and input.flags.c_contiguous and 0 < len(dim) < input.ndim:
         kept = input.shape[: input.ndim - len(dim)]
         if dim == tuple(range(len(kept), input.ndim)) and input.size:
-            rows = input.reshape(math.prod(kept), -1)  # see Note [Row sums] in kernels/rows.py
+            rows = input.reshape(math.prod(kept), -1)  # see Note [Row sums] in kernels/reduce/in_numpy.py
             return np.sqrt(np.vecdot(rows, rows)).reshape(kept + (1,) * len(dim) if keepdim else kept)
     size = np.absolute(input)
     axes = dim if input.ndim else None

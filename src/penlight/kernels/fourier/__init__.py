@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..strategy import Strategy, apply
+
 try:
     from numpy.fft import _pocketfft_umath as _loops  # type: ignore[attr-defined]
 except ImportError:
@@ -43,19 +45,19 @@ def _available() -> bool:
     z = x + 1j
     try:
         pairs = (
-            (_along("fft", z, 1, 3, 3, z.dtype, 1), np.fft.fft(z)),
-            (_along("ifft", z, 0, 2, 2, z.dtype, 1), np.fft.ifft(z, axis=0, norm="forward")),
-            (_along("rfft_n_odd", x, 1, 3, 2, z.dtype, 1), np.fft.rfft(x)),
-            (_along("rfft_n_even", x, 0, 2, 2, z.dtype, 1), np.fft.rfft(x, axis=0)),
-            (_along("irfft", z, 1, 4, 4, x.dtype, 1), np.fft.irfft(z, 4, norm="forward")),
+            (_along("fft", z, 1, 3, z.dtype), np.fft.fft(z)),
+            (_along("ifft", z, 0, 2, z.dtype), np.fft.ifft(z, axis=0, norm="forward")),
+            (_along("rfft_n_odd", x, 1, 2, z.dtype), np.fft.rfft(x)),
+            (_along("rfft_n_even", x, 0, 2, z.dtype), np.fft.rfft(x, axis=0)),
+            (_along("irfft", z, 1, 4, x.dtype), np.fft.irfft(z, 4, norm="forward")),
         )
         return all(np.array_equal(a, b) for a, b in pairs)
     except Exception:  # loops of other names or signatures
         return False
 
 
-def _along(name: str, x: Array, axis: int, points: int, kept: int, dtype: np.dtype[Any], factor: Any) -> Array:
-    return _run(x, (_step(name, x.shape, axis, kept, dtype, factor),))
+def _along(name: str, x: Array, axis: int, kept: int, dtype: np.dtype[Any]) -> Array:
+    return _run(x, (_step(name, x.shape, axis, kept, dtype, 1),))
 
 
 def _step(name: str, shape: Ints, axis: int, kept: int, dtype: np.dtype[Any], factor: Any) -> Step:
@@ -116,13 +118,7 @@ def transform(x: Array, axes: Ints, forward: bool, scaling: Scaling) -> Array:
     return _run(x, _complex_steps(x.shape, axes[::-1], forward, scaling, x.dtype))
 
 
-_LEAST_MIRRORED = 1024  # elements; for fewer, mirroring takes as long, and turns zeros of the other half to -0
-
-
-def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
-    """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
-    if len(axes) > 1 or x.size < _LEAST_MIRRORED or not _usable(x):
-        return transform(x, axes, True, scaling)
+def _mirrored(x: Array, axes: Ints, scaling: Scaling) -> Array:
     half = from_real(x, axes, scaling)
     points, axis = x.shape[axes[0]], axes[0]
     out = np.empty(x.shape, half.dtype)
@@ -131,6 +127,20 @@ def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
     out[(*lead, slice(kept))] = half
     np.conjugate(half[(*lead, slice(points - kept, 0, -1))], out[(*lead, slice(kept, None))])
     return out
+
+
+# fmt: off
+# Mirroring turns zeros of the second half to -0. For less than 1024 elements it takes as long as the whole transform.
+BOTH_HALVES = (
+    Strategy(lambda x, axes, _: len(axes) == 1 and x.size >= 1024 and _usable(x), _mirrored, "1.1 to 8 times all frequencies"),
+    Strategy(lambda *_: True, lambda x, axes, scaling: transform(x, axes, True, scaling), "several axes, few elements"),
+)
+# fmt: on
+
+
+def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
+    """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
+    return apply(BOTH_HALVES, x, axes, scaling)  # type: ignore[no-any-return]
 
 
 def from_real(x: Array, axes: Ints, scaling: Scaling) -> Array:
