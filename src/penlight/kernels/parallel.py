@@ -7,6 +7,13 @@ but OpenBLAS), work with matrix products in it runs in the calling thread.
 
 `set_num_threads` rules both: how many threads work here, and how many BLAS uses.
 
+Note [Two kinds of threads]
+The helpers here run Python: they serve work that consists of calls of NumPy and BLAS, and machine code that LLVM made. A helper must
+be woken up and get the GIL for that, some 50 microseconds. Machine code of our own needs no GIL, and many of its kernels take less time than
+that in all: its helpers (waiting_threads.py) wait inside of machine code and begin at once. They can run nothing else, since
+they hold no GIL and never return to Python. So neither kind can do the other's work. Both obey `set_num_threads`, and they do not
+work at the same time: inside of `parallel_for`, `native_thread_count` is 1.
+
 Note [Ranges for whoever is free]
 There are about twice as many ranges as threads, and each thread, the calling one too, takes the next until none is left. On a
 busy machine a helper may wake up late; the caller then has done its share already, instead of waiting for it. Which ranges

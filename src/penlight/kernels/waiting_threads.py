@@ -1,10 +1,9 @@
 """Threads that wait for native kernels in machine code.
 
 Note [Waiting in machine code]
-A thread of Python that is to help must be woken up and then get the GIL, which takes some 50 microseconds: as long as many an op takes.
-A native kernel needs no GIL. So the helpers here are threads that never come back from one call into machine code: they look at
-a word in memory, `left`, until it says that there are ranges to be done. After a while without work (`_PATIENCE`) they let
-the system put them to sleep on that word (a futex), so an idle program uses no processor.
+Note [Two kinds of threads] in parallel.py says why there are threads of Python, too. The helpers here are threads that never come back
+from one call into machine code: they look at a word in memory, `left`, until it says that there are ranges to be done. After a while
+without work (`_PATIENCE`) they let the system put them to sleep on that word (a futex), so an idle program uses no processor.
 
 A caller writes down the kernel and its arguments, then `left`. It and the helpers take ranges by counting `left` down, in one atomic
 instruction, and count `done` up. The caller takes them from the first on, helpers from the last: what one kernel wrote to a core's cache,
