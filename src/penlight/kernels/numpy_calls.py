@@ -166,9 +166,11 @@ def _triangle(array: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | Non
     if not native.available():
         return None
     out = np.empty(array.shape, array.dtype)
-    places = np.arange(columns, dtype=array.dtype)
+    column_numbers = np.arange(columns, dtype=array.dtype)
     last = np.tile(np.arange(diagonal, diagonal + rows).astype(array.dtype), array.size // (rows * columns))
-    native.over_rows(definitions.triangle, (len(last), columns), array, places, last, out, lower=lower, kind=kind)
+    native.over_rows(
+        definitions.triangle, (len(last), columns), array, column_numbers, last, out, lower=lower, kind=kind
+    )
     return out
 
 

@@ -184,8 +184,8 @@ def cpu_quota(root: str = "/") -> int | None:
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
         folders = group.strip("/").split("/")
         for depth in range(len(folders) + 1):  # a group is limited by those that it is in, too
-            place = "/".join(["sys/fs/cgroup", controllers, *folders[:depth]])
-            found = " ".join([_text(root, f"{place}/{name}") for name in names]).split()
+            folder = "/".join(["sys/fs/cgroup", controllers, *folders[:depth]])
+            found = " ".join([_text(root, f"{folder}/{name}") for name in names]).split()
             if len(found) == 2 and found[0].isdecimal():  # "max" and -1 are no limit
                 limits.append(ceil(int(found[0]) / int(found[1])))
     return max(1, min(limits)) if limits else None

@@ -112,8 +112,8 @@ def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray
     whole = count // (2 * width) * (2 * width)
     if whole:
         first = values[:whole:width, None].astype(np.float64)
-        place = np.broadcast_to(index[:width], (len(first), width))
-        values[:whole] = _from(place, step, np.broadcast_to(first, place.shape), dtype).reshape(-1)
+        position = np.broadcast_to(index[:width], (len(first), width))
+        values[:whole] = _from(position, step, np.broadcast_to(first, position.shape), dtype).reshape(-1)
     return values
 
 

@@ -51,7 +51,7 @@ _SIZE = _NUMBERS + 8 * 8
 
 
 class _Threading(Assembler):
-    """The instructions that threads need to agree with each other, on places in the shared memory that `rbx` points to."""
+    """The instructions that threads need to agree with each other, on fields of the shared memory that `rbx` points to."""
 
     def load_address(self, target: int, address: int) -> None:
         """A number that is known when the code is written."""
@@ -60,27 +60,27 @@ class _Threading(Assembler):
             bytes((rex, 0xB8 + (target & 7))) + address.to_bytes(8, "little"), f"mov {NAMES[target]}, {address:#x}"
         )
 
-    def lower(self, place: int) -> None:
+    def lower(self, offset: int) -> None:
         """If memory still is `rax`, make it `rcx`, in one step; then "not zero" is that it was not, and `rax` what it was."""
-        self._raw(b"\xf0\x48\x0f\xb1\x8b" + place.to_bytes(4, "little"), f"lock cmpxchg [rbx+{place}], rcx")
+        self._raw(b"\xf0\x48\x0f\xb1\x8b" + offset.to_bytes(4, "little"), f"lock cmpxchg [rbx+{offset}], rcx")
 
-    def occupy(self, place: int) -> None:
+    def occupy(self, offset: int) -> None:
         """If memory still is `rax`, make it `r10`, in one step."""
-        self._raw(b"\xf0\x4c\x0f\xb1\x93" + place.to_bytes(4, "little"), f"lock cmpxchg [rbx+{place}], r10")
+        self._raw(b"\xf0\x4c\x0f\xb1\x93" + offset.to_bytes(4, "little"), f"lock cmpxchg [rbx+{offset}], r10")
 
-    def count(self, place: int, by: int) -> None:
+    def count(self, offset: int, by: int) -> None:
         """Add to memory in one step."""
         self._raw(
-            b"\xf0\x48\x83\x83" + place.to_bytes(4, "little") + bytes((by & 255,)), f"lock add [rbx+{place}], {by}"
+            b"\xf0\x48\x83\x83" + offset.to_bytes(4, "little") + bytes((by & 255,)), f"lock add [rbx+{offset}], {by}"
         )
 
-    def take_next(self, place: int) -> None:
+    def take_next(self, offset: int) -> None:
         """Add `rdi` to memory in one step; then `rdi` is what was there before."""
-        self._raw(b"\xf0\x48\x0f\xc1\xbb" + place.to_bytes(4, "little"), f"lock xadd [rbx+{place}], rdi")
+        self._raw(b"\xf0\x48\x0f\xc1\xbb" + offset.to_bytes(4, "little"), f"lock xadd [rbx+{offset}], rdi")
 
-    def publish(self, place: int) -> None:
+    def publish(self, offset: int) -> None:
         """Write `rax` to memory, after all that was written before, and before all that is read later."""
-        self._raw(b"\x48\x87\x83" + place.to_bytes(4, "little"), f"xchg [rbx+{place}], rax")
+        self._raw(b"\x48\x87\x83" + offset.to_bytes(4, "little"), f"xchg [rbx+{offset}], rax")
 
     def pause(self) -> None:
         self._raw(b"\xf3\x90", "pause")
@@ -97,7 +97,7 @@ class _Threading(Assembler):
         self._raw(b"\x0f\x05", "syscall")
 
 
-def _place(offset: int) -> Address:
+def _field(offset: int) -> Address:
     return Address(RBX, None, offset)
 
 
@@ -105,7 +105,7 @@ def _write_take(asm: _Threading, helper: bool) -> None:
     """A function that does ranges until none is left: the caller from the first on, a helper from the last. Keeps `rbx`, `rbp` and `r12`."""
     room = 8 * _STACKED + 8  # the stack is aligned to 16 bytes at a call
     asm.label("take")
-    asm.load_register(RAX, _place(_LEFT))
+    asm.load_register(RAX, _field(_LEFT))
     asm.label("again")
     asm.compare_number(RAX, 1)
     asm.jump("none", "less")
@@ -118,23 +118,23 @@ def _write_take(asm: _Threading, helper: bool) -> None:
     if helper:
         asm.negate(RDI)
         asm.add_number(RDI, -1)
-        asm.add(RDI, _place(_COUNT))
-    asm.multiply(RDI, _place(_STEP))
+        asm.add(RDI, _field(_COUNT))
+    asm.multiply(RDI, _field(_STEP))
     asm.copy_register(RSI, RDI)
-    asm.add(RSI, _place(_STEP))
-    asm.compare_numbers(RSI, _place(_TOTAL))
+    asm.add(RSI, _field(_STEP))
+    asm.compare_numbers(RSI, _field(_TOTAL))
     asm.jump("whole", "less")
-    asm.load_register(RSI, _place(_TOTAL))
+    asm.load_register(RSI, _field(_TOTAL))
     asm.label("whole")
     asm.add_number(RSP, -room)
     for i in range(_STACKED):
-        asm.load_register(RAX, _place(_STACK + 8 * i))
+        asm.load_register(RAX, _field(_STACK + 8 * i))
         asm.store_register(Address(RSP, None, 8 * i), RAX)
     for i, register in enumerate(_REGISTERS[2:]):
-        asm.load_register(register, _place(_ARGUMENTS + 8 * i))
+        asm.load_register(register, _field(_ARGUMENTS + 8 * i))
     for i in range(8):
-        asm.broadcast_long(i, _place(_NUMBERS + 8 * i))
-    asm.load_register(RAX, _place(_KERNEL))
+        asm.broadcast_long(i, _field(_NUMBERS + 8 * i))
+    asm.load_register(RAX, _field(_KERNEL))
     asm.call(RAX)
     asm.add_number(RSP, room)
     asm.count(_DONE, 1)
@@ -154,9 +154,9 @@ def _write_helper(asm: _Threading, take: int) -> None:
     asm.label("look")
     asm.load_address(RCX, _PAUSES)
     asm.label("wait")
-    asm.compare_numbers(RBP, _place(_LIMIT))
+    asm.compare_numbers(RBP, _field(_LIMIT))
     asm.jump("nothing", "not less")
-    asm.load_register(RAX, _place(_LEFT))
+    asm.load_register(RAX, _field(_LEFT))
     asm.compare_number(RAX, 1)
     asm.jump("work", "not less")
     asm.label("nothing")
@@ -194,31 +194,31 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.copy_register(R12, RDX)  # which the clock writes to
     asm.clock()
     asm.copy_register(RDX, R12)
-    asm.store_register(_place(_BEGAN), RAX)
-    asm.compare_numbers(RAX, _place(_ALONE_UNTIL))
+    asm.store_register(_field(_BEGAN), RAX)
+    asm.compare_numbers(RAX, _field(_ALONE_UNTIL))
     asm.jump("free again", "less")
-    asm.store_register(_place(_STEP), RDI)
-    asm.store_register(_place(_TOTAL), RSI)
+    asm.store_register(_field(_STEP), RDI)
+    asm.store_register(_field(_TOTAL), RSI)
     for i, register in enumerate(_REGISTERS[2:]):
-        asm.store_register(_place(_ARGUMENTS + 8 * i), register)
+        asm.store_register(_field(_ARGUMENTS + 8 * i), register)
     for i in range(whole - len(_REGISTERS)):
         asm.load_register(RAX, Address(RSP, None, above + 8 * i))
-        asm.store_register(_place(_STACK + 8 * i), RAX)
+        asm.store_register(_field(_STACK + 8 * i), RAX)
     for i in range(numbers):
-        asm.store_one(_place(_NUMBERS + 8 * i), i, double=True)  # floats are in the lower half
+        asm.store_one(_field(_NUMBERS + 8 * i), i, double=True)  # floats are in the lower half
     asm.load_address(RAX, kernel)
-    asm.store_register(_place(_KERNEL), RAX)
+    asm.store_register(_field(_KERNEL), RAX)
     asm.copy_register(RAX, RSI)
     asm.add(RAX, RDI)
     asm.add_number(RAX, -1)
     asm.divide(RDI)
-    asm.store_register(_place(_COUNT), RAX)
+    asm.store_register(_field(_COUNT), RAX)
     asm.copy_register(RBP, RAX)
     asm.zero(RCX)
-    for place in (_DONE, _FRONT, _BACK):
-        asm.store_register(_place(place), RCX)
+    for offset in (_DONE, _FRONT, _BACK):
+        asm.store_register(_field(offset), RCX)
     asm.publish(_LEFT)
-    asm.load_register(RAX, _place(_SLEEPING))
+    asm.load_register(RAX, _field(_SLEEPING))
     asm.compare_number(RAX, 1)
     asm.jump("all awake", "less")
     asm.copy_register(RDI, RBX)
@@ -229,10 +229,10 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.load_address(RAX, take)
     asm.call(RAX)
     asm.clock()
-    asm.store_register(_place(_WAITED), RAX)
+    asm.store_register(_field(_WAITED), RAX)
     asm.load_address(R12, _PAUSES)
     asm.label("wait")
-    asm.load_register(RAX, _place(_DONE))
+    asm.load_register(RAX, _field(_DONE))
     asm.compare_numbers(RAX, RBP)
     asm.jump("finished", "not less")
     asm.pause()
@@ -244,11 +244,11 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.label("finished")
     asm.clock()
     asm.copy_register(RCX, RAX)  # now
-    asm.load_register(RDX, _place(_WAITED))
+    asm.load_register(RDX, _field(_WAITED))
     asm.copy_register(RSI, RDX)
     asm.negate(RDX)
     asm.add(RAX, RDX)  # how long the caller waited
-    asm.load_register(RDX, _place(_BEGAN))
+    asm.load_register(RDX, _field(_BEGAN))
     asm.negate(RDX)
     asm.add(RSI, RDX)  # how long it worked
     asm.copy_register(RDX, RAX)
@@ -258,16 +258,16 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.jump("in time", "less")
     asm.multiply_number(RAX, BACKOFF)
     asm.add(RCX, RAX)
-    asm.store_register(_place(_ALONE_UNTIL), RCX)
+    asm.store_register(_field(_ALONE_UNTIL), RCX)
     asm.label("in time")
     asm.zero(RAX)
-    asm.store_register(_place(_BUSY), RAX)
+    asm.store_register(_field(_BUSY), RAX)
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
     asm.label("free again")
     asm.zero(RAX)
-    asm.store_register(_place(_BUSY), RAX)
+    asm.store_register(_field(_BUSY), RAX)
     asm.label("alone")
     asm.zero(RDI)
     for register in reversed(_SAVED):

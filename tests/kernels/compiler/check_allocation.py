@@ -22,42 +22,44 @@ class Overwritten(Exception):
 
 
 class _Checker:
-    def __init__(self, places: Allocation, sources: Sources) -> None:
-        self.places, self.sources = places, sources
+    def __init__(self, locations: Allocation, sources: Sources) -> None:
+        self.locations, self.sources = locations, sources
         self.held: dict[Op, Register] = {}  # the constants that the loop which is checked has in registers
-        self.lost = {Register(kind, number) for kind, numbers in places.target.lost.items() for number in numbers}
+        self.lost = {Register(kind, number) for kind, numbers in locations.target.lost.items() for number in numbers}
 
     def read(self, values: Iterable[Op], state: State, reader: Op) -> None:
         for value in values:
-            held = state.get(self.places[value])
-            if held is None or self.places.root(held) is not self.places.root(value):
-                raise Overwritten(f"{reader} reads {value} from {self.places[value]}, which holds {held}")
+            held = state.get(self.locations[value])
+            if held is None or self.locations.root(held) is not self.locations.root(value):
+                raise Overwritten(f"{reader} reads {value} from {self.locations[value]}, which holds {held}")
 
     def put(self, values: Iterable[Op], state: State) -> None:
         for value in values:
-            place = self.places.get(value)
+            place = self.locations.get(value)
             if place is not None:
                 state[place] = value
 
     def move(self, yielded: Iterable[Op], targets: Iterable[Op], state: State, reader: Op) -> None:
         """What is yielded goes to the locations of others, all at once."""
         pairs = [
-            (value, target) for value, target in zip(yielded, targets, strict=True) if target in self.places.life.live
+            (value, target)
+            for value, target in zip(yielded, targets, strict=True)
+            if target in self.locations.life.live
         ]
         self.read([value for value, _ in pairs if value.name != "const"], state, reader)
         self.put([target for _, target in pairs], state)
 
     def region(self, region: Region, state: State) -> None:
-        ops = self.places.reading.ops(region)
+        ops = self.locations.reading.ops(region)
         for i, op in enumerate(ops[:-1]):
             if op.regions:
                 last = i + 1
                 while ops[last].name == "result":
                     last += 1
                 (self.condition if op.name == "if" else self.loop)(op, ops[i + 1 : last], state)
-            elif op in self.places.life.dies:
+            elif op in self.locations.life.dies:
                 self.read(self.sources(op), state, op)
-                for constant in self.places.reading.constants(op):
+                for constant in self.locations.reading.constants(op):
                     place = self.held.get(constant)
                     if place is not None and state.get(place) is not constant:
                         raise Overwritten(f"{op} reads {constant}, which is not in {place}")
@@ -83,7 +85,7 @@ class _Checker:
         counted = op.name == "for"
         starts = (op.operands[0], *op.operands[3:]) if counted else op.operands
         self.move(starts, body.parameters, state, op)
-        state.update({place: constant for constant, place in self.places.held.get(op, {}).items()})
+        state.update({place: constant for constant, place in self.locations.held.get(op, {}).items()})
         before: State = {}
         while before != state:  # until an iteration leaves all that the next one needs
             before = dict(state)
@@ -94,7 +96,7 @@ class _Checker:
                 self.region(op.regions[0], end)
                 self.read(self.sources(Op("yield", NOTHING, op.regions[0].yielded)), end, op)
                 left = dict(end)
-            outer, self.held = self.held, self.places.held.get(op, {})
+            outer, self.held = self.held, self.locations.held.get(op, {})
             self.region(body, end)
             self.held = outer
             self.move(body.yielded, body.parameters[counted:], end, op)
@@ -113,9 +115,9 @@ def _common(a: State, b: State) -> State:
     return {place: value for place, value in a.items() if b.get(place) is value}
 
 
-def check(kernel: Kernel, inputs: Iterable[Op], places: Allocation, sources: Sources) -> None:
+def check(kernel: Kernel, inputs: Iterable[Op], locations: Allocation, sources: Sources) -> None:
     """Raise `Overwritten` if a value is read where it is no longer."""
     state: State = {}
-    checker = _Checker(places, sources)
+    checker = _Checker(locations, sources)
     checker.put(inputs, state)
     checker.region(kernel.body, state)

@@ -165,7 +165,7 @@ def test_random_kernels(seed: int) -> None:
     for target in (*TARGETS.values(), *few):
         if target is not None:
             emitter = x86.Emitter(kernel, target)
-            check_allocation.check(kernel, emitter.inputs, emitter.places, emitter.selection.sources)
+            check_allocation.check(kernel, emitter.inputs, emitter.locations, emitter.selection.sources)
         made = copied(named)
         machine_code(kernel, target)(made)
         for name, array in wanted.items():

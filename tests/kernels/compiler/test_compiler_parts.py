@@ -450,13 +450,13 @@ def crossing(x: float) -> float:
 def test_the_checker_finds_what_a_call_overwrites(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = python.elementwise(crossing, F64, F64)
     emitter = x86.Emitter(kernel)
-    check_allocation.check(kernel, emitter.inputs, emitter.places, emitter.selection.sources)
-    for op in [*emitter.places.life.crossing]:
+    check_allocation.check(kernel, emitter.inputs, emitter.locations, emitter.selection.sources)
+    for op in [*emitter.locations.life.crossing]:
         if op.type.is_float:
-            for value in (op, emitter.places.root(op)):
-                emitter.places._places[value] = x86.Register("vector", 9)
+            for value in (op, emitter.locations.root(op)):
+                emitter.locations._locations[value] = x86.Register("vector", 9)
     with pytest.raises(check_allocation.Overwritten):
-        check_allocation.check(kernel, emitter.inputs, emitter.places, emitter.selection.sources)
+        check_allocation.check(kernel, emitter.inputs, emitter.locations, emitter.selection.sources)
 
 
 def test_a_dump_says_where_values_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

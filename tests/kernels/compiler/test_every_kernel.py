@@ -68,7 +68,7 @@ def test_machine_code_is_what_the_ir_means(kernel: Kernel, target: str) -> None:
 def test_with_few_registers(kernel: Kernel, count: int) -> None:
     target = few_registers(count)
     emitter = x86.Emitter(kernel, target)
-    check_allocation.check(kernel, emitter.inputs, emitter.places, emitter.selection.sources)
+    check_allocation.check(kernel, emitter.inputs, emitter.locations, emitter.selection.sources)
     named = arguments(kernel, 9)
     made, wanted = copied(named), copied(named)
     machine_code(kernel, target)(made)

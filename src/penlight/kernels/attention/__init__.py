@@ -20,7 +20,7 @@ from ..reduce.in_numpy import row_max, row_sum
 from ..rows import narrow, widen
 from ..strategy import Strategy, apply
 from . import compiled, rows as definitions
-from .compiled import _places, _side_by_side
+from .compiled import _side_by_side, causal_limits
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -162,9 +162,9 @@ def _native_probabilities(
     scores = multiply(q, key[part].swapaxes(2, 3), out)
     heads.add_mask(scores, part)
     count = scores.shape[0] * scores.shape[1]
-    places = _places(heads.rows, heads.columns, count) if heads.causal else ()
+    limits = causal_limits(heads.rows, heads.columns, count) if heads.causal else ()
     shape = (count * heads.rows, heads.columns)
-    native.over_rows(define, shape, scores, logs, *places, numbers=(scale,), causal=heads.causal)
+    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal)
     return scores
 
 

@@ -30,7 +30,7 @@ def _back_run() -> Any:
 
 
 @lru_cache(maxsize=16)
-def _places(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
+def causal_limits(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of all columns, and of the last column that counts for each row of several heads."""
     return np.arange(columns, dtype=_FLOAT), np.tile(np.arange(rows, dtype=_FLOAT), heads)
 
@@ -60,8 +60,8 @@ def attention(
             _, logs = run(0, count, scores, (batch, heads, rows), columns, rows, scale)
             return np.matmul(scores, value, out), logs, scores
         logs = np.empty((batch, heads, rows), dtype)
-        places = _places(rows, columns, batch * heads) if causal else ()
-        _run_of(causal)(0, count, columns, scores, logs, *places, scale)
+        limits = causal_limits(rows, columns, batch * heads) if causal else ()
+        _run_of(causal)(0, count, columns, scores, logs, *limits, scale)
         return np.matmul(scores, value, out), logs, scores
 
 

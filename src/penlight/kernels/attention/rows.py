@@ -1,6 +1,6 @@
 """What attention does to the scores of queries (rows) and keys (columns). The same in NumPy: kernels/attention/.
 
-Of a `causal` row only the keys up to a place count: `places` numbers the columns, `last` has the last one for each row.
+Of a `causal` row only the keys up to a column count: `column_numbers` numbers the columns, `last` has the last one for each row.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def attend_backward(b: Rows) -> None:
 
 
 def _scores(b: Rows, x: Array, causal: bool) -> Callable[[], Value]:
-    """The scores at a loop's place: x * scale, and -inf for what may not be looked at."""
+    """The scores of a loop's vector: x * scale, and -inf for what may not be looked at."""
     scale = b.number()()
     if not causal:
         return lambda: x.load() * scale
-    places, last = b.array(width=0), b.per_row().get()
+    column_numbers, last = b.array(width=0), b.per_row().get()
     hidden = full(scale, float("-inf"))
-    return lambda: where(greater(places.load(), last), hidden, x.load() * scale)
+    return lambda: where(greater(column_numbers.load(), last), hidden, x.load() * scale)

@@ -26,7 +26,7 @@ _PER_LOOP = 8  # how often a loop is thought to run
 
 
 class Slot(NamedTuple):
-    """A place on the stack, in units of 8 bytes."""
+    """A slot on the stack, in units of 8 bytes."""
 
     number: int
 
@@ -203,14 +203,14 @@ class Allocation:
             tuple[Register, dict[Op, Register], Op]
         ] = []  # of those, the ones that give way, least used last
         self.slots = 0
-        self._places: dict[Op, Location] = {}
+        self._locations: dict[Op, Location] = {}
         self._taken: dict[Register, Op] = {}
         for op in inputs:
             self._define(op)
         self._region(body)
         for alias, value in self.life.same.items():
-            if value in self._places:
-                self._places[alias] = self._places[value]
+            if value in self._locations:
+                self._locations[alias] = self._locations[value]
 
     def root(self, op: Op) -> Op:
         """The value that stands for all that share its location."""
@@ -218,11 +218,11 @@ class Allocation:
 
     def get(self, op: Op) -> Location | None:
         """The location of a value, or None if nothing reads it."""
-        found = self._places.get(op)
-        return self._places.get(self.root(op)) if found is None else found
+        found = self._locations.get(op)
+        return self._locations.get(self.root(op)) if found is None else found
 
     def __getitem__(self, op: Op) -> Location:
-        return self._places[op]
+        return self._locations[op]
 
     def _slot(self, op: Op) -> Slot:
         self.slots += 1 if op.type.lanes == 1 else 4
@@ -240,42 +240,44 @@ class Allocation:
             if type(wished) is Register and wished not in taken and wished in allowed:
                 self._take(op, wished)
                 return
-        for place in allowed:
-            if place not in taken:
-                self._take(op, place)
+        for location in allowed:
+            if location not in taken:
+                self._take(op, location)
                 return
         if self._waiting and kind == "vector" and not crossing:
-            place, held, constant = self._waiting.pop()
+            location, held, constant = self._waiting.pop()
             del held[constant]
-            self._take(op, place)
+            self._take(op, location)
             return
         weight = self.life.weight
-        rivals = [other for place, other in taken.items() if place in allowed]
+        rivals = [other for location, other in taken.items() if location in allowed]
         least = min(rivals, key=lambda other: weight.get(other, 0), default=op)
         if weight.get(least, 0) < weight.get(op, 0):
-            given = self._places[least]
+            given = self._locations[least]
             assert isinstance(given, Register)
-            self._places[least] = self._slot(least)
+            self._locations[least] = self._slot(least)
             self._take(op, given)
         else:
-            self._places[op] = self._slot(op)
+            self._locations[op] = self._slot(op)
 
-    def _take(self, op: Op, place: Register) -> None:
-        self._places[op] = place
-        self._taken[place] = op
+    def _take(self, op: Op, location: Register) -> None:
+        self._locations[op] = location
+        self._taken[location] = op
 
     def _kill(self, values: list[Op]) -> None:
         for value in values:
             root = self.root(value)
-            place = self._places.get(root)
-            if isinstance(place, Register) and self._taken.get(place) is root:
-                del self._taken[place]
+            location = self._locations.get(root)
+            if isinstance(location, Register) and self._taken.get(location) is root:
+                del self._taken[location]
 
     def _keep(self, taken: dict[Register, Op], live: set[Op]) -> None:
         """Go on with the registers of values that are live."""
         roots = {self.root(value) for value in live}
         self._taken = {
-            place: value for place, value in taken.items() if value in roots and self._places[value] == place
+            location: value
+            for location, value in taken.items()
+            if value in roots and self._locations[value] == location
         }
 
     def _region(self, region: Region) -> None:
@@ -295,7 +297,7 @@ class Allocation:
         self._kill(self.life.dies[op])
         taken = self._taken
         for region in op.regions:
-            self._taken = {place: value for place, value in taken.items() if self._places[value] == place}
+            self._taken = {location: value for location, value in taken.items() if self._locations[value] == location}
             self._kill(self.life.at_entry[id(region.ops)])
             self._region(region)
         self._keep(taken, self.life.after[op])
@@ -316,9 +318,9 @@ class Allocation:
         self._waiting = []
         self._keep(self._taken, life.after[op])
         for result in results:
-            place = self.get(result)
-            if isinstance(place, Register) and result in life.live:
-                self._taken[place] = self.root(result)
+            location = self.get(result)
+            if isinstance(location, Register) and result in life.live:
+                self._taken[location] = self.root(result)
 
     def _hold_constants(self, loop: Op, body: Region) -> None:
         """Keep the constants that an innermost loop uses most in the registers that are free so far."""
@@ -330,5 +332,5 @@ class Allocation:
         free = [Register("vector", n) for n in self.target.lost["vector"] if Register("vector", n) not in self._taken]
         often = [constant for constant, count in uses.most_common(len(free)) if count > 1]
         self.held[loop] = held = dict(zip(often, reversed(free), strict=False))
-        self._waiting = [(place, held, constant) for constant, place in held.items()]
-        self._taken.update({place: constant for constant, place in held.items()})
+        self._waiting = [(location, held, constant) for constant, location in held.items()]
+        self._taken.update({location: constant for constant, location in held.items()})

@@ -90,7 +90,7 @@ def interpreted(kernel: Kernel) -> Any:
 def _dump(kernel: Kernel, stage: str, emitter: x86.Emitter | None = None) -> None:
     """Print a kernel if PENLIGHT_DUMP asks for it, with the locations of its values if they are known."""
     if os.environ.get("PENLIGHT_DUMP") == kernel.name:
-        note = None if emitter is None else lambda op: x86.named(emitter.places.get(op))
+        note = None if emitter is None else lambda op: x86.named(emitter.locations.get(op))
         print(f"# {stage}\n{text.printed(kernel, note)}", file=sys.stderr)
 
 

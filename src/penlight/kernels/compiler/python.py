@@ -44,7 +44,7 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
     ast.Div: ("div", operator.truediv), ast.FloorDiv: ("idiv", operator.floordiv), ast.Mod: ("mod", operator.mod),
 }  # fmt: skip
-# The relation, and whether its operands change places.
+# The relation, and whether its operands are swapped.
 _RELATIONS: dict[type[ast.cmpop], tuple[str, bool, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("lt", False, operator.lt), ast.LtE: ("le", False, operator.le), ast.Gt: ("lt", True, operator.gt),
     ast.GtE: ("le", True, operator.ge), ast.Eq: ("eq", False, operator.eq), ast.NotEq: ("ne", False, operator.ne),

@@ -309,8 +309,8 @@ class Rows:
         """Where the row of a placed array begins."""
         build, size = self.build, self.buffers[buffer].type.dtype.itemsize
         row = build.op("mul", I64, self._row, build.const(self._placed, I64))
-        place = build.op("add", I64, row, build.const(sum([b.strided for b in self.buffers]) - 1, I64))
-        return build.op("idiv", I64, build.op("load", I64, place, attribute="table"), build.const(size, I64))
+        entry = build.op("add", I64, row, build.const(sum([b.strided for b in self.buffers]) - 1, I64))
+        return build.op("idiv", I64, build.op("load", I64, entry, attribute="table"), build.const(size, I64))
 
     # Loops
 

@@ -86,7 +86,7 @@ class _Printer:
                 )
             if op.attribute:
                 head += f" {op.attribute}"
-        place = len(self.lines)
+        line_number = len(self.lines)
         self.lines.append("")
         self.region(op.regions[0], depth + 1)
         if len(op.regions) == 2:
@@ -96,7 +96,7 @@ class _Printer:
                 self.names.update({second: self.names[first] for second, first in pairs})
             self.region(op.regions[1], depth + 1)
         made = ", ".join([self.name(result).partition(":")[0] for result in results])
-        self.lines[place] = INDENT * depth + (f"{made} = " if made else "") + head
+        self.lines[line_number] = INDENT * depth + (f"{made} = " if made else "") + head
 
 
 def _constant(op: Op) -> str:

@@ -234,33 +234,33 @@ def define_flat(
     rows.build.precision = precision
     if "float64" in arrays and len(set(arrays)) > 1:
         raise Untraceable  # see Note [Kernels of float64]
-    places = [rows.array(kind=kind) for kind in arrays]
+    buffers = [rows.array(kind=kind) for kind in arrays]
     factors = [rows.number() for _ in range(numbers)]
 
     def element() -> None:
         stands = [
-            (Mask if kind == "bool" else Stand)(place.load, None, rows.double, kind == precision)
-            for place, kind in zip(places, arrays, strict=True)
+            (Mask if kind == "bool" else Stand)(buffer.load, None, rows.double, kind == precision)
+            for buffer, kind in zip(buffers, arrays, strict=True)
         ]
         body(*stands, *[Factor(factor) for factor in factors])
-        written = [(place, stand) for place, stand in zip(places, stands, strict=True) if stand.written]
+        written = [(buffer, stand) for buffer, stand in zip(buffers, stands, strict=True) if stand.written]
         if not written:
             raise Untraceable
-        for place, stand in written:
-            place.store(stand.value)
+        for buffer, stand in written:
+            buffer.store(stand.value)
 
     rows.each(element)
 
 
 def define_total(rows: Rows, body: Callable[..., Any], arrays: int, numbers: int) -> None:
     """The sums over rows of what a body would write to its last array."""
-    places = [rows.array() for _ in range(arrays)]
+    buffers = [rows.array() for _ in range(arrays)]
     sums = rows.per_row()
     factors = [rows.number() for _ in range(numbers)]
 
     def element() -> Value:
         out = Stand()
-        body(*[Stand(place.load) for place in places], out, *[Factor(factor) for factor in factors])
+        body(*[Stand(buffer.load) for buffer in buffers], out, *[Factor(factor) for factor in factors])
         return out.value
 
     sums.put(rows.total(element))
@@ -289,19 +289,19 @@ def placed_element(
             raise Untraceable
         rows.lanes = 4
     rows.table(len(arrays) - shapes.count("result"))
-    places: list[Any] = []
+    buffers: list[Any] = []
     for shape, kind in zip(shapes, kinds, strict=True):
         if shape == "vector":
-            places.append(rows.array(kind=kind, placed=True))
+            buffers.append(rows.array(kind=kind, placed=True))
         elif shape == "column":
-            places.append(rows.per_row(placed=True))
+            buffers.append(rows.per_row(placed=True))
     factors = [rows.number() for _ in range(numbers)]
     held: dict[int, Value] = {}
 
     def element() -> Stand:
         stands = [
             (Mask if kinds[i] == "bool" else Stand)(
-                None if i in held or i >= len(places) else places[i].load,
+                None if i in held or i >= len(buffers) else buffers[i].load,
                 held.get(i),
                 short=kinds[i] == precision and i not in held,
             )
@@ -309,11 +309,11 @@ def placed_element(
         ]
         body(*stands, *[Factor(factor) for factor in factors])
         if shapes[-1] != "result":
-            places[-1].store(stands[-1].value)
+            buffers[-1].store(stands[-1].value)
         return stands[-1]
 
-    for i, place in enumerate(places):
+    for i, buffer in enumerate(buffers):
         if shapes[i] == "column":
-            number = place.get()
+            number = buffer.get()
             held[i] = v.not_equal(number, 0.0) if kinds[i] == "bool" else number
     return element

@@ -280,15 +280,15 @@ class Emitter:
         self.selection = Selection(kernel)
         bases = self.selection.bases
         self.inputs = tuple([bases[p.name] if isinstance(p, Buffer) else p for p in kernel.parameters])
-        self.places = Allocation(kernel.body, self.inputs, self.selection, target)
+        self.locations = Allocation(kernel.body, self.inputs, self.selection, target)
         self._labels = 0
         self._held: dict[Op, Register] = {}  # constants of the loop that is being written
         self._pool: dict[Op, Pooled] = {}
-        self._has_vectors = any([op.type.lanes > 1 for op in self.places.life.live])
+        self._has_vectors = any([op.type.lanes > 1 for op in self.locations.life.live])
 
     def finish(self) -> bytes:
         code = self.code
-        passed = self.places.slots  # where the arguments are put first
+        passed = self.locations.slots  # where the arguments are put first
         floats = sum([op.type.is_float for op in self.inputs])
         frame = 8 * (passed + len(_PASSED) + floats)
         frame += 8 if frame % 16 == 0 else 0  # with six registers and the return address, the stack stays aligned to 16
@@ -312,7 +312,7 @@ class Emitter:
     def _arguments(self, passed: int, frame: int) -> None:
         whole = floats = 0
         for op, parameter in zip(self.inputs, self.kernel.parameters, strict=True):
-            place = self.places.get(op)
+            location = self.locations.get(op)
             if op.type.is_float:
                 source = self._stack(passed + len(_PASSED) + floats)
                 floats += 1
@@ -321,13 +321,13 @@ class Emitter:
                     passed + whole if whole < len(_PASSED) else frame // 8 + len(_PRESERVED) + 1 + whole - len(_PASSED)
                 )
                 whole += 1
-            if place is None:
+            if location is None:
                 continue
             if op.type.is_float:
-                target = place.number if isinstance(place, Register) else 0
+                target = location.number if isinstance(location, Register) else 0
                 self.code.load_float(F64, target, source)
             else:
-                target = place.number if isinstance(place, Register) else RAX
+                target = location.number if isinstance(location, Register) else RAX
                 self.code.load_register(target, source)
                 if isinstance(parameter, Buffer):
                     self.code.load_register(target, Address(target, None, executable.DATA_OFFSET))
@@ -338,16 +338,16 @@ class Emitter:
     def _stack(self, slot: int) -> Address:
         return Address(RSP, None, 8 * slot)
 
-    def _at(self, place: Location) -> int | Address:
-        return place.number if isinstance(place, Register) else self._stack(place.number)
+    def _at(self, location: Location) -> int | Address:
+        return location.number if isinstance(location, Register) else self._stack(location.number)
 
     def _float(self, op: Op) -> int | Address | Pooled:
         """Where a float or a vector is."""
         if op.name in ("bitcast", "first"):
             op = origin(op)
         if op.name != "const":
-            place = self.places[op]
-            return place.number if type(place) is Register else self._stack(place.number)
+            location = self.locations[op]
+            return location.number if type(location) is Register else self._stack(location.number)
         held = self._held.get(op)
         if held is not None:
             return held.number
@@ -365,7 +365,7 @@ class Emitter:
         if op.name == "const":
             self.code.number(scratch, op.attribute)
             return scratch
-        found = self._at(self.places[op])
+        found = self._at(self.locations[op])
         if isinstance(found, int):
             return found
         self.code.load_register(scratch, found)
@@ -373,22 +373,22 @@ class Emitter:
 
     def _target(self, op: Op, scratch: int) -> int:
         """The register in which to compute a value."""
-        place = self.places[op]
-        return place.number if isinstance(place, Register) else scratch
+        location = self.locations[op]
+        return location.number if isinstance(location, Register) else scratch
 
     def _put(self, op: Op, register: int) -> None:
         """Bring a value from a register to where it belongs."""
-        place = self.places[op]
-        if isinstance(place, Slot):
+        location = self.locations[op]
+        if isinstance(location, Slot):
             if op.type.register == "vector":
-                self.code.store_float(op.type, self._stack(place.number), register)
+                self.code.store_float(op.type, self._stack(location.number), register)
             else:
-                self.code.store_register(self._stack(place.number), register)
-        elif place.number != register:
+                self.code.store_register(self._stack(location.number), register)
+        elif location.number != register:
             if op.type.register == "vector":
-                self.code.copy_float(op.type, place.number, register)
+                self.code.copy_float(op.type, location.number, register)
             else:
-                self.code.copy_register(place.number, register)
+                self.code.copy_register(location.number, register)
 
     def _label(self) -> str:
         self._labels += 1
@@ -404,7 +404,7 @@ class Emitter:
                 while ops[last].name == "result":
                     last += 1
                 getattr(self, "_emit_" + op.name)(op, ops[i + 1 : last])
-            elif op in self.places.life.dies:
+            elif op in self.locations.life.dies:
                 if op.name in ("add", "sub", "mul", "min", "max", "div"):
                     (self._arithmetic if op.type.register == "vector" else self._whole)(op)
                 else:
@@ -446,9 +446,9 @@ class Emitter:
         self._move(self._moves((low, *op.operands[3:]), [*body.parameters]))
         self._compare_whole(index, high)
         self.code.jump_if(end, "not less")
-        outer, self._held = self._held, self.places.held.get(op, {})
-        for constant, place in self._held.items():
-            self.code.load_float(constant.type, place.number, _pooled(constant))
+        outer, self._held = self._held, self.locations.held.get(op, {})
+        for constant, location in self._held.items():
+            self.code.load_float(constant.type, location.number, _pooled(constant))
         self.code.label(again)
         self._region(body)
         self._move(self._moves(body.yielded, [*body.parameters[1:]]))
@@ -457,7 +457,7 @@ class Emitter:
         if step.name == "const":
             self.code.whole_number("add", register, step.attribute)
         else:
-            self.code.whole("add", register, self._at(self.places[step]))
+            self.code.whole("add", register, self._at(self.locations[step]))
         self._put(index, register)
         self._compare_whole(index, high)
         self.code.jump_if(again, "less")
@@ -467,60 +467,62 @@ class Emitter:
         """The moves that bring values to the locations of others."""
         moves = []
         for value, target in zip(map(origin, values), targets, strict=True):
-            place = self.places.get(target)
+            location = self.locations.get(target)
             if (
-                place is not None
-                and target in self.places.life.live
-                and (value.name == "const" or self.places[value] != place)
+                location is not None
+                and target in self.locations.life.live
+                and (value.name == "const" or self.locations[value] != location)
             ):
-                moves.append((place, value))
+                moves.append((location, value))
         return moves
 
     def _move(self, moves: list[tuple[Location, Op]]) -> None:
         """Do moves as if all at once."""
-        waiting = [(place, value, None if value.name == "const" else self.places[value]) for place, value in moves]
+        waiting = [
+            (location, value, None if value.name == "const" else self.locations[value]) for location, value in moves
+        ]
         while waiting:
             sources = {source for _, _, source in waiting}
             ready = [move for move in waiting if move[0] not in sources]
             if ready:
-                for place, value, source in ready:
-                    self._move_one(place, value, source)
+                for location, value, source in ready:
+                    self._move_one(location, value, source)
                 waiting = [move for move in waiting if move[0] in sources]
                 continue
             # A cycle: one of its values waits in a scratch register.
-            place, value, source = waiting[0]
+            location, value, source = waiting[0]
             assert source is not None
             spare = Register("vector", 2) if value.type.register == "vector" else Register("general", RDX)
             self._move_one(spare, value, source)
             waiting = [(p, v, spare if s == source else s) for p, v, s in waiting]
 
-    def _move_one(self, place: Location, value: Op, source: Location | None) -> None:
+    def _move_one(self, location: Location, value: Op, source: Location | None) -> None:
         code, type_ = self.code, value.type
         if type_.register == "vector":
-            target = place.number if isinstance(place, Register) else 0
+            target = location.number if isinstance(location, Register) else 0
             found = _pooled(value) if source is None else self._at(source)
             if isinstance(found, int):
-                if isinstance(place, Slot):
+                if isinstance(location, Slot):
                     target = found
                 else:
                     code.copy_float(type_, target, found)
             else:
                 code.load_float(type_, target, found)
-            if isinstance(place, Slot):
-                code.store_float(type_, self._stack(place.number), target)
+            if isinstance(location, Slot):
+                code.store_float(type_, self._stack(location.number), target)
             return
-        target = place.number if isinstance(place, Register) else RAX
+        target = location.number if isinstance(location, Register) else RAX
         if source is None:
             code.number(target, value.attribute)
         elif isinstance(source, Register):
-            if isinstance(place, Slot):
+            if isinstance(location, Slot):
                 target = source.number
             else:
                 code.copy_register(target, source.number)
         else:
             code.load_register(target, self._stack(source.number))
-        if isinstance(place, Slot):
-            code.store_register(self._stack(place.number), target)
+        if isinstance(location, Slot):
+            code.store_register(self._stack(location.number), target)
 
     # ----- Conditions -------------------------------------------------------------------------------------------------
 
@@ -534,7 +536,7 @@ class Emitter:
         elif second.name == "const":
             self.code.compare_numbers(register, self._in_general(second, RCX))
         else:
-            self.code.compare_numbers(register, self._at(self.places[second]))
+            self.code.compare_numbers(register, self._at(self.locations[second]))
 
     def _compare(self, op: Op) -> str | None:
         """Compare the operands of a `cmp`; the condition that then says whether it holds, or None if there is none for
@@ -867,10 +869,10 @@ class Emitter:
 
     def _combine(self, op: Op, name: str, a: Op, b: Op) -> None:
         """target = a; target `name`= b."""
-        code, place = self.code, self.places[op]
-        if ir.OPS[op.name].commutative and (a.name == "const" or self.places.get(b) == place):
+        code, location = self.code, self.locations[op]
+        if ir.OPS[op.name].commutative and (a.name == "const" or self.locations.get(b) == location):
             a, b = b, a
-        target = place.number if isinstance(place, Register) and self.places.get(b) != place else RAX
+        target = location.number if isinstance(location, Register) and self.locations.get(b) != location else RAX
         source = self._in_general(a, target)
         small = b.name == "const" and -(1 << 31) <= b.attribute < 1 << 31
         if name == "mul" and small:
@@ -881,7 +883,7 @@ class Emitter:
             if small:
                 code.whole_number(name, target, b.attribute)
             else:
-                code.whole(name, target, self._in_general(b, RCX) if b.name == "const" else self._at(self.places[b]))
+                code.whole(name, target, self._in_general(b, RCX) if b.name == "const" else self._at(self.locations[b]))
         self._put(op, target)
 
     def _emit_bits(self, op: Op) -> None:
@@ -1014,10 +1016,10 @@ class Emitter:
         self._put(op, 0)
 
 
-def named(place: Location | None) -> str:
+def named(location: Location | None) -> str:
     """A location as text."""
-    if place is None:
+    if location is None:
         return ""
-    if isinstance(place, Slot):
-        return f" in slot {place.number}"
-    return f" in xmm{place.number}" if place.kind == "vector" else f" in {NAMES[place.number]}"
+    if isinstance(location, Slot):
+        return f" in slot {location.number}"
+    return f" in xmm{location.number}" if location.kind == "vector" else f" in {NAMES[location.number]}"

@@ -70,16 +70,16 @@ def depthwise(
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Write into `out` ``(N, C * m, *spatial)`` the correlation of each channel with its own `m` kernels."""
-    place, channels = out.shape[2:], x.shape[1]
+    out_size, channels = out.shape[2:], x.shape[1]
     times = out.shape[1] // channels
-    planes = _Planes(x, low, w.shape[2:], stride, dilation, place)
+    planes = _Planes(x, low, w.shape[2:], stride, dilation, out_size)
     phases = planes.phases
     # One row of weights for every plane of the batch, so that blocks may cross images.
     weight = np.tile(w.reshape(channels, times, -1), (len(x), 1, 1))
     add = None if bias is None else np.tile(bias.reshape(channels, times, 1), (len(x), 1, 1))
-    inner = tuple(slice(n) for n in place[1:])
+    inner = tuple(slice(n) for n in out_size[1:])
     whole = out.flags.c_contiguous
-    target = (out if whole else np.empty(out.shape, out.dtype)).reshape(-1, times, *place)
+    target = (out if whole else np.empty(out.shape, out.dtype)).reshape(-1, times, *out_size)
 
     runs = _runs(phases, w.shape[2:])
 
@@ -111,12 +111,12 @@ def depthwise_weight(
     grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints
 ) -> np.ndarray:
     """The transpose of `depthwise` in its weights, ``(C * m, 1, *kernel)``."""
-    place, channels = grad.shape[2:], x.shape[1]
+    out_size, channels = grad.shape[2:], x.shape[1]
     times = grad.shape[1] // channels
-    planes = _Planes(x, low, kernel, stride, dilation, place)
+    planes = _Planes(x, low, kernel, stride, dilation, out_size)
     phases = planes.phases
-    source = grad.reshape(-1, times, *place)
-    inner = tuple(slice(n) for n in place[1:])
+    source = grad.reshape(-1, times, *out_size)
+    inner = tuple(slice(n) for n in out_size[1:])
     result = np.empty((len(source), times, prod(kernel)), x.dtype)
 
     def body(first_block: int, last_block: int) -> None:

@@ -57,9 +57,9 @@ class _Plane:
         wide = max(self.columns, 8)
         columns = np.minimum(np.arange(self.each) * 8, wide - 8)
         rows = np.arange(self.height)[:, None]
-        places = np.stack([(rows * self.row_step + 4 * columns).reshape(-1), 4 * (rows * wide + columns).reshape(-1)])
-        places = np.concatenate([places, np.repeat(places[:, -1:], -places.shape[1] % 8, axis=1)], axis=1)
-        return np.ascontiguousarray(places.reshape(2, -1, 8).swapaxes(0, 1))
+        offsets = np.stack([(rows * self.row_step + 4 * columns).reshape(-1), 4 * (rows * wide + columns).reshape(-1)])
+        offsets = np.concatenate([offsets, np.repeat(offsets[:, -1:], -offsets.shape[1] % 8, axis=1)], axis=1)
+        return np.ascontiguousarray(offsets.reshape(2, -1, 8).swapaxes(0, 1))
 
     @cached_property
     def summed(self) -> np.ndarray:
@@ -91,8 +91,8 @@ def planes(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, out: np.ndarray, bias: np.ndarray | None
 ) -> None:
     """Write into `out` the correlation of each channel of contiguous `x` with its own kernel."""
-    place, channels = out.shape[2:], x.shape[1]
-    plane = find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, place)
+    out_size, channels = out.shape[2:], x.shape[1]
+    plane = find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, out_size)
     count, taps = len(x) * channels, len(plane.taps)
     direct = out.flags.c_contiguous and plane.columns >= 8
     wide = max(plane.columns, 8)

@@ -47,11 +47,11 @@ def weigh(stride: int) -> Any:
 def _planes(asm: Assembler, stride: int, arrays: Any, body: Any) -> None:
     """Copy and work on one plane after the other; `arrays` are where they are on the stack, and their names."""
     asm.add_number(RSP, -_ROOM)
-    for place, name in arrays:
+    for address, name in arrays:
         asm.load_register(RAX, _at(f"{name} plane"))
         asm.multiply(RAX, RBX)
         asm.add(RAX, _at(name))
-        asm.store_register(place, RAX)
+        asm.store_register(address, RAX)
     asm.copy_register(RAX, RBX)
     asm.shift_left(RAX, 2)
     asm.add(RAX, _at("bias"))
@@ -68,13 +68,13 @@ def _planes(asm: Assembler, stride: int, arrays: Any, body: Any) -> None:
     asm.add_number(RAX, 32)
     count(asm, RCX, "clear")
     asm.label("plane")
-    for place, name in arrays:
+    for address, name in arrays:
         if name in ("x", "g"):
-            _copy(asm, place, name, stride if name == "x" else 1)
+            _copy(asm, address, name, stride if name == "x" else 1)
     body(asm)
-    for place, name in arrays:
+    for address, name in arrays:
         asm.load_register(RAX, _at(f"{name} plane"))
-        asm.add_to_memory(place, RAX)
+        asm.add_to_memory(address, RAX)
     asm.zero(RAX)
     asm.add_number(RAX, 4)
     asm.add_to_memory(_BIAS, RAX)
@@ -85,9 +85,9 @@ def _planes(asm: Assembler, stride: int, arrays: Any, body: Any) -> None:
     asm.add_number(RSP, _ROOM)
 
 
-def _copy(asm: Assembler, place: Address, of: str, stride: int) -> None:
+def _copy(asm: Assembler, address: Address, of: str, stride: int) -> None:
     """The rows of a plane to its scratch plane, the last columns under a mask, with zeros behind them."""
-    asm.load_register(R8, place)
+    asm.load_register(R8, address)
     asm.load_register(R9, _SCRATCH)
     asm.copy_register(R10, R9)
     asm.add(R9, _at(f"{of} even"))

@@ -190,12 +190,12 @@ def gather(
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Write into `out` the correlation of contiguous `x` with `w`; `out` may be a strided view."""
-    count, channels, place = out.shape[0], out.shape[1], out.shape[2:]
+    count, channels, out_size = out.shape[0], out.shape[1], out.shape[2:]
     weight = w.reshape(groups, channels // groups, -1)
-    positions = prod(place)
+    positions = prod(out_size)
     cost = x.itemsize / 4 * count * positions * weight[0].size * (groups / 40 + 0.4 * groups / weight.shape[1])
     add = None if bias is None else bias.reshape(groups, channels // groups, 1)
-    columns = _Columns(x, low, w.shape[2:], stride, dilation, place, cost)
+    columns = _Columns(x, low, w.shape[2:], stride, dilation, out_size, cost)
     direct = out.flags.c_contiguous and not columns.merged
     flat = out.reshape(count, groups, channels // groups, positions) if direct else None
 
@@ -209,11 +209,11 @@ def gather(
             if add is not None:
                 y += add
             if flat is None:
-                rows = slice(where.start * place[0] // positions, where.stop * place[0] // positions)
+                rows = slice(where.start * out_size[0] // positions, where.stop * out_size[0] // positions)
                 if columns.merged:
-                    out[n:stop] = y.reshape(channels, stop - n, *place).swapaxes(0, 1)
+                    out[n:stop] = y.reshape(channels, stop - n, *out_size).swapaxes(0, 1)
                 else:
-                    out[n:stop, :, rows] = y.reshape(stop - n, channels, -1, *place[1:])
+                    out[n:stop, :, rows] = y.reshape(stop - n, channels, -1, *out_size[1:])
 
     share(body, columns.count, cost)
 
@@ -222,14 +222,14 @@ def gather_weight(
     grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
     """The transpose of `gather` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`."""
-    count, channels, place = grad.shape[0], grad.shape[1], grad.shape[2:]
-    each, positions = channels // groups, prod(place)
+    count, channels, out_size = grad.shape[0], grad.shape[1], grad.shape[2:]
+    each, positions = channels // groups, prod(out_size)
     rows = x.shape[1] // groups * prod(kernel)
     cost = x.itemsize / 4 * count * positions * rows * groups * (each / 40 + 0.4)
     flat = grad.reshape(count, groups, each, positions)
     # The sums are added to once for each block, which should not cost more than the block itself.
     least = 2 * groups * each * rows * x.itemsize
-    columns = _Columns(x, low, kernel, stride, dilation, place, cost, least)
+    columns = _Columns(x, low, kernel, stride, dilation, out_size, cost, least)
 
     def body(first: int, last: int) -> np.ndarray:
         total = np.zeros((groups, each, rows), x.dtype)

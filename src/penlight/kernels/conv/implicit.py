@@ -42,8 +42,8 @@ class _Forward:
         self.parts, self.direct, self.groups = parts, direct, groups
         self.names = [(f"weight {i}", f"y {i}") for i in range(len(parts))]
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
-        results = item * channels * max(prod(part.place) for part in parts)  # bytes, of an image
-        macs = sum(prod(part.place) * part.tap_count for part in parts) * self.inner * channels
+        results = item * channels * max(prod(part.out_size) for part in parts)  # bytes, of an image
+        macs = sum(prod(part.out_size) * part.tap_count for part in parts) * self.inner * channels
         self.work = Work(shape[0], self.each, item * _NS * macs * shape[0], self.x.image + results, _BLOCK_BYTES)
         # Float32s of scratch memory for a job: of images, which must be 0 at first, of results, of a panel.
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
@@ -93,13 +93,13 @@ class _Forward:
 
     def _products(self, i: int, job: int, first: int, images: int) -> list[Step]:
         x, part, item = self.x, self.parts[i], self.item
-        plane = item * prod(part.place)
+        plane = item * prod(part.out_size)
         image = self.channels * plane
-        unit, columns = pieces(part.place[-1], item)
-        rows, n = x.rows(part.place), np.arange(images)[:, None, None]
+        unit, columns = pieces(part.out_size[-1], item)
+        rows, n = x.rows(part.out_size), np.arange(images)[:, None, None]
         sources = n * x.image + rows[:, None] + columns
-        targets = n * image + np.arange(len(rows))[:, None] * (item * part.place[-1]) + columns
-        several = [in_pairs(a, part.place[-1] % unit > 0, 64 // (item * unit)) for a in (sources, targets)]
+        targets = n * image + np.arange(len(rows))[:, None] * (item * part.out_size[-1]) + columns
+        several = [in_pairs(a, part.out_size[-1] % unit > 0, 64 // (item * unit)) for a in (sources, targets)]
         vectors, offsets = np.concatenate(several, axis=1), x.offsets(part.taps, self.inner)
         self.lists += vectors, offsets
         begin, end = self.work.rows[job]
@@ -130,7 +130,7 @@ class _Forward:
         part, item = self.parts[i], self.item
         image, channel, *dims = part.target
         begin, end = self.work.rows[job]
-        plane, steps = item * prod(part.place), steps_of(part.place, item)
+        plane, steps = item * prod(part.out_size), steps_of(part.out_size, item)
         memory = 4 * (job * self.scratch + self.zeros)
         # All channels of several images follow each other; some of them are copied for each image and group.
         whole = end - begin == self.each
@@ -139,7 +139,7 @@ class _Forward:
         for n, g in [(0, 0)] if whole else product(range(images), range(self.groups)):
             at = g * self.each + begin
             found += copy_step(
-                self.plan, (count, *part.place), (plane, *steps), (channel, *dims),
+                self.plan, (count, *part.out_size), (plane, *steps), (channel, *dims),
                 At("scratch", memory + (n * self.channels + at) * plane), At(f"y {i}", (first + n) * image + at * channel),
                 item, 0, images * image,
             )  # fmt: skip
@@ -212,15 +212,15 @@ class _Weigh:
     def __init__(self, shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int, item: int) -> None:
         self.x, self.part, self.groups = Images(shape, low, stride, (part,), False, item), part, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
-        self.unit, self.columns = pieces(part.place[-1], item)
-        self.lines, self.item, self.vector = prod(part.place[:-1]), item, 32 // item
+        self.unit, self.columns = pieces(part.out_size[-1], item)
+        self.lines, self.item, self.vector = prod(part.out_size[:-1]), item, 32 // item
         # A gradient is read as it is if it is made up of whole vectors.
-        self.plain = part.place[-1] % self.unit == 0 and prod(part.place) % self.vector == 0
+        self.plain = part.out_size[-1] % self.unit == 0 and prod(part.out_size) % self.vector == 0
         self.row = self.unit * len(self.columns)  # numbers of a row of the gradient
         self.plane = -(-self.lines * self.row // self.vector) * self.vector
         found = self.x.offsets(part.taps, self.inner)
         self.offsets = np.append(found, np.repeat(found[-1:], -found.size % 4))
-        macs = prod(part.place) * part.tap_count * self.inner * channels
+        macs = prod(part.out_size) * part.tap_count * self.inner * channels
         image = self.x.image + item * self.plane * channels
         self.work = Work(shape[0], self.each, item * _NS * macs * shape[0], image, _BLOCK_BYTES // 2)
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
@@ -243,13 +243,13 @@ class _Weigh:
 
     def _gradients(self, job: int, first: int, images: int) -> list[Step]:
         """The steps that copy the gradient; of a piece that overlaps with the one before, only what is new, and zeros."""
-        place, item = self.part.place, self.item
-        image, plane = item * self.channels * prod(place), item * prod(place)
-        rest = place[-1] % self.unit
+        out_size, item = self.part.out_size, self.item
+        image, plane = item * self.channels * prod(out_size), item * prod(out_size)
+        rest = out_size[-1] % self.unit
         found: list[Step] = []
-        for columns, at, into in ((place[-1] - rest, 0, 0), (rest, place[-1] - rest, self.row - rest)):
+        for columns, at, into in ((out_size[-1] - rest, 0, 0), (rest, out_size[-1] - rest, self.row - rest)):
             found += copy_step(
-                self.plan, (images * self.channels, self.lines, columns), (plane, item * place[-1], item), (item * self.plane, item * self.row, item),
+                self.plan, (images * self.channels, self.lines, columns), (plane, item * out_size[-1], item), (item * self.plane, item * self.row, item),
                 At("g", first * image + item * at), At("scratch", 4 * (job * self.scratch + self.zeros) + item * into), item, images * image, 0,
             )  # fmt: skip
         return found
@@ -257,14 +257,14 @@ class _Weigh:
     def _sums(self, job: int, first: int, images: int) -> list[Step]:
         x, item = self.x, self.item
         fours = item * self.unit == 16
-        places = np.add.outer(x.rows(self.part.place), self.columns).reshape(-1)
-        places = np.append(places, places[-1:].repeat(self.plane // self.unit - places.size)).reshape(
+        offsets = np.add.outer(x.rows(self.part.out_size), self.columns).reshape(-1)
+        offsets = np.append(offsets, offsets[-1:].repeat(self.plane // self.unit - offsets.size)).reshape(
             1, -1, self.vector // self.unit
         )
         n = np.arange(images)[:, None, None]
         image = item * self.channels * self.plane
         inside = n * image + np.arange(self.plane // self.vector)[:, None] * 32
-        vectors = np.concatenate((inside, n * x.image + places), axis=2)
+        vectors = np.concatenate((inside, n * x.image + offsets), axis=2)
         self.lists.append(vectors)
         begin, end = self.work.rows[job]
         memory = 4 * job * self.scratch

@@ -52,7 +52,7 @@ def weigh(fours: bool, double: bool) -> Any:
 
 
 def _correlate(asm: Assembler, fours: bool, double: bool) -> None:
-    """For two vectors of columns, whose places are in the list at `rdx`: `rax` goes along the offsets, `r15` along the weights, `r13` along the bias.
+    """For two vectors of columns, whose offsets are in the list at `rdx`: `rax` goes along the offsets, `r15` along the weights, `r13` along the bias.
 
     This for some columns, then for the next inner indices: what some of these meet of a few columns stays in the first cache.
     The results go to where the list says, and from there `rbp` bytes further on.
@@ -146,11 +146,11 @@ def _results(asm: Assembler, some: int, fours: bool, write: bool) -> None:
         asm.copy_register(RCX, RBP)
         for row in range(some):
             for side, pointer in enumerate((R11, R12)):
-                place, register = Address(pointer, RCX), 2 * row + side
+                address, register = Address(pointer, RCX), 2 * row + side
                 if write:
-                    asm.store(place, register)
+                    asm.store(address, register)
                 else:
-                    asm.move(register, place)
+                    asm.move(register, address)
             asm.add(RCX, RBX)
         return
     for quarter in range(4):
@@ -158,13 +158,13 @@ def _results(asm: Assembler, some: int, fours: bool, write: bool) -> None:
         asm.add(R14, y)
         asm.copy_register(RCX, RBP)
         for row in range(some):
-            place, register = Address(R14, RCX), 2 * row + quarter // 2
+            address, register = Address(R14, RCX), 2 * row + quarter // 2
             if write:
-                (asm.store_upper if quarter % 2 else asm.store_half)(place, register)
+                (asm.store_upper if quarter % 2 else asm.store_half)(address, register)
             elif quarter % 2:
-                asm.join(register, register, place)
+                asm.join(register, register, address)
             else:
-                asm.move_half(register, place)
+                asm.move_half(register, address)
             asm.add(RCX, RBX)
 
 

@@ -22,7 +22,7 @@ class Part(NamedTuple):
     """One correlation: for each dim where the taps of its kernel are, the size of its results, and strides in bytes."""
 
     taps: tuple[Ints, ...]
-    place: Ints
+    out_size: Ints
     weight: Ints  # from one row, channel or tap of the weights to the next
     target: Ints = ()  # the same of the results
 
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 class Images:
     """Where windows begin in images, or in a copy of them in scratch memory; `together` says that all channels are read one after the other.
 
-    What is a multiple of 4096 bytes apart shares a place in the first cache, which has eight of each: so planes must not be such multiples apart.
+    Addresses that are a multiple of 4096 bytes apart share a set of the first cache, which has eight ways: so planes must not be such multiples apart.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Images:
     ) -> None:
         self.shape, self.low, self.stride, self.size, self.item = shape, low, stride, shape[2:], item
         dims = range(len(stride))
-        reach = [max(part.taps[i][-1] + (part.place[i] - 1) * stride[i] for part in parts) + 1 for i in dims]
+        reach = [max(part.taps[i][-1] + (part.out_size[i] - 1) * stride[i] for part in parts) + 1 for i in dims]
         self.direct = stride[-1] == 1 and all(p <= 0 and m - p <= n for p, m, n in zip(low, reach, self.size))
         if together and shape[1] >= 16 and item * prod(self.size) % _CROWDED == 0:
             self.direct = False
         self.phases = sorted({tap % stride[-1] for part in parts for tap in part.taps[-1]})
-        self.width = max(part.taps[-1][-1] // stride[-1] + part.place[-1] for part in parts)
+        self.width = max(part.taps[-1][-1] // stride[-1] + part.out_size[-1] for part in parts)
         self.wide = self.size if self.direct else (*reach[:-1], self.width * len(self.phases))
         self.steps = steps_of(self.wide, item)
         self.plane = item * prod(self.wide)
@@ -69,10 +69,10 @@ class Images:
         quotient, phase = divmod(tap, self.stride[-1])
         return self.item * (self.phases.index(phase) * self.width + quotient)
 
-    def rows(self, place: Ints) -> np.ndarray:
+    def rows(self, out_size: Ints) -> np.ndarray:
         """Where rows of results begin, in bytes."""
         found = np.full(1, self.start, np.int64)
-        for n, stride, step in zip(place[:-1], self.stride, self.steps):
+        for n, stride, step in zip(out_size[:-1], self.stride, self.steps):
             found = np.add.outer(found, np.arange(n) * (stride * step)).reshape(-1)
         return found
 
@@ -143,13 +143,13 @@ def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
     return unit, np.minimum(np.arange(-(-width // unit)) * unit, width - unit) * item
 
 
-def in_pairs(places: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
+def in_pairs(offsets: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
     """Places ``(..., pieces of a row)`` of which `several` are computed together; the last one fills up.
 
     Two that overlap must be among the same, since results are added to what is there.
     """
-    cut = places.shape[-1] - 2 if overlapping else 0
-    found = np.concatenate((places[..., cut:].reshape(-1), places[..., :cut].reshape(-1)))
+    cut = offsets.shape[-1] - 2 if overlapping else 0
+    found = np.concatenate((offsets[..., cut:].reshape(-1), offsets[..., :cut].reshape(-1)))
     return np.append(found, np.repeat(found[-1], -found.size % several)).reshape(-1, several)
 
 

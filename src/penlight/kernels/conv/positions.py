@@ -6,7 +6,7 @@ columns of a small batch are taken by it in one call, borders included: a tap th
 multiplies first, and takes by the table of which products belong to each element of the input; those are added up. What meets nothing is added as a
 zero, and never multiplied, so infinities stay what they are.
 
-Of many images with few places each, the numbers at a position are put side by side, one of each image. So they are taken together, and there
+Of many images with few positions each, the numbers at a position are put side by side, one of each image. So they are taken together, and there
 is one product of large matrices instead of many small ones.
 """
 
@@ -46,22 +46,22 @@ class Positions:
         self, channels: int, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
     ) -> None:
         plane = prod(size)
-        places, valid = np.zeros(1, np.intp), np.ones(1, bool)
+        positions, valid = np.zeros(1, np.intp), np.ones(1, bool)
         step = plane
         count = len(size)
         for i, (n, k, o, s, p, d) in enumerate(zip(size, kernel, out, stride, padding, dilation)):
             step //= n
             at = np.add.outer(np.arange(k) * d - p, np.arange(o) * s)
             at = at.reshape([m if j == i else 1 for m, half in ((k, 0), (o, 1)) for j in range(count)])
-            places, valid = places + at * step, valid & (at >= 0) & (at < n)
+            positions, valid = positions + at * step, valid & (at >= 0) & (at < n)
         self.size = channels * plane
-        every = np.add.outer(np.arange(channels) * plane, places.reshape(-1))
+        every = np.add.outer(np.arange(channels) * plane, positions.reshape(-1))
         self.complete = bool(valid.all())
         self.columns = every if self.complete else np.where(valid.reshape(-1), every, self.size)
         self.columns = np.ascontiguousarray(self.columns.reshape(-1))
 
     def take(self, x: np.ndarray) -> np.ndarray:
-        """The columns of images, all in one row: ``(N, channels * taps * places)``."""
+        """The columns of images, all in one row: ``(N, channels * taps * positions)``."""
         if self.complete:
             return x.reshape(len(x), -1).take(self.columns, 1)
         padded = np.zeros((len(x), self.size + 1), x.dtype)
@@ -69,7 +69,7 @@ class Positions:
         return padded.take(self.columns, 1)
 
     def take_beside(self, x: np.ndarray) -> np.ndarray:
-        """The same with the images side by side: ``(channels * taps * places, N)``."""
+        """The same with the images side by side: ``(channels * taps * positions, N)``."""
         beside = np.zeros((self.size + 1, len(x)), x.dtype)
         beside[:-1] = x.reshape(len(x), -1).T
         return beside.take(self.columns, 0)
@@ -127,18 +127,18 @@ class Small:
     def __init__(self, x: Ints, w: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
         self.positions = find_positions(x[1], x[2:], w[2:], out[2:], stride, padding, dilation)
         self.x, self.w, self.out = x, w, out
-        each, rows, places = w[0] // groups, prod(w[1:]), prod(out[2:])
+        each, rows, positions = w[0] // groups, prod(w[1:]), prod(out[2:])
         # Of matrices of weights, columns and results; one group is not counted.
         lead = () if groups == 1 else (groups,)
-        self.weights, self.results = (*lead, each, rows), (x[0], *lead, each, places)
-        self.windows = (x[0], *lead, rows, places)
+        self.weights, self.results = (*lead, each, rows), (x[0], *lead, each, positions)
+        self.windows = (x[0], *lead, rows, positions)
         self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
         # So few products are too few for BLAS's own threads, which would be in the way of ours.
         multiply = np.matmul if prod(self.results) * rows <= MOST_PRODUCTS else blas.multiply
         # One number for the inner size is not worth BLAS.
         self.forward, self.backward = (np.multiply if n == 1 else multiply for n in (rows, each))
         self.multiply = multiply
-        self.beside = groups == 1 and x[0] > 3 and places < LEAST_RESULTS
+        self.beside = groups == 1 and x[0] > 3 and positions < LEAST_RESULTS
 
     def correlate(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         """The result."""

@@ -1,4 +1,4 @@
-"""Correlations that are matrix products already: kernels of one number, and kernels with a single place to be.
+"""Correlations that are matrix products already: kernels of one number, and kernels with a single position.
 
 A kernel of size 1 without a border mixes the channels of each position, or of every s-th. A kernel as large as the images (the last layer of a
 discriminator, the first of a generator) gives one number for each image and channel, a sum over all of them.
@@ -20,11 +20,11 @@ def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
     return np.multiply(a, b, out) if a.shape[-1] == 1 else blas.multiply(a, b, out)
 
 
-def _picked(x: np.ndarray, stride: Ints, place: Ints, groups: int) -> np.ndarray:
+def _picked(x: np.ndarray, stride: Ints, out_size: Ints, groups: int) -> np.ndarray:
     """The positions that count: ``(N, groups, C // groups, positions)``."""
-    if x.shape[2:] != place:
-        x = x[(slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(place, stride)])]
-    return x.reshape(len(x), groups, -1, prod(place))
+    if x.shape[2:] != out_size:
+        x = x[(slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(out_size, stride)])]
+    return x.reshape(len(x), groups, -1, prod(out_size))
 
 
 def _weights(w: np.ndarray, count: int, groups: int) -> np.ndarray:
@@ -40,20 +40,20 @@ def channels_last(x: np.ndarray) -> np.ndarray | None:
     return last.reshape(-1, x.shape[1]) if last.flags.c_contiguous else None
 
 
-def _as_channels(rows: np.ndarray, lead: int, place: Ints) -> np.ndarray:
-    """Results ``(positions, channels)`` as ``(N, channels, *place)``, a view."""
-    return rows.reshape(lead, *place, rows.shape[1]).transpose(0, len(place) + 1, *range(1, len(place) + 1))
+def _as_channels(rows: np.ndarray, lead: int, out_size: Ints) -> np.ndarray:
+    """Results ``(positions, channels)`` as ``(N, channels, *out_size)``, a view."""
+    return rows.reshape(lead, *out_size, rows.shape[1]).transpose(0, len(out_size) + 1, *range(1, len(out_size) + 1))
 
 
 def points_last(
-    source: np.ndarray, w: np.ndarray, lead: int, place: Ints, bias: np.ndarray | None, transposed: bool
+    source: np.ndarray, w: np.ndarray, lead: int, out_size: Ints, bias: np.ndarray | None, transposed: bool
 ) -> np.ndarray:
     """`points` with stride 1, or its transpose in the input if `transposed`, of what has its channels last in memory: so has the result."""
     weight = w.reshape(w.shape[:2])
     y = _product(source, weight if transposed else weight.T)
     if bias is not None:
         y += bias
-    return _as_channels(y, lead, place)
+    return _as_channels(y, lead, out_size)
 
 
 def points(
@@ -90,7 +90,7 @@ def _window(x: np.ndarray, kernel: Ints, dilation: Ints) -> np.ndarray:
 def whole(
     x: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
-    """Write into contiguous `out` the correlation of `x` with a kernel that has one place."""
+    """Write into contiguous `out` the correlation of `x` with a kernel that has one position."""
     source = _window(x, w.shape[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
     y = blas.multiply(source, w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2))
     out.reshape(len(x), groups, -1)[...] = y.swapaxes(0, 1)
@@ -122,21 +122,21 @@ def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, 
 def patches_input(
     grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
-    """The transpose in its input of a correlation whose windows lie side by side: products, each of which has a place of its own."""
-    place, count = grad.shape[2:], len(grad)
+    """The transpose in its input of a correlation whose windows lie side by side: products, none of which overlap."""
+    out_size, count = grad.shape[2:], len(grad)
     transposed = w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2)
     transposed = np.broadcast_to(transposed, (count, *transposed.shape))
-    found = _product(transposed, grad.reshape(count, groups, -1, prod(place)))
+    found = _product(transposed, grad.reshape(count, groups, -1, prod(out_size)))
     if bias is not None:
         found += bias.reshape(groups, -1, 1).repeat(prod(stride), axis=1)
-    covered = tuple([n * s for n, s in zip(place, stride)])
+    covered = tuple([n * s for n, s in zip(out_size, stride)])
     if covered != out.shape[2:]:
         out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
     inside = out[(slice(None), slice(None), *map(slice, covered))]
-    # (N, C, *places, *taps) in the order of the input: a place and a tap of each dim after the other.
-    apart = [size for pair in zip(place, stride) for size in pair]
+    # (N, C, *positions, *taps) in the order of the input: a position and a tap of each dim after the other.
+    apart = [size for pair in zip(out_size, stride) for size in pair]
     dims = len(stride)
     order = [0, 1, *[axis for i in range(dims) for axis in (2 + dims + i, 2 + i)]]
-    shaped = found.reshape(count, out.shape[1], *stride, *place).transpose(order)
+    shaped = found.reshape(count, out.shape[1], *stride, *out_size).transpose(order)
     steps = [step for i, s in enumerate(stride) for step in (inside.strides[2 + i] * s, inside.strides[2 + i])]
     as_strided(inside, (count, out.shape[1], *apart), (*inside.strides[:2], *steps))[...] = shaped

@@ -20,19 +20,19 @@ def _phases(
     size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> tuple[list[_Phase], list[tuple[slice, ...]], Ints]:
     """The correlations of `by_remainders`; where the input is that no tap reaches; and by how much taps are apart."""
-    places: list[list[tuple[slice, slice | None, int]]] = []
+    phases: list[list[tuple[slice, slice | None, int]]] = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        places.append([])
+        phases.append([])
         for start in range(min(s, n)):
             taps = [tap for tap in range(k) if (tap * d - start - p) % s == 0]
             # The flipped kernel holds tap k - 1 - m at m.
             pick = slice(k - 1 - taps[-1], None, s // gcd(s, d)) if taps else None
             low = (taps[-1] * d - start - p) // s if taps else 0
-            places[-1].append((slice(start, None, s), pick, low))
+            phases[-1].append((slice(start, None, s), pick, low))
     every = (slice(None), slice(None))
     parts: list[_Phase] = []
     empty = []
-    for phase in product(*places):
+    for phase in product(*phases):
         where = (*every, *[where for where, _, _ in phase])
         picks = [pick for _, pick, _ in phase if pick is not None]
         if len(picks) < len(phase):

@@ -87,13 +87,13 @@ class _Room:
 
     def take(self, floats: int) -> int:
         """Where room for so many floats is, in bytes; at the beginning of a cache line."""
-        place = 4 * self.size
+        offset = 4 * self.size
         self.size += -(-floats // 16) * 16
-        return place
+        return offset
 
     def sixteen(self, rows: int, room: int) -> tuple[int, int]:
         """Room for the sixteen numbers of tiles: where it is, and how many bytes one of them is from the next."""
-        # Multiples of 4096 bytes share a place in the first cache: so the sixteen are not nearly that far apart.
+        # Addresses that are a multiple of 4096 bytes apart share a set of the first cache: so the sixteen are not nearly that far apart.
         apart = -(-rows * room // 1024) * 1024 + 80
         return self.take(16 * apart), 4 * apart
 
@@ -110,11 +110,11 @@ class _Planes:
         self.at = self.skip + low[1]
         self.half = -(-max(8 * blocks.eights + 8, self.at // 2 + 9 + self.wide // 16 * 8) // 8) * 8
         self.size = (2 * blocks.height + reach) * 2 * self.half
-        self.place = room.take(self.size)
+        self.offset = room.take(self.size)
 
     def numbers(self, channels: int, scratch: int) -> dict[str, int | np.ndarray | At]:
         """What is the same for all blocks, of so many channels, with scratch memory from there on."""
-        pitch, plane, first = 8 * self.half, 4 * self.rows * self.columns, scratch + self.place
+        pitch, plane, first = 8 * self.half, 4 * self.rows * self.columns, scratch + self.offset
         known: dict[str, int | At] = {
             "plane": plane, "others": self.image - channels * plane, "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
             "scratch": self.size // 8, "back": 2 * pitch - 32 * self.blocks.eights, "planes": channels,
@@ -131,7 +131,7 @@ class _Planes:
         blocks = self.blocks
         first = np.maximum(2 * blocks.top - self.low[0], 0)
         last = np.minimum(2 * blocks.bottom + self.reach - self.low[0], self.rows)
-        even = scratch + self.place + (first + self.low[0] - 2 * blocks.top) * (8 * self.half) + self.at // 2 * 4
+        even = scratch + self.offset + (first + self.low[0] - 2 * blocks.top) * (8 * self.half) + self.at // 2 * 4
         odd = even + 4 * self.half
         if self.at % 2:  # the first column is an odd one of the scratch plane
             even, odd = odd, even + 4
@@ -185,8 +185,8 @@ class _Tiled:
 
     def run(self, arrays: dict[str, np.ndarray]) -> None:
         memory = scratch(self.count * self.room.size)
-        for place, apart, first, last in self.cleared:
-            part = memory.reshape(self.count, -1)[:, place // 4 : place // 4 + 4 * apart]
+        for offset, apart, first, last in self.cleared:
+            part = memory.reshape(self.count, -1)[:, offset // 4 : offset // 4 + 4 * apart]
             part.reshape(self.count, 16, -1)[:, :, first:last] = 0
         self.plan.run(self.driver, self.jobs[0], self.count, self.jobs[1], arrays | {"scratch": memory})
 
@@ -286,8 +286,8 @@ class _Weigh(_Tiled):
         record = self.x.record(g * self.channels, scratch) | self.g.record(g * self.results, scratch)
         numbers = self.common(record, job)
         numbers |= self.x.numbers(self.channels, scratch) | self.g.numbers(self.results, scratch)
-        for of, (place, apart) in zip("xg", self.mixed):
-            numbers |= {f"{of} into": At("scratch", scratch + place), f"{of} apart": apart}
+        for of, (offset, apart) in zip("xg", self.mixed):
+            numbers |= {f"{of} into": At("scratch", scratch + offset), f"{of} apart": apart}
         each = 4 * self.shape[1] * self.shape[2]
         numbers |= {
             "x groups": self.x_groups, "g groups": self.g_groups, "sums row": 4 * self.shape[2], "sums apart": each,

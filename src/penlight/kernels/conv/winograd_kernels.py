@@ -219,7 +219,7 @@ def _mix_plane(asm: Assembler, of: str) -> None:
 
 
 def _quarter_pointers(asm: Assembler, start: str, apart: int) -> None:
-    """_QUARTERS from a place in the table on, each four times `apart` further on than the one before."""
+    """_QUARTERS from an offset in the table on, each four times `apart` further on than the one before."""
     asm.load_register(_QUARTERS[0], _at(start))
     for before, after in pairwise(_QUARTERS):
         asm.copy_register(after, apart)

@@ -103,19 +103,19 @@ def copy_kernel(way: str, size: int) -> Any:
 
 def _write_forwards(asm: Assembler, size: int) -> None:
     """A row of at least one vector, from `r12` to `r13`."""
-    length, place, last = R14, RAX, R15
+    length, offset, last = R14, RAX, R15
     asm.load_register(length, _on_stack(_LENGTH))
     asm.multiply_number(length, size)
     asm.copy_register(last, length)
     asm.add_number(last, -32)
-    asm.zero(place)
+    asm.zero(offset)
     asm.jump("enter")
     asm.label("vector")
-    asm.move(0, Address(R12, place))
-    asm.store(Address(R13, place), 0)
-    asm.add_number(place, 32)
+    asm.move(0, Address(R12, offset))
+    asm.store(Address(R13, offset), 0)
+    asm.add_number(offset, 32)
     asm.label("enter")
-    asm.compare_numbers(place, last)
+    asm.compare_numbers(offset, last)
     asm.jump("vector", "less")
     asm.move(0, Address(R12, last))
     asm.store(Address(R13, last), 0)
@@ -123,10 +123,10 @@ def _write_forwards(asm: Assembler, size: int) -> None:
 
 def _load_turn(asm: Assembler, size: int) -> None:
     """The numbers of the bytes of 16 whose elements of less than four bytes are turned round within each eight."""
-    places = [8 * (i // 8) + (7 - i % 8) // size * size + i % size for i in range(16)]
+    sources = [8 * (i // 8) + (7 - i % 8) // size * size + i % size for i in range(16)]
     asm.add_number(RSP, -32)
     for i in range(0, 32, 4):
-        asm.load_number(RAX, int.from_bytes(places[i % 16 : i % 16 + 4], "little"))
+        asm.load_number(RAX, int.from_bytes(sources[i % 16 : i % 16 + 4], "little"))
         asm.store_part(_on_stack(i), RAX, 4)
     asm.move(_TURN, _on_stack(0))
     asm.add_number(RSP, 32)
@@ -134,13 +134,13 @@ def _load_turn(asm: Assembler, size: int) -> None:
 
 def _write_backwards(asm: Assembler, size: int) -> None:
     """The same, whose first element is the last in memory where it is read from."""
-    length, place, last, there = R14, RAX, R15, RSI
+    length, offset, last, there = R14, RAX, R15, RSI
     asm.push(there)
     asm.load_register(length, _on_stack(_LENGTH + 8))
     asm.multiply_number(length, size)
     asm.copy_register(last, length)
     asm.add_number(last, -32)
-    asm.zero(place)
+    asm.zero(offset)
     asm.copy_register(there, R12)
     asm.jump("enter")
 
@@ -156,16 +156,16 @@ def _write_backwards(asm: Assembler, size: int) -> None:
         asm.store(Address(R13, at), 0)
 
     asm.label("vector")
-    vector(place)
-    asm.add_number(place, 32)
+    vector(offset)
+    asm.add_number(offset, 32)
     asm.add_number(there, -32)
     asm.label("enter")
-    asm.compare_numbers(place, last)
+    asm.compare_numbers(offset, last)
     asm.jump("vector", "less")
     asm.copy_register(there, R12)
-    asm.copy_register(place, last)
-    asm.negate(place)
-    asm.add(there, place)
+    asm.copy_register(offset, last)
+    asm.negate(offset)
+    asm.add(there, offset)
     vector(last)
     asm.pop(there)
 

@@ -94,18 +94,18 @@ def attempt(
     if not flat:
         key.append(sum_to)
         key += map(_shape_and_strides, arrays)
-    place = tuple(key)
+    plan_key = tuple(key)
     try:
-        plan = _plans[place]
+        plan = _plans[plan_key]
     except KeyError:
-        plan = _planning.make(place, function, values, arrays, out, flat, sum_to, by_value)
+        plan = _planning.make(plan_key, function, values, arrays, out, flat, sum_to, by_value)
     except TypeError:  # a value that cannot be looked up
         return None
     if type(plan) is str:
         if plan is _planning.NUMPY:
             return None
-        place = *place, *[_planning.signature(scalar) for scalar in scalars if type(scalar) is not _ndarray]
-        plan = _plans.get(place) or _planning.make(place, function, values, arrays, out, flat, sum_to, True)
+        plan_key = *plan_key, *[_planning.signature(scalar) for scalar in scalars if type(scalar) is not _ndarray]
+        plan = _plans.get(plan_key) or _planning.make(plan_key, function, values, arrays, out, flat, sum_to, True)
         if plan is _planning.NUMPY:
             return None
         scalars = [scalar for scalar in scalars if type(scalar) is _ndarray]

@@ -40,11 +40,11 @@ class Layout(NamedTuple):
 @lru_cache(64)
 def _table(outer: tuple[int, ...], steps: tuple[tuple[int, ...], ...]) -> np.ndarray:
     table = np.zeros((*outer, len(steps)), np.int64)
-    for place, apart in enumerate(steps):
+    for column, apart in enumerate(steps):
         for dim, (count, step) in enumerate(zip(outer, apart)):
             if step:
                 along = (count,) + (1,) * (len(outer) - dim - 1)
-                table[..., place] += np.arange(0, count * step, step).reshape(along)
+                table[..., column] += np.arange(0, count * step, step).reshape(along)
     return table.reshape(-1, len(steps))
 
 

@@ -180,10 +180,10 @@ class _InMemoryOrder:
 
 
 def make(
-    place: tuple[Any, ...], function: Any, values: tuple[Any, ...], arrays: list[np.ndarray], out: np.ndarray | None,
+    plan_key: tuple[Any, ...], function: Any, values: tuple[Any, ...], arrays: list[np.ndarray], out: np.ndarray | None,
     flat: bool, sum_to: tuple[int, ...] | None, by_value: bool = False,
 ) -> Any:  # fmt: skip
-    """The plan for a function and such values, which is kept at `place`."""
+    """The plan for a function and such values, which is kept at `plan_key`."""
     if len(_plans) >= MOST_PLANS:
         _plans.clear()
     body = body_of(function, values, len(arrays), by_value)
@@ -192,7 +192,7 @@ def make(
         plan = BY_VALUE
     elif plan is not NUMPY and by_value and isinstance(function, Elementwise):
         function.by_value = True
-    _plans[place] = plan
+    _plans[plan_key] = plan
     return plan
 
 

@@ -54,8 +54,8 @@ def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unitriangular:
 def _upper_part(A: Array, unit: bool) -> Array:
     A = np.triu(A)
     if unit:
-        places = np.arange(A.shape[-1])
-        A[..., places, places] = 1
+        diagonal = np.arange(A.shape[-1])
+        A[..., diagonal, diagonal] = 1
     return A
 
 
@@ -129,12 +129,12 @@ def _factor_columns(LU: Array, start: int, stop: int, each: Array, pivots: Array
 
 def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: Array) -> None:
     """One column: choose the pivot, exchange rows, divide, subtract from the columns up to `stop`."""
-    if len(LU) == 1:  # the same without arrays of places
+    if len(LU) == 1:  # the same without arrays of indices
         A = LU[0]
-        place = int(_size(A[j:, j]).argmax()) + j
-        pivots[0, j] = place + 1
-        if place != j:
-            A[[j, place]] = A[[place, j]]
+        row = int(_size(A[j:, j]).argmax()) + j
+        pivots[0, j] = row + 1
+        if row != j:
+            A[[j, row]] = A[[row, j]]
         if A[j, j] == 0:
             info[0] = info[0] or j + 1
             return
@@ -160,8 +160,8 @@ def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: A
 def _exchanged(pivots: Array, rows: int) -> list[int]:
     """The same for one matrix: as many steps as it has rows, which is little beside what its factorisation takes."""
     order = list(range(rows))
-    for at, place in enumerate(pivots.tolist()):
-        order[at], order[place - 1] = order[place - 1], order[at]
+    for at, pivot in enumerate(pivots.tolist()):
+        order[at], order[pivot - 1] = order[pivot - 1], order[at]
     return order
 
 
@@ -185,8 +185,8 @@ def permutation_matrix(pivots: Array, rows: int, np_dtype: Any) -> Array:
     """P with A = P L U."""
     if pivots.ndim == 1:
         back = [0] * rows
-        for place, row in enumerate(_exchanged(pivots, rows)):
-            back[row] = place
+        for position, row in enumerate(_exchanged(pivots, rows)):
+            back[row] = position
         return eye(rows, rows, np.dtype(np_dtype)).take(back, 0)
     found = lapack.permutation_matrix(pivots, eye(rows, rows, np.dtype(np_dtype)))
     if found is not None:
@@ -314,11 +314,11 @@ def reflectors(A: Array, tau: Array) -> tuple[Array, Array]:
     """V and T of Note [Products of reflectors], from the columns of A below the diagonal."""
     k = tau.shape[-1]
     V = np.tril(A[..., :k], -1)
-    places = np.arange(k)
-    V[..., places, places] = 1
+    diagonal = np.arange(k)
+    V[..., diagonal, diagonal] = 1
     overlap = np.triu(adjoint(V) @ V, 1) * tau[..., :, None]
     D = np.zeros((*tau.shape, k), tau.dtype)
-    D[..., places, places] = tau
+    D[..., diagonal, diagonal] = tau
     return V, solve_triangular(overlap, D, True, True, True)
 
 
@@ -330,8 +330,8 @@ def householder_product(A: Array, tau: Array) -> Array:
     V, T = reflectors(A, tau)
     n = A.shape[-1]
     out = -(V @ (T @ adjoint(V[..., :n, :])))
-    places = np.arange(n)
-    out[..., places, places] += 1
+    diagonal = np.arange(n)
+    out[..., diagonal, diagonal] += 1
     return out
 
 

@@ -13,8 +13,8 @@ _SAVED = (RBX, R12)
 
 
 @lru_cache(64)
-def repeat(count: int, places: tuple[int, ...]) -> Any:
-    """A function of a table and arrays that calls a function of `count` integers, of which those at `places` are where arrays begin.
+def repeat(count: int, positions: tuple[int, ...]) -> Any:
+    """A function of a table and arrays that calls a function of `count` integers, of which those at `positions` are where arrays begin.
 
     The table has the function, how often it is called, its numbers for the first call, and what is added to each of them for the next.
     """
@@ -27,10 +27,10 @@ def repeat(count: int, places: tuple[int, ...]) -> Any:
         asm.push(register)
     asm.add_number(RSP, -frame)
     asm.copy_register(RBX, RDI)
-    for place, array in zip(places, _IN_REGISTERS[1:], strict=False):
+    for position, array in zip(positions, _IN_REGISTERS[1:], strict=False):
         asm.load_register(RAX, Address(array, None, executable.DATA_OFFSET))
-        asm.store_register(numbers[place], RAX)
-    for i in sorted(set(range(count)) - set(places)):
+        asm.store_register(numbers[position], RAX)
+    for i in sorted(set(range(count)) - set(positions)):
         asm.load_register(RAX, Address(RBX, None, 8 * (2 + i)))
         asm.store_register(numbers[i], RAX)
     asm.load_register(R12, Address(RBX, None, 8))
@@ -42,9 +42,9 @@ def repeat(count: int, places: tuple[int, ...]) -> Any:
         asm.load_register(register, number)
     asm.load_register(RAX, Address(RBX))
     asm.call(RAX)
-    for place in places:
-        asm.load_register(RAX, Address(RBX, None, 8 * (2 + count + place)))
-        asm.add_to_memory(numbers[place], RAX)
+    for position in positions:
+        asm.load_register(RAX, Address(RBX, None, 8 * (2 + count + position)))
+        asm.add_to_memory(numbers[position], RAX)
     asm.add_number(R12, -1)
     asm.compare_number(R12, 0)
     asm.jump("next", "not zero")
@@ -52,4 +52,4 @@ def repeat(count: int, places: tuple[int, ...]) -> Any:
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return call.load(asm.finish(), ", ".join(["table", *[f"a{i}: strided any" for i in range(len(places))]]))
+    return call.load(asm.finish(), ", ".join(["table", *[f"a{i}: strided any" for i in range(len(positions))]]))

@@ -31,7 +31,7 @@ _ROW_ORDER, _STRAIGHT, _TURNED = 101, 111, 112  # BLAS's words
 _ARRAYS = "first", "second", "result"
 _TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_turned", "second_turned"]
 _TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
-_PLACES = {name: 8 * i for i, name in enumerate(_TABLE)}
+_OFFSETS = {name: 8 * i for i, name in enumerate(_TABLE)}
 _pack = Struct(f"<{len(_TABLE)}q").pack
 _FORMS: dict[np.dtype[Any], tuple[str, int]] = {
     np.dtype(np.float32): ("scipy_cblas_sgemm64_", 0x3F800000),
@@ -65,11 +65,11 @@ def _by(cut: str) -> Any:
     asm.copy_register(low, RDI)
     asm.copy_register(high, RSI)
     asm.copy_register(RBX, RDX)
-    for place, register in zip(_HOMES, (RCX, R8, R9)):
+    for position, register in zip(_HOMES, (RCX, R8, R9)):
         asm.load_register(register, Address(register, None, executable.DATA_OFFSET))
-        asm.store_register(place, register)
+        asm.store_register(position, register)
     asm.label("next")
-    _write_places(asm, low, cut == "batch")
+    _write_addresses(asm, low, cut == "batch")
     asm.zero(RDI)
     asm.add_number(RDI, _ROW_ORDER)
     for register, name in (
@@ -106,10 +106,10 @@ _HOMES = [Address(RSP, None, 48 + 8 * i) for i in range(3)]  # where the data of
 
 
 def _at(name: str) -> Address:
-    return Address(RBX, None, _PLACES[name])
+    return Address(RBX, None, _OFFSETS[name])
 
 
-def _write_places(asm: Assembler, index: int, batch: bool) -> None:
+def _write_addresses(asm: Assembler, index: int, batch: bool) -> None:
     """Put on the stack where the factors and the result begin, and how far their rows are apart: BLAS's last arguments."""
     if batch:
         asm.copy_register(RAX, index)
@@ -117,17 +117,17 @@ def _write_places(asm: Assembler, index: int, batch: bool) -> None:
         asm.divide(RCX)
         asm.copy_register(RSI, RDX)  # which of those that lie together
         asm.copy_register(RDI, RAX)
-    for place, name in enumerate(_ARRAYS):
+    for position, name in enumerate(_ARRAYS):
         asm.copy_register(RAX, RSI if batch else index)
         asm.multiply(RAX, _at(f"{name}_step"))
-        asm.add(RAX, _HOMES[place])
+        asm.add(RAX, _HOMES[position])
         if batch:
             asm.copy_register(RDX, RDI)
             asm.multiply(RDX, _at(f"{name}_leap"))
             asm.add(RAX, RDX)
-        asm.store_register(Address(RSP, None, 16 * place), RAX)
+        asm.store_register(Address(RSP, None, 16 * position), RAX)
         asm.load_register(RAX, _at(f"{name}_apart"))
-        asm.store_register(Address(RSP, None, 16 * place + 8), RAX)
+        asm.store_register(Address(RSP, None, 16 * position + 8), RAX)
 
 
 def _layout(array: np.ndarray) -> tuple[int, int] | None:

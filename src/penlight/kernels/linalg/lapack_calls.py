@@ -90,11 +90,11 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
     words = [_address(next(known)) if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
     words += lengths
     steps = [a.step if isinstance(a, Each) else 0 for a in arguments] + [0] * len(lengths)
-    places = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
+    positions = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
     address = ctypes.cast(function, ctypes.c_void_p).value or 0
     table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
     least = [max(count * a.step, a.least) for a in arguments if isinstance(a, Each)]
-    return Plan(repeat(len(words), places), table, kept, least)
+    return Plan(repeat(len(words), positions), table, kept, least)
 
 
 def _address(content: bytes) -> int:

@@ -30,8 +30,8 @@ def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     pivots = np.zeros((len(flat), n), np.int32)
     info = np.zeros(len(flat), np.int32)
     with silent():
-        for place in range(len(flat)):
-            info[place] = _factor(flat[place], pivots[place], hermitian and A.dtype.kind == "c")
+        for index in range(len(flat)):
+            info[index] = _factor(flat[index], pivots[index], hermitian and A.dtype.kind == "c")
     return flat.reshape(A.shape), pivots.reshape(*A.shape[:-2], n), info.reshape(A.shape[:-2])
 
 
@@ -124,8 +124,8 @@ def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     matrices = np.broadcast_to(LD, (*batch, n, n)).reshape(count, n, n)
     exchanged = np.broadcast_to(pivots, (*batch, n)).reshape(count, n)
     with silent():
-        for place in range(len(each)):
-            _solve(matrices[place], exchanged[place], each[place], hermitian and LD.dtype.kind == "c")
+        for index in range(len(each)):
+            _solve(matrices[index], exchanged[index], each[index], hermitian and LD.dtype.kind == "c")
     return each.reshape(X.shape)
 
 

@@ -29,14 +29,14 @@ class Table:
     """The layout of a table: 64-bit numbers by their names, then masks of eight lanes. `rdi` points to it while a kernel runs."""
 
     def __init__(self, names: list[str], masks: list[str]) -> None:
-        self.places = {name: place for place, name in enumerate(names)}
+        self.positions = {name: position for position, name in enumerate(names)}
         self.masks = {name: len(names) + 4 * i for i, name in enumerate(masks)}
         self.size = len(names) + 4 * len(masks)
 
     # For whoever writes a kernel
 
     def at(self, name: str) -> Address:
-        return Address(RDI, None, 8 * self.places[name])
+        return Address(RDI, None, 8 * self.positions[name])
 
     def mask(self, name: str) -> Address:
         return Address(RDI, None, 8 * self.masks[name])
@@ -68,8 +68,8 @@ class Numbers:
 
     def put(self, numbers: dict[str, int | np.ndarray | At]) -> None:
         """Set numbers by their names; for an array, where it begins, or so many bytes behind. The caller holds the arrays."""
-        places = self._layout.places
-        self._numbers[[places[name] for name in numbers]] = [_number(value) for value in numbers.values()]
+        positions = self._layout.positions
+        self._numbers[[positions[name] for name in numbers]] = [_number(value) for value in numbers.values()]
 
     def mask(self, name: str, lanes: int) -> None:
         """Let a mask select the first so many lanes."""
@@ -91,7 +91,7 @@ class Numbers:
             kernel(0, total, address(self._numbers))
 
     def __getitem__(self, name: str) -> int:
-        return int(self._numbers[self._layout.places[name]])
+        return int(self._numbers[self._layout.positions[name]])
 
 
 def job_count(items: int, cost: float) -> int:
@@ -140,14 +140,14 @@ def _shared_driver() -> Any:
 
 
 class At(NamedTuple):
-    """A place so many bytes behind where an array begins, which may be known by its name only."""
+    """An address so many bytes behind the begin of an array, which may be known by its name only."""
 
     array: Any
     offset: Any = 0  # a number, or an array of them
 
 
 def _number(value: int | np.ndarray | At) -> int:
-    """What stands in a table for a number, an array, or a place in one."""
+    """What stands in a table for a number, an array, or an address in one."""
     if isinstance(value, At):
         return call.data_address(value.array) + int(value.offset)
     return call.data_address(value) if isinstance(value, np.ndarray) else value
@@ -157,13 +157,13 @@ class Plan:
     """Tables for kernels, and what these point to, for calls that differ only in where arrays begin.
 
     To fill in a table takes longer than many a small kernel runs. So whoever has a plan for certain sizes keeps it: a call copies its numbers and adds the
-    addresses of its arrays to those that stand for places in them. "plan" is the array of the numbers themselves.
+    addresses of its arrays to those that stand for addresses in them. "plan" is the array of the numbers themselves.
     """
 
     def __init__(self) -> None:
         self._words: list[np.ndarray] = []
         self._size = 0
-        self._places: dict[str, list[np.ndarray]] = {}
+        self._positions: dict[str, list[np.ndarray]] = {}
         self._held: list[Any] = []  # arrays whose addresses stand in tables
         self._finished: tuple[np.ndarray, list[str], np.ndarray, np.ndarray] | None = None
 
@@ -174,53 +174,53 @@ class Plan:
         words = Numbers(layout)
         for name, lanes in (masks or {}).items():
             words.mask(name, lanes)
-        return self.words(words.array, {layout.places[name]: number for name, number in numbers.items()})
+        return self.words(words.array, {layout.positions[name]: number for name, number in numbers.items()})
 
     def words(self, words: np.ndarray, numbers: dict[int, int | np.ndarray | At]) -> At:
-        """Append whole numbers, some of which are places."""
-        for place, number in numbers.items():
+        """Append whole numbers, some of which are addresses."""
+        for position, number in numbers.items():
             if isinstance(number, At):
-                self._places.setdefault(number.array, []).append(np.array([self._size + place]))
-                words[place] = number.offset
+                self._positions.setdefault(number.array, []).append(np.array([self._size + position]))
+                words[position] = number.offset
             else:
-                words[place] = _number(number)
+                words[position] = _number(number)
                 self._held.append(number)
         return self._append(words)
 
     def records(self, columns: list[Any]) -> At:
-        """Append a list of records: a column is numbers or places, all of the same length, or one number for all."""
+        """Append a list of records: a column is numbers or addresses, all of the same length, or one number for all."""
         count = max(np.size(c.offset if isinstance(c, At) else c) for c in columns)
         words = np.zeros((count, len(columns)), np.int64)
         for i, column in enumerate(columns):
             if isinstance(column, At):
-                places = self._size + i + np.arange(count) * len(columns)
-                self._places.setdefault(column.array, []).append(places)
+                positions = self._size + i + np.arange(count) * len(columns)
+                self._positions.setdefault(column.array, []).append(positions)
                 column = column.offset
             words[:, i] = column
         return self._append(words.reshape(-1))
 
     def _append(self, words: np.ndarray) -> At:
-        place = At("plan", 8 * self._size)
+        position = At("plan", 8 * self._size)
         self._words.append(words)
         self._size += words.size
-        return place
+        return position
 
     def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, np.ndarray]) -> None:
         """Call a kernel for tables that are `apart` bytes apart, at the same time where there are threads."""
         if self._finished is None:
-            lengths = [sum(map(len, found)) for found in self._places.values()]
-            places = np.concatenate([place for found in self._places.values() for place in found])
+            lengths = [sum(map(len, found)) for found in self._positions.values()]
+            positions = np.concatenate([position for found in self._positions.values() for position in found])
             self._finished = (
                 np.concatenate(self._words),
-                list(self._places),
-                places,
+                list(self._positions),
+                positions,
                 np.repeat(np.arange(len(lengths)), lengths),
             )
-        numbers, names, places, which = self._finished
+        numbers, names, positions, which = self._finished
         memory = numbers.copy()
         start = address(memory)
         starts = [start if name == "plan" else call.data_address(arrays[name]) for name in names]
-        memory[places] += np.array(starts)[which]
+        memory[positions] += np.array(starts)[which]
         if jobs > 1:
             waiting_threads.start(parallel.native_thread_count() - 1)
             _shared_driver()(1, jobs, kernel.address, start + tables.offset, apart)

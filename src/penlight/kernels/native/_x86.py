@@ -319,7 +319,7 @@ class Assembler:
     # Jumps
 
     def label(self, name: str) -> None:
-        """This place is called `name`."""
+        """A label for the next instruction."""
         self._labels[name] = len(self.code)
         self.listing.append(f"{name}:")
 
@@ -344,22 +344,22 @@ class Assembler:
         start = len(self.code)
         self.code += other.code
         self.listing += other.listing
-        self._labels.update({name: start + place for name, place in other._labels.items()})
-        self._jumps += [(start + place, name) for place, name in other._jumps]
-        self._pooled += [(start + place, start + end, constant) for place, end, constant in other._pooled]
+        self._labels.update({name: start + offset for name, offset in other._labels.items()})
+        self._jumps += [(start + offset, name) for offset, name in other._jumps]
+        self._pooled += [(start + offset, start + end, constant) for offset, end, constant in other._pooled]
 
     def finish(self) -> bytes:
         """The code with its constants, all addresses filled in."""
-        for place, name in self._jumps:
-            struct.pack_into("<i", self.code, place, self._labels[name] - place - 4)
+        for offset, name in self._jumps:
+            struct.pack_into("<i", self.code, offset, self._labels[name] - offset - 4)
         self.code += bytes(-len(self.code) % 32)
         homes: dict[bytes, int] = {}
-        for place, end, constant in self._pooled:
+        for offset, end, constant in self._pooled:
             packed = constant.packed()
             if packed not in homes:
                 homes[packed] = len(self.code)
                 self.code += packed
-            struct.pack_into("<i", self.code, place, homes[packed] - end)
+            struct.pack_into("<i", self.code, offset, homes[packed] - end)
         return bytes(self.code)
 
     # See Note [Encoding]
@@ -405,7 +405,7 @@ class Assembler:
             self._pooled.append((len(self.code), len(self.code) + 4 + len(tail), other))
             self.code += bytes(4)
         else:
-            index = RSP if other.step is None else other.step  # 4 in SIB's place of the index means none
+            index = RSP if other.step is None else other.step  # 4 as the index in SIB means none
             scale = (other.scale.bit_length() - 1) << 6
             self.code += bytes((0x80 | low | 4, scale | (index & 7) << 3 | other.base & 7))
             self.code += struct.pack("<i", other.offset)

@@ -81,7 +81,7 @@ class Engine:
 
     # Note [Blocks of draws]
     # NumPy's own MT19937 makes the words in C, always a whole block of 624 (or many) at a time. `_words` holds the
-    # block being read and `_next` the place in it, so a small draw is a slice, and the twister inside NumPy's
+    # block being read and `_next` the position in it, so a small draw is a slice, and the twister inside NumPy's
     # generator is always the one that belongs to `_words`: the state to save is that twister and `_next`.
     # After seeding nothing is made until the first draw (`_fresh`), so seeding is cheap and does not even import
     # numpy.random.
@@ -185,16 +185,16 @@ class Engine:
                 f"{state.size}"
             )
         fields = np.frombuffer(state.tobytes(), _STATE)[0]
-        left, place = int(fields["left"]), int(fields["next"])
-        fresh = left == 1 and place == 0
-        if not fields["seeded"] or not (fresh or (1 <= place <= BLOCK and left == BLOCK + 1 - place)):
+        left, position = int(fields["left"]), int(fields["next"])
+        fresh = left == 1 and position == 0
+        if not fields["seeded"] or not (fresh or (1 <= position <= BLOCK and left == BLOCK + 1 - position)):
             raise RuntimeError("Invalid mt19937 state")
-        self._load(int(fields["seed"]), fields["words"].astype(np.uint32), BLOCK if fresh else place, fresh)
+        self._load(int(fields["seed"]), fields["words"].astype(np.uint32), BLOCK if fresh else position, fresh)
         self._normal = float(fields["normal"]) if fields["has_normal"] else None
         self._float_normal = float(fields["float_normal"]) if fields["has_float_normal"] else None
         return self
 
-    def _load(self, seed: int, key: np.ndarray, place: int, fresh: bool) -> None:
+    def _load(self, seed: int, key: np.ndarray, position: int, fresh: bool) -> None:
         """Put a twister's words in place, and make again the block that is being read."""
         self.manual_seed(seed)
         bits = self._twister()
@@ -204,7 +204,7 @@ class Engine:
         bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": BLOCK if fresh else 0}}
         if not fresh:
             self._words = bits.random_raw(BLOCK)
-            self._next = place
+            self._next = position
 
     def raw(self, n: int) -> np.ndarray:
         """The next n draws as uint64 below 2**32; possibly a view of the block: not to be written to."""
@@ -264,13 +264,13 @@ class Engine:
         return state
 
     def mark(self) -> tuple[Any, ...]:
-        """What `go_back` needs to come back to this place."""
+        """What `go_back` needs to come back to this position."""
         state = self._state()
         kept = self._generator().state if state is None else state.copy()
         return kept, self._words, self._next, self._fresh
 
     def go_back(self, mark: tuple[Any, ...], used: int) -> None:
-        """The place that is so many draws behind a mark."""
+        """The position that is so many draws behind a mark."""
         state = self._state()
         if state is None:
             self._generator().state = mark[0]

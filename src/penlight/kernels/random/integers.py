@@ -51,7 +51,7 @@ def random(engine: Engine, shape: Shape, dtype: np.dtype) -> np.ndarray:
     else:
         count = int(np.iinfo(dtype).max) + 1
     draws = engine.random64 if dtype.itemsize == 8 else engine.random32
-    return _place(draws(_count(shape)), 0, count, shape, dtype)
+    return _in_range(draws(_count(shape)), 0, count, shape, dtype)
 
 
 def _count(shape: Shape) -> int:
@@ -67,10 +67,10 @@ def _from_range(engine: Engine, shape: Shape, low: int, count: int, dtype: np.dt
         words = words & (count - 1) if count & (count - 1) == 0 else words % count
         return words.astype(dtype) if low == 0 else np.add(words.view(np.int64), low).astype(dtype, copy=False)
     draws = engine.random64 if count >= _WIDE else engine.random32
-    return _place(draws(_count(shape)), low, count, shape, dtype)
+    return _in_range(draws(_count(shape)), low, count, shape, dtype)
 
 
-def _place(draws: np.ndarray, low: int, count: int, shape: Shape, dtype: np.dtype) -> np.ndarray:
+def _in_range(draws: np.ndarray, low: int, count: int, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """low + draws % count, in the dtype; `draws` is overwritten."""
     if count & (count - 1) == 0:
         if count < 2**64:
@@ -116,7 +116,7 @@ def _all_64_bits(engine: Engine, shape: Shape, dtype: np.dtype) -> np.ndarray:
         raise not_implemented(kernel, dtype)
     if dtype.kind in "iu" and dtype.itemsize < 8:
         raise RuntimeError(f"{kernel} handles only int64, double, float and bfloat16")
-    return _place(engine.random64(_count(shape)), 0, 2**64, shape, dtype)
+    return _in_range(engine.random64(_count(shape)), 0, 2**64, shape, dtype)
 
 
 def _check_open(low: int, dtype: np.dtype) -> tuple[int, int]:
@@ -228,7 +228,7 @@ def _check_permutation(n: int, dtype: np.dtype) -> None:
 
 
 def _targets(engine: Engine, n: int) -> np.ndarray:
-    """Where the shuffle swaps each place with: a place from itself on."""
+    """The position that the shuffle swaps each position with: itself or a later one."""
     draws = engine.random32(n - 1)
     draws %= np.arange(n, 1, -1, dtype=np.uint32)
     target = np.arange(n)
@@ -237,17 +237,17 @@ def _targets(engine: Engine, n: int) -> np.ndarray:
 
 
 def _shuffle(target: np.ndarray) -> np.ndarray:
-    """The numbers below n after swapping place i with place target[i] >= i, for i = 0, 1, ..."""
+    """The numbers below n after swapping position i with position target[i] >= i, for i = 0, 1, ..."""
     order = np.arange(target.size)
     if swap_in_turn(order, target):
         return order
     # Note [A shuffle without a loop]
-    # When its turn comes, place i gets what lies at target[i], and what lay at i goes there. So i gets what the last
-    # earlier swap with the same target put there, namely what that swap found at its own place; or, if there was no
-    # such swap, the number target[i] itself. And a place k, when its turn comes, holds what the last earlier swap
+    # When its turn comes, position i gets what lies at target[i], and what lay at i goes there. So i gets what the last
+    # earlier swap with the same target put there, namely what that swap found at its own position; or, if there was no
+    # such swap, the number target[i] itself. And a position k, when its turn comes, holds what the last earlier swap
     # with target k put there; or k, if there was none. Sorting the pairs (target, i) finds "the last earlier swap
     # with the same target" for all i at once: the neighbour in the sorted order. The chains of "what that one found
-    # at its own place" are short, about log n steps at most, and are followed for all places at once.
+    # at its own position" are short, about log n steps at most, and are followed for all positions at once.
     n = target.size
     shift = int(n - 1).bit_length()
     source = np.arange(n)
@@ -256,13 +256,13 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
     if 2 * shift <= 32:
         pairs = pairs.astype(np.uint32)  # sorts faster
     pairs.sort()
-    place = (pairs >> shift).astype(np.int64, copy=False)
+    position = (pairs >> shift).astype(np.int64, copy=False)
     swap = (pairs & ((1 << shift) - 1)).astype(np.int64, copy=False)
-    same = np.flatnonzero(place[1:] == place[:-1])
+    same = np.flatnonzero(position[1:] == position[:-1])
     earlier, later = swap[same], swap[same + 1]
 
-    source[place] = swap  # of several swaps with one target the last is written last
-    own = later == place[same]  # but the swap of a place with itself does not count
+    source[position] = swap  # of several swaps with one target the last is written last
+    own = later == position[same]  # but the swap of a position with itself does not count
     source[later[own]] = earlier[own]
 
     found = source[earlier]
@@ -279,7 +279,7 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
 
 
 def _inside_out(draws: np.ndarray) -> np.ndarray:
-    """The numbers below n after swapping place i with place draws[i] % (i + 1), for i = 0, 1, ..."""
+    """The numbers below n after swapping position i with position draws[i] % (i + 1), for i = 0, 1, ..."""
     # Undoing these swaps means doing them in reverse order, and counted from the other end that is the shuffle above.
     n = draws.size
     target = (n - 1) - (draws % np.arange(1, n + 1, dtype=np.uint64)).astype(np.int64)[::-1]

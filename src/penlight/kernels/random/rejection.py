@@ -134,7 +134,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
     """Run a kernel over a table of rows of so many numbers, with draws as long as it asks for more."""
     left, rows, made = out.size, table, out
     draws = _in_block(engine, left)
-    mark: tuple[Any, ...] | None = None  # the place before the latest draws, if they reach beyond a block
+    mark: tuple[Any, ...] | None = None  # the position before the latest draws, if they reach beyond a block
     made_now = 0
     state = np.zeros(3)
     state[0] = math.nan if engine._normal is None else engine._normal

@@ -1,6 +1,6 @@
 """The Mersenne twister, eight words at a time, and what samples are made of its words. The same in NumPy: kernels/random/engine.py, kernels/random/uniform.py.
 
-Each word depends on those 624, 623 and 227 places before it. So if all words stand one after the other, eight neighbours can be made at once.
+Each word depends on those 624, 623 and 227 words before it. So if all words stand one after the other, eight neighbours can be made at once.
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ def _arranged(weight: Array, order: tuple[int, ...], negated: int) -> Array:
     """Weights (gates, features) as (features, gates), the gates in another order, of which the first are negated; or a bias."""
     parts = weight.reshape(max(order) + 1, -1, *weight.shape[1:])
     result = np.empty_like(parts)
-    for place, gate in enumerate(order):
-        if place < negated:
-            np.negative(parts[gate], result[place])
+    for position, gate in enumerate(order):
+        if position < negated:
+            np.negative(parts[gate], result[position])
         else:
-            result[place] = parts[gate]
+            result[position] = parts[gate]
     return np.ascontiguousarray(result.reshape(weight.shape).T)
 
 

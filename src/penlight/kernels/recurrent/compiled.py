@@ -41,7 +41,7 @@ class _Weights:
 
 
 # The arrays that a step's kernel gets for some rows of the batch; one may be the state before, which comes first.
-Places = Callable[[Any, slice], list[Any]]
+Operands = Callable[[Any, slice], list[Any]]
 _ALL = slice(None)
 
 
@@ -56,14 +56,14 @@ def _shares(part: Segment, weights: _Weights) -> list[slice]:
 
 
 def _forwards(
-    part: Segment, weights: _Weights, run: Any, first: Array, fresh: Array, out: Array, places: Places
+    part: Segment, weights: _Weights, run: Any, first: Array, fresh: Array, out: Array, operands: Operands
 ) -> Array:
     """All steps of a segment, whose states go into `out`; the last of them."""
     n, width, low, each = part.batch, out.shape[2], part.first(), part.advance()
     if weights.arranged is None:
         for state in [first, *out][:-1]:
             multiply(state, weights.plain, fresh)
-            run(low, low + n, width, *places(state, _ALL))
+            run(low, low + n, width, *operands(state, _ALL))
             low += each
         return out[-1]
     arranged, rows = weights.arranged, _shares(part, weights)
@@ -73,27 +73,27 @@ def _forwards(
             (Counting(at + some.start, each), Counting(at + some.stop, each)),
             Moving(out[0][some], out.strides[0]),
         )
-        return [*products(started, arranged, fresh[some]), (run, [*bounds, width, *places(started, some)])]
+        return [*products(started, arranged, fresh[some]), (run, [*bounds, width, *operands(started, some)])]
 
     # The first step starts from elsewhere; from zeros, as a rule, whose product need not be computed.
     if first.any():
         repeat(1, products(first, arranged, fresh))
     else:
         fresh.fill(0)
-    run(low, low + n, width, *places(first, _ALL))
+    run(low, low + n, width, *operands(first, _ALL))
     repeat(len(out) - 1, *[calls(low + each, some) for some in rows])
     return out[-1]
 
 
 def _backwards(
-    part: Segment, weights: _Weights, run: Any, slopes: Array, result: Array, width: int, places: Places
+    part: Segment, weights: _Weights, run: Any, slopes: Array, result: Array, width: int, operands: Operands
 ) -> None:
     """All steps of a segment from the last to the first: their `slopes`, and the products of these, into `result` in turn."""
     n, each = part.batch, -part.advance()
     low = part.first() - each * (part.steps - 1)
     if weights.arranged is None:
         for slope in list(slopes)[::-1]:
-            run(low, low + n, width, *places(slope, _ALL))
+            run(low, low + n, width, *operands(slope, _ALL))
             multiply(slope, weights.plain, result)
             low += each
         return
@@ -102,7 +102,7 @@ def _backwards(
     def calls(some: slice) -> list[Call]:
         bounds = Counting(low + some.start, each), Counting(low + some.stop, each)
         last = Moving(slopes[-1][some], -slopes.strides[0])
-        return [(run, [*bounds, width, *places(last, some)]), *products(last, arranged, result[some])]
+        return [(run, [*bounds, width, *operands(last, some)]), *products(last, arranged, result[some])]
 
     repeat(part.steps, *[calls(some) for some in _shares(part, weights)])
 
@@ -131,12 +131,12 @@ def lstm(
         fresh = np.empty((n, 4 * width), x.dtype)
         ending = [states] + ([] if bias is None else [bias])
 
-        def places(
+        def operands(
             _: Any, rows: slice, fresh: Array = fresh, cell: Array = c[:n], ending: list[Array] = ending
         ) -> list[Any]:
             return [fresh[rows], projected, kept, cell[rows], *ending]
 
-        last = _forwards(part, weights, run, h[:n], fresh, out, places)
+        last = _forwards(part, weights, run, h[:n], fresh, out, operands)
         carry(part.of(past), out, h[:n])
         h[:n] = last
     return states.reshape(*x.shape[:-1], width), h, c, kept, past
@@ -155,12 +155,12 @@ def lstm_backward(
         n, dstate = part.batch, dh[: part.batch]
         ending = [] if given is None else [given]
 
-        def places(
+        def operands(
             _: Any, rows: slice, dstate: Array = dstate, dcell: Array = dc[:n], ending: list[Array] = ending
         ) -> list[Any]:
             return [kept, slopes, dstate[rows], dcell[rows], *ending]
 
-        _backwards(part, weights, run, part.of(slopes), dstate, width, places)
+        _backwards(part, weights, run, part.of(slopes), dstate, width, operands)
     return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh, dc, None)
 
 
@@ -184,10 +184,10 @@ def gru(
         fresh = np.empty((n, 3 * width), x.dtype)
         ending = [states] + ([] if inner is None else [inner])
 
-        def places(state: Any, rows: slice, fresh: Array = fresh, ending: list[Array] = ending) -> list[Any]:
+        def operands(state: Any, rows: slice, fresh: Array = fresh, ending: list[Array] = ending) -> list[Any]:
             return [fresh[rows], projected, kept, state, *ending]
 
-        last = _forwards(part, weights, run, h[:n], fresh, out, places)
+        last = _forwards(part, weights, run, h[:n], fresh, out, operands)
         carry(part.of(past), out, h[:n])
         h[:n] = last
     return states.reshape(*x.shape[:-1], width), h, kept, past
@@ -207,12 +207,12 @@ def gru_backward(
         through = np.zeros_like(direct)
         ending = [] if given is None else [given]
 
-        def places(
+        def operands(
             _: Any, rows: slice, direct: Array = direct, through: Array = through, ending: list[Array] = ending
         ) -> list[Any]:
             return [kept, slopes, inner, past, direct[rows], through[rows], *ending]
 
-        _backwards(part, weights, run, part.of(slopes), through, width, places)
+        _backwards(part, weights, run, part.of(slopes), through, width, operands)
         direct += through
     seen = slopes
     if needs[0] or needs[1] or needs[3]:
@@ -233,10 +233,10 @@ def rnn_steps_backward(part: Segment, w_hh: Array, slopes: Array, grad: Array | 
     run = native.kernel(steps.rnn_backward, upstream=given is not None).run
     ending = [] if given is None else [given]
 
-    def places(_: Any, rows: slice) -> list[Any]:
+    def operands(_: Any, rows: slice) -> list[Any]:
         return [slopes, dstate[rows], *ending]
 
-    _backwards(part, _Weights(w_hh), run, part.of(slopes), dstate, slopes.shape[1], places)
+    _backwards(part, _Weights(w_hh), run, part.of(slopes), dstate, slopes.shape[1], operands)
 
 
 def _contiguous(grad: Array | None) -> Array | None:

@@ -100,7 +100,7 @@ def gru_backward(b: Rows, upstream: bool) -> None:
 
 
 def rnn(b: Rows, relu: bool) -> None:
-    """The state from its product and, in its place, the input's."""
+    """The state from its product and the product of the input, which it overwrites."""
     product, state = b.array(local=True), b.array()
 
     def body() -> None:

@@ -3,7 +3,7 @@
 Note [Repeated calls]
 A call from Python costs about a microsecond, more than a step of a small recurrent layer. So the loop over the steps is machine code,
 too: it goes through a table of calls, each with a function's address and its arguments, calls them in order, and adds to
-each argument what it changes by from one time to the next. An array whose data moves on is passed as a place in the table that
+each argument what it changes by from one time to the next. An array whose data moves on is passed as an entry of the table that
 looks like an array to a kernel: the pointer to the data is where an array would have it. Samples do not depend on each other, so each
 thread takes some of the batch through all steps, with a table of its own.
 """
@@ -95,10 +95,10 @@ def _stays(array: np.ndarray, by: int) -> bool:
 class _Table(NamedTuple):
     """What a share's calls are made of."""
 
-    words: list[int]  # for each call its function and arguments; then the places of moving arrays
+    words: list[int]  # for each call its function and arguments; then the addresses of moving arrays
     changing: list[int]  # which words change from one time to the next
     steps: list[int]  # by how much
-    moving: list[tuple[int, int]]  # which arguments are moving arrays, and where their places are
+    moving: list[tuple[int, int]]  # which arguments are moving arrays, and where their addresses are
 
 
 def _table(calls: list[Call]) -> _Table:
@@ -152,18 +152,18 @@ def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> A
     asm.label("table")
     asm.copy_register(RBX, R14)
     asm.label("again")
-    place = 0
+    position = 0
     for count in counts:
         extra = max(0, count - len(_REGISTERS))
         for i in range(count, len(_REGISTERS), -1):
-            asm.load_register(RAX, Address(R12, None, 8 * (place + i)))
+            asm.load_register(RAX, Address(R12, None, 8 * (position + i)))
             asm.push(RAX)
         for i, register in enumerate(_REGISTERS[:count]):
-            asm.load_register(register, Address(R12, None, 8 * (place + 1 + i)))
-        asm.load_register(RAX, Address(R12, None, 8 * place))
+            asm.load_register(register, Address(R12, None, 8 * (position + 1 + i)))
+        asm.load_register(RAX, Address(R12, None, 8 * position))
         asm.call(RAX)
         asm.add_number(RSP, 8 * extra)
-        place += 1 + count
+        position += 1 + count
     for i, at in enumerate(changing):
         asm.load_register(RAX, Address(R12, None, 8 * (words + i)))
         asm.add_to_memory(Address(R12, None, 8 * at), RAX)

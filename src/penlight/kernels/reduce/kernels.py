@@ -220,7 +220,7 @@ def _write_rows(fold: _Fold) -> None:
 def _write_columns(fold: _Fold) -> None:
     """`(low, high, rows of a unit, columns, id(x), id(out), row stride, outer stride, units of an outer one, its rows)` over units."""
     asm, wider = fold.asm, 32 // fold.kind.step
-    columns, x, out, stride, left, base, target, group, place, later = RCX, R8, R9, R12, R13, R14, R15, RBX, R10, RDX
+    columns, x, out, stride, left, base, target, group, offset, later = RCX, R8, R9, R12, R13, R14, R15, RBX, R10, RDX
     for pointer in (x, out):
         asm.load_register(pointer, Address(pointer, None, executable.DATA_OFFSET))
     asm.push(RDX)
@@ -260,7 +260,7 @@ def _write_columns(fold: _Fold) -> None:
     asm.jump("whole group", "not less")
     asm.copy_register(group, left)
     asm.label("whole group")
-    asm.zero(place)
+    asm.zero(offset)
     _write_blocks(fold)
     asm.load_number(later, 1)
     asm.copy_register(RAX, group)
@@ -279,7 +279,7 @@ def _write_columns(fold: _Fold) -> None:
 def _write_blocks(fold: _Fold) -> None:
     """All columns of a group of rows, in blocks of up to eight vectors."""
     asm, step, wider = fold.asm, fold.kind.step, 32 // fold.kind.step
-    columns, stride, base, target, group, place, later = RCX, R12, R14, R15, RBX, R10, RDX
+    columns, stride, base, target, group, offset, later = RCX, R12, R14, R15, RBX, R10, RDX
     result, row = R11, RBP
 
     def down(count: int, name: str = "") -> None:
@@ -303,7 +303,7 @@ def _write_blocks(fold: _Fold) -> None:
 
     asm.label("columns")
     asm.copy_register(RAX, columns)
-    asm.copy_register(row, place)
+    asm.copy_register(row, offset)
     asm.negate(row)
     asm.add(RAX, row)
     for left in (2 * _WIDEST, *range(2 * _WIDEST - 1, 0, -1)):  # near the end two blocks of much the same width
@@ -314,15 +314,15 @@ def _write_blocks(fold: _Fold) -> None:
     for width in range(1, _WIDEST + 1):
         asm.label(f"block {width}")
         asm.copy_register(row, base)
-        asm.add(row, place)
-        asm.copy_register(result, place)
+        asm.add(row, offset)
+        asm.copy_register(result, offset)
         down(width)
         for i in range(width):
             asm.store(Address(result, None, 32 * i), i)
-        asm.add_number(place, width * step)
+        asm.add_number(offset, width * step)
         asm.jump("columns")
     asm.label("last columns")
-    asm.compare_numbers(place, columns)
+    asm.compare_numbers(offset, columns)
     asm.jump("end of rows", "not less")
     asm.copy_register(row, base)
     asm.add(row, columns)

@@ -46,10 +46,10 @@ class AxisMap:
         order = np.argsort(columns, kind="stable")
         rows, columns, weights = rows[order], columns[order], weights[order]
         counts = index_width.bincount(columns, minlength=self.size)
-        place = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts)
+        position = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts)
         shape = (self.size, max(int(counts.max(initial=0)), 1))
         indices, values = np.zeros(shape, np.intp), np.zeros(shape, weights.dtype)
-        indices[columns, place], values[columns, place] = rows, weights
+        indices[columns, position], values[columns, position] = rows, weights
         return AxisMap(count, indices, values, np.arange(shape[1]) < counts[:, None])
 
     @cached_property
