@@ -110,7 +110,7 @@ def dequantize(input: Tensor) -> Tensor:
 
 @method
 def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **more: Any) -> Any:
-    """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only.
+    """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only.
 
     >>> torch.eye(2).to_sparse().indices()
     tensor([[0, 1],
@@ -152,7 +152,7 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Any:
 
 @method
 def sparse_mask(input: Tensor, mask: Any) -> Any:
-    """The elements at the places of a sparse tensor, as another one.
+    """The elements at the indices of a sparse tensor, as another one.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
     tensor([1., 1.])

@@ -113,7 +113,7 @@ def _to(input: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     memory_format = kwargs.pop("memory_format", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    for place, a in enumerate(args):
+    for position, a in enumerate(args):
         if isinstance(a, dtypes.dtype) or (a.__class__ is _KIND and a in (float, int, bool, complex)):
             dtype = a
         elif isinstance(a, (str, device)) or (isinstance(a, int) and not isinstance(a, bool)):
@@ -121,7 +121,7 @@ def _to(input: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         elif isinstance(a, Tensor):
             other = a
         elif isinstance(a, bool) or a is None:
-            copy = bool(a) if place >= 2 else copy
+            copy = bool(a) if position >= 2 else copy
         else:
             raise TypeError(f"to() received an invalid combination of arguments - got ({a.__class__.__name__})")
     dtype = other.dtype if other is not None else dtypes.given(dtype)
@@ -486,9 +486,9 @@ def view_as_complex(input: Tensor) -> Tensor:
     """
 
 
-def _part(tensor: Tensor, place: int) -> Tensor:
+def _part(tensor: Tensor, position: int) -> Tensor:
     pairs = view_as_real(tensor)
-    return _select(pairs, pairs.dim() - 1, place)
+    return _select(pairs, pairs.dim() - 1, position)
 
 
 def real(input: Tensor) -> Tensor:

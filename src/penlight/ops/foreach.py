@@ -54,7 +54,8 @@ def _function(op: str) -> Any:
         tensors = _spread(input, count)
         # The factors of addcmul may be one tensor with an element for each.
         spread = [
-            _spread(a.tolist() if place == 2 and isinstance(a, Tensor) else a, count) for place, a in enumerate(args)
+            _spread(a.tolist() if position == 2 and isinstance(a, Tensor) else a, count)
+            for position, a in enumerate(args)
         ]
         kwargs.pop("non_blocking", None)
         results = [_one(op, t, tuple(s[k] for s in spread), kwargs) for k, t in enumerate(tensors)]

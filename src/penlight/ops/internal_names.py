@@ -1,4 +1,4 @@
-"""Functions of PyTorch's inside that packages call by their names with an underscore: places of sparse rows, the softmax's adjoint."""
+"""Functions of PyTorch's inside that packages call by their names with an underscore: indices of sparse rows, the softmax's adjoint."""
 
 from __future__ import annotations
 

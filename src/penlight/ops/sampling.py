@@ -166,7 +166,7 @@ def uniform_(input: Tensor, *bounds: float, generator: Any = None, **more: float
 def _named_bounds(
     name: str, given: tuple[Any, ...], more: dict[str, Any], defaults: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    """`from` and `to`, by place or by name; `from` is no name that Python lets a function have."""
+    """`from` and `to`, by position or by name; `from` is no name that Python lets a function have."""
     if not more and len(given) == 2:
         return given
     values = dict(zip(("from", "to"), given))

@@ -38,7 +38,7 @@ def _scaling(norm: str | None, forward: bool) -> int:
     raise RuntimeError(f'Invalid normalization mode: "{norm}"')
 
 
-def _place(ndim: int, dim: Any) -> int:
+def _wrapped(ndim: int, dim: Any) -> int:
     if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dim(dim, ndim)
@@ -73,7 +73,7 @@ def _length(function: str, n: Any) -> int | None:
 
 def _line_of(shape: Ints, n: int | None, dim: int, norm: str | None, forward: bool, to_real: bool = False) -> Plan:
     """The plan of a transform along one dimension."""
-    d = _place(len(shape), dim)
+    d = _wrapped(len(shape), dim)
     points = _points(2 * (shape[d] - 1) if to_real else shape[d]) if n is None else n
     scaling = _scaling(norm, forward)
     taken = points // 2 + 1 if to_real else points
@@ -118,7 +118,7 @@ def _shape_and_dims(shape: Ints, s: Any, dim: Any) -> tuple[Ints, Ints]:
     """The sizes to transform to and the dimensions, for transforms of several."""
     ndim = len(shape)
     if dim is not None:
-        dims = tuple(_place(ndim, d) for d in dim)
+        dims = tuple(_wrapped(ndim, d) for d in dim)
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
     if s is not None:

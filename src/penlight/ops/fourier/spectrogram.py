@@ -31,7 +31,7 @@ _warned: set[str] = set()
 
 
 def _overlapped_array(input: Any, total: int, size: int, step: int) -> Any:
-    """Frames added up where they belong: their pieces of `step` points each go to places that do not overlap."""
+    """Frames added up where they belong: their pieces of `step` points each go to ranges that do not overlap."""
     *lead, count, _ = input.shape
     pieces = -(-size // step)
     if pieces * step != size:

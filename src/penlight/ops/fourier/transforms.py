@@ -357,10 +357,10 @@ def ihfftn(
 
 def _shifted(input: Tensor, dim: Any, forward: bool) -> Tensor:
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
-    places = [wrap_dim(d, input.dim()) for d in dims]
-    if not places:
+    axes = [wrap_dim(d, input.dim()) for d in dims]
+    if not axes:
         raise RuntimeError("`shifts` required")
-    return input.roll([(input.shape[d] + (not forward)) // 2 for d in places], places)
+    return input.roll([(input.shape[d] + (not forward)) // 2 for d in axes], axes)
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:

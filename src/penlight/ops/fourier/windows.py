@@ -23,8 +23,8 @@ Array = np.ndarray[Any, Any]
 def _made(
     function: str, window_length: Any, periodic: bool, compute: Callable[[Array, int], Array], options: dict[str, Any]
 ) -> Tensor:
-    """A window of some length. `compute` gives it from the places 0, 1, ... and the number of the last place of a symmetric
-    one; a periodic window is a symmetric one of one place more, without its last."""
+    """A window of some length. `compute` gives it from the positions 0, 1, ... and the last position of a symmetric
+    one; a periodic window is a symmetric one of one point more, without its last."""
     dtype, device, grad = options.pop("dtype", None), options.pop("device", None), options.pop("requires_grad", False)
     for name in ("layout", "pin_memory"):
         options.pop(name, None)
@@ -58,7 +58,7 @@ def _check(function: str, window_length: int, dtype: dtypes.dtype) -> None:
 
 
 def _cosine(alpha: float, beta: float) -> Callable[[Array, int], Array]:
-    return lambda places, last: np.cos(places * (2 * math.pi / last)) * -beta + alpha
+    return lambda positions, last: np.cos(positions * (2 * math.pi / last)) * -beta + alpha
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
@@ -81,8 +81,8 @@ def hamming_window(
     return _made("hamming_window", window_length, periodic, _cosine(alpha, beta), options)
 
 
-def _blackman(places: Array, last: int) -> Array:
-    angles = places * (math.pi / last)
+def _blackman(positions: Array, last: int) -> Array:
+    angles = positions * (math.pi / last)
     return np.cos(angles * 4) * 0.08 - np.cos(angles * 2) * 0.5 + 0.42
 
 
@@ -95,8 +95,8 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
     return _made("blackman_window", window_length, periodic, _blackman, options)
 
 
-def _triangle(places: Array, last: int) -> Array:
-    rising = places * (2.0 / last)
+def _triangle(positions: Array, last: int) -> Array:
+    rising = positions * (2.0 / last)
     half = (last >> 1) + 1
     rising[half:] = rising[half:] * -1 + 2
     return rising
@@ -111,10 +111,10 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
     return _made("bartlett_window", window_length, periodic, _triangle, options)
 
 
-def kaiser(places: Array, last: int, beta: float) -> Array:
+def kaiser(positions: Array, last: int, beta: float) -> Array:
     """Kaiser's window: a Bessel function over half an ellipse."""
-    away = (places.astype(np.float64) - last / 2) / (last / 2)
-    return (np.i0(beta * np.sqrt(np.maximum(1 - away * away, 0))) / np.i0(beta)).astype(places.dtype)
+    away = (positions.astype(np.float64) - last / 2) / (last / 2)
+    return (np.i0(beta * np.sqrt(np.maximum(1 - away * away, 0))) / np.i0(beta)).astype(positions.dtype)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
@@ -123,4 +123,6 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     >>> torch.kaiser_window(4, True, 2.0)
     tensor([0.4387, 0.8348, 1.0000, 0.8348])
     """
-    return _made("kaiser_window", window_length, periodic, lambda places, last: kaiser(places, last, beta), options)
+    return _made(
+        "kaiser_window", window_length, periodic, lambda positions, last: kaiser(positions, last, beta), options
+    )

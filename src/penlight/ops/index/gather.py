@@ -108,7 +108,7 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 def gather(
     input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, sparse_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """For each place of `index`, the element of `input` there, with the index in `dim` replaced.
+    """For each element of `index`, the element of `input` there, with the index in `dim` replaced.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
     tensor([[2],
@@ -133,11 +133,11 @@ def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     if shape[:dim] == size[:dim] and shape[dim + 1 :] == size[dim + 1 :]:
         put_along(out, index, src, dim)
     else:
-        out[_places(index, dim)] = src
+        out[_open_index(index, dim)] = src
     return out
 
 
-def _places(index: Any, dim: int) -> tuple[Any, ...]:
+def _open_index(index: Any, dim: int) -> tuple[Any, ...]:
     """Full indices for every dimension, of which `dim`'s are given."""
     grid = np.ogrid[tuple(slice(n) for n in index.shape)] if index.ndim else []
     return tuple(index if d == dim else g for d, g in enumerate(grid))
@@ -364,18 +364,18 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Nu
 
 def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     """What PyTorch asks of the slices that are added."""
-    own, places, given = input._array.shape, index._array.shape, source._array.shape
-    if len(places) > 1:
+    own, indices, given = input._array.shape, index._array.shape, source._array.shape
+    if len(indices) > 1:
         raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {len(places)} with type: "
-            f"{dtypes.LEGACY[index.dtype]} and size: {list(places)}"
+            f"index_add_(): Index is supposed to be a vector, but got dim: {len(indices)} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(indices)}"
         )
     if index._array.dtype is not _INT64 and index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + dtypes.LEGACY[index.dtype])
     if input._array.dtype is not source._array.dtype and input.dtype is not source.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
         raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    size, count = given[dim] if len(given) > dim else 1, places[0] if places else 1
+    size, count = given[dim] if len(given) > dim else 1, indices[0] if indices else 1
     if count != size:
         raise RuntimeError(
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {dim}"

@@ -127,21 +127,20 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    place = wrap_dim(dim, input.dim())
+    axis = wrap_dim(dim, input.dim())
     shape, where = input._array.shape, indices._array.shape
-    if indices._array.size and shape[:place] + shape[place + 1 :] == where[:place] + where[place + 1 :]:
+    if indices._array.size and shape[:axis] + shape[axis + 1 :] == where[:axis] + where[axis + 1 :]:
         low, high = extremes(values_of(indices))
-        if low >= 0 and shape and high < shape[place]:
-            return input.gather(place, indices, out=out)
+        if low >= 0 and shape and high < shape[axis]:
+            return input.gather(axis, indices, out=out)
     others = broadcast_shape(
-        (*shape[:place], 1, *shape[place + 1 :])[: len(shape)], (*where[:place], 1, *where[place + 1 :])[: len(where)]
+        (*shape[:axis], 1, *shape[axis + 1 :])[: len(shape)],
+        (*where[:axis], 1, *where[axis + 1 :])[: len(where)],
     )
-    wide = input.expand((*others[:place], *shape[place : place + 1], *others[place + 1 :]))
-    if shape and shape[place]:
-        indices = indices.remainder(shape[place])
-    return wide.gather(
-        place, indices.expand((*others[:place], *where[place : place + 1], *others[place + 1 :])), out=out
-    )
+    wide = input.expand((*others[:axis], *shape[axis : axis + 1], *others[axis + 1 :]))
+    if shape and shape[axis]:
+        indices = indices.remainder(shape[axis])
+    return wide.gather(axis, indices.expand((*others[:axis], *where[axis : axis + 1], *others[axis + 1 :])), out=out)
 
 
 @method

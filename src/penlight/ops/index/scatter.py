@@ -1,4 +1,4 @@
-"""Writes to chosen places that give a new tensor: reductions by index, whole slices, masks, flat positions."""
+"""Writes to chosen elements that give a new tensor: reductions by index, whole slices, masks, flat positions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ both("any_true", lambda x: bool(np.any(x)), lambda x: bool(x._array.any()))
 
 
 class _Along:
-    """The two ways in which an index names places along a dimension: each element its own, or whole slices."""
+    """The two ways in which an index names elements along a dimension: one by one, or whole slices."""
 
     def __init__(self, dim: int, index: Any, xp: Any, slices: bool) -> None:
         self.dim, self.index, self.xp, self.slices = dim, index, xp, slices
@@ -70,7 +70,7 @@ def _prod_input(along: _Along, grad: Any, input: Any, src: Any, include_self: bo
 
 
 def _prod_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, include_self: bool) -> Any:
-    """The product of the others: with one zero in a place, of the rest; with several it is zero."""
+    """The product of the others: with one zero at an index, of the rest; with several it is zero."""
     xp = along.xp
     zero = src == 0
     count = along.read(along.add(xp.zeros_like(input), xp.cast(zero, xp.np_dtype(input))))
@@ -99,7 +99,7 @@ class Error(Node):
 
 
 def _once(grad: Tensor, name: str, source: str) -> Tensor:
-    """A gradient whose derivative PyTorch refuses: of several zeros in one place, each is multiplied by the others."""
+    """A gradient whose derivative PyTorch refuses: of several zeros at one index, each is multiplied by the others."""
     if not grad.requires_grad:
         return grad
     message = f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in self"
@@ -109,7 +109,7 @@ def _once(grad: Tensor, name: str, source: str) -> Tensor:
 
 
 def _hits(along: _Along, input: Any, src: Any, result: Any) -> tuple[Any, Any, Any]:
-    """Which elements of input and src reach the extreme, and how many share a place."""
+    """Which elements of input and src reach the extreme, and how many share an index."""
     xp = along.xp
     of_src = xp.cast(src == along.read(result), xp.np_dtype(input))
     of_input = xp.cast(input == result, xp.np_dtype(input))
@@ -263,15 +263,15 @@ def _index_reduce_arguments(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
-    own, places, other = input._array.shape, index._array.shape, source._array.shape
+    own, indices, other = input._array.shape, index._array.shape, source._array.shape
     if source._array.dtype is not input._array.dtype and source.dtype is not input.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
         raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     dim = wrap_dim(dim, len(own))
-    if len(places) > 1:
+    if len(indices) > 1:
         raise IndexError(
-            f"index_reduce_(): Index is supposed to be a vector, but got dim: {len(places)} with type: "
-            f"{dtypes.LEGACY[index.dtype]} and size: {list(places)}"
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {len(indices)} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(indices)}"
         )
     if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
         kind = dtypes.LEGACY[index.dtype]
@@ -281,14 +281,14 @@ def _index_reduce_arguments(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(own)} source.shape = {list(other)}"
         )
-    count, given = other[dim] if other else 1, places[0] if places else 1
+    count, given = other[dim] if other else 1, indices[0] if indices else 1
     if given != count:
         if not other:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         raise RuntimeError(
             f"index_reduce_(): Number of indices ({given}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
-    return input, dim, index if places else index.reshape(1), source, reduce, include_self
+    return input, dim, index if indices else index.reshape(1), source, reduce, include_self
 
 
 @method
@@ -336,9 +336,9 @@ def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:
 
 
 def _index_copy_array(input: Any, dim: int, index: Any, source: Any) -> Any:
-    out, place = _slices(input, dim, index)
+    out, selection = _slices(input, dim, index)
     if out.size:
-        out[place] = source.reshape(()) if not input.ndim else source
+        out[selection] = source.reshape(()) if not input.ndim else source
     return out
 
 
@@ -375,13 +375,13 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
             f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})"
         )
     n = input.shape[dim] if input.dim() else 1
-    places = values_of(index)
+    indices = values_of(index)
     if (
-        places.size
+        indices.size
         and _reaches(input, dim)
-        and not 0 <= places.item(places.argmin()) <= places.item(places.argmax()) < n
+        and not 0 <= indices.item(indices.argmin()) <= indices.item(indices.argmax()) < n
     ):
-        bad = places[(places < 0) | (places >= n)][0]
+        bad = indices[(indices < 0) | (indices >= n)][0]
         raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {n}")
     return input, dim, index if index.dim() == 1 else index.reshape(-1), source
 
@@ -409,10 +409,12 @@ def index_copy_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source
 
 
 def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
-    out, place = _slices(input, dim, index)
+    out, selection = _slices(input, dim, index)
     if not index.size or not out.size:
         return out
-    out[place] = value if isinstance(value, float) and out.dtype.kind == "f" else np.asarray(value).astype(out.dtype)
+    out[selection] = (
+        value if isinstance(value, float) and out.dtype.kind == "f" else np.asarray(value).astype(out.dtype)
+    )
     return out
 
 
@@ -455,12 +457,12 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
         if isinstance(value, complex) and not input.is_complex():
             raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
         name, value = "_index_fill", dtypes.number_for(value, input.dtype)
-    places = index if index.dim() == 1 else index.reshape(-1)
+    indices = index if index.dim() == 1 else index.reshape(-1)
     if low < 0:
-        places = places % n
+        indices = indices % n
     if isinstance(value, Tensor) and index._level is None:
-        places = places.unique()  # so that the value's gradient counts no slice twice
-    return run(OPS[name], (input, dim, places, value))
+        indices = indices.unique()  # so that the value's gradient counts no slice twice
+    return run(OPS[name], (input, dim, indices, value))
 
 
 @method

@@ -59,15 +59,15 @@ def _column_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return (*strides[:1:-1], strides[1], strides[0])
 
 
-def by_columns(kernel: Any, *places: int) -> Any:
-    """A kernel with its result, or those of its results at `places`, laid out by columns."""
+def by_columns(kernel: Any, *positions: int) -> Any:
+    """A kernel with its result, or those of its results at `positions`, laid out by columns."""
 
     def run(*args: Any) -> Any:
-        if not places:
+        if not positions:
             return columns(kernel(*args))
         results = list(kernel(*args))
-        for place in places:
-            results[place] = columns(results[place])
+        for position in positions:
+            results[position] = columns(results[position])
         return tuple(results)
 
     return run
@@ -78,8 +78,8 @@ def by_columns(kernel: Any, *places: int) -> Any:
 
 def _as_diagonal(x: Any) -> Any:
     out = np.zeros((*x.shape, x.shape[-1]), x.dtype)
-    places = np.arange(x.shape[-1])
-    out[..., places, places] = x
+    diagonal = np.arange(x.shape[-1])
+    out[..., diagonal, diagonal] = x
     return out
 
 
@@ -145,10 +145,10 @@ def make_system(A: Any, B: Any) -> bool:
 
 def need_tensor(function: str, **arguments: Any) -> None:
     """Refuse what is no tensor."""
-    for place, (name, value) in enumerate(arguments.items()):
+    for position, (name, value) in enumerate(arguments.items()):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"{function}(): argument '{name}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+                f"{function}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
             )
 
 
@@ -200,8 +200,8 @@ def refuse_info(function: str, info: Tensor, words: str, error: type[RuntimeErro
         return
     if not array.any():
         return
-    place = int(np.flatnonzero(array)[0])
-    raise error(f"{function}: (Batch element {place}): {words.format(int(array.flat[place]))}")
+    position = int(np.flatnonzero(array)[0])
+    raise error(f"{function}: (Batch element {position}): {words.format(int(array.flat[position]))}")
 
 
 NOT_POSITIVE = (

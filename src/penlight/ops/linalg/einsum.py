@@ -77,16 +77,16 @@ _ON_ARRAYS: dict[str, Any] = {
 
 
 class _Planned:
-    """Stands for a tensor while an equation is planned: its shape, and its place among the operands and results."""
+    """Stands for a tensor while an equation is planned: its shape, and its position among the operands and results."""
 
-    def __init__(self, shape: tuple[int, ...], place: int, steps: list[Any]) -> None:
-        self.shape, self.place, self.steps = shape, place, steps
+    def __init__(self, shape: tuple[int, ...], position: int, steps: list[Any]) -> None:
+        self.shape, self.position, self.steps = shape, position, steps
 
     def dim(self) -> int:
         return len(self.shape)
 
     def step(self, name: str, shape: Any, rest: Any) -> _Planned:
-        self.steps.append((name, self.place, rest))
+        self.steps.append((name, self.position, rest))
         return _Planned(tuple(shape), self.steps[0] + len(self.steps) - 2, self.steps)
 
     def sum(self, dims: tuple[int, ...]) -> _Planned:
@@ -95,8 +95,8 @@ class _Planned:
     def permute(self, order: list[int]) -> _Planned:
         return self.step("permute", [self.shape[d] for d in order], (tuple(order),))
 
-    def unsqueeze(self, place: int) -> _Planned:
-        return self.step("unsqueeze", (*self.shape[:place], 1, *self.shape[place:]), (place,))
+    def unsqueeze(self, position: int) -> _Planned:
+        return self.step("unsqueeze", (*self.shape[:position], 1, *self.shape[position:]), (position,))
 
     def expand(self, size: list[int]) -> _Planned:
         return self.step("expand", size, (tuple(size),))
@@ -112,23 +112,23 @@ class _Planned:
         return self.step("diagonal", [*rest, self.shape[first]], (offset, first, second))
 
     def __mul__(self, other: _Planned) -> _Planned:
-        return self.step("mul", np.broadcast_shapes(self.shape, other.shape), other.place)
+        return self.step("mul", np.broadcast_shapes(self.shape, other.shape), other.position)
 
     def bmm(self, other: _Planned) -> _Planned:
-        return self.step("bmm", (*self.shape[:2], other.shape[2]), other.place)
+        return self.step("bmm", (*self.shape[:2], other.shape[2]), other.position)
 
 
 @lru_cache(512)
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], bool]:
     """The steps (name, place of the operand, what else it takes), and whether the result has memory of its own."""
     steps: list[Any] = [len(shapes)]
-    operands = [_Planned(shape, place, steps) for place, shape in enumerate(shapes)]
+    operands = [_Planned(shape, position, steps) for position, shape in enumerate(shapes)]
     terms, output = _parse(equation, operands)
     prepared = [_one_per_letter(t, labels) for t, labels in zip(operands, terms)]
     tensor, labels = prepared[0]
     rest = prepared[1:]
-    for place, (other, other_labels) in enumerate(rest):
-        needed = set(output).union(*(later for _, later in rest[place + 1 :]))
+    for position, (other, other_labels) in enumerate(rest):
+        needed = set(output).union(*(later for _, later in rest[position + 1 :]))
         tensor, labels = _pair(tensor, labels, other, other_labels, needed)
     gone = tuple(d for d, label in enumerate(labels) if label not in output)
     if gone:
@@ -142,13 +142,13 @@ def _plan(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any]
 
 def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     """`einsum(x, [0, 1], y, [1], [0])` as an equation."""
-    operands, terms, place = [], [], 0
-    while place + 1 < len(args):
-        operands.append(args[place])
-        terms.append(_subscripts(args[place + 1]))
-        place += 2
+    operands, terms, position = [], [], 0
+    while position + 1 < len(args):
+        operands.append(args[position])
+        terms.append(_subscripts(args[position + 1]))
+        position += 2
     equation = ",".join(terms)
-    return (equation + "->" + _subscripts(args[place]) if place < len(args) else equation), operands
+    return (equation + "->" + _subscripts(args[position]) if position < len(args) else equation), operands
 
 
 def _subscripts(numbers: Any) -> str:
@@ -172,8 +172,8 @@ def _parse(equation: str, operands: list[_Planned]) -> tuple[list[list[Any]], li
         )
     terms: list[list[Any]] = []
     widest = 0
-    for place, (text, tensor) in enumerate(zip(texts, operands)):
-        labels = _term(text, tensor, place)
+    for position, (text, tensor) in enumerate(zip(texts, operands)):
+        labels = _term(text, tensor, position)
         terms.append(labels)
         widest = max(widest, -min((x for x in labels if isinstance(x, int)), default=0))
     dots = list(range(-widest, 0))
@@ -185,8 +185,8 @@ def _parse(equation: str, operands: list[_Planned]) -> tuple[list[list[Any]], li
     return terms, output
 
 
-def _term(text: str, tensor: _Planned, place: int) -> list[Any]:
-    _check_letters(text, place)
+def _term(text: str, tensor: _Planned, position: int) -> list[Any]:
+    _check_letters(text, position)
     head, dots, tail = text.partition("...")
     letters = len(head) + len(tail)
     ndim = tensor.dim()
@@ -194,27 +194,27 @@ def _term(text: str, tensor: _Planned, place: int) -> list[Any]:
         if letters > ndim:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({letters}) is more than the number of dimensions "
-                f"({ndim}) for operand {place}"
+                f"({ndim}) for operand {position}"
             )
         return [*head, *range(letters - ndim, 0), *tail]
     if letters != ndim:
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({letters}) does not match the number of dimensions ({ndim}) "
-            f"for operand {place} and no ellipsis was given"
+            f"for operand {position} and no ellipsis was given"
         )
     return list(head)
 
 
-def _check_letters(text: str, place: int) -> None:
+def _check_letters(text: str, position: int) -> None:
     for c in text.replace("...", "", 1):
         if not ("a" <= c <= "z" or "A" <= c <= "Z"):
             if c == ".":
                 raise RuntimeError(
-                    f"einsum(): found '.' for operand {place} that is not part of any ellipsis"
-                    if text.count("...") < 2 else f"einsum(): found '.' for operand {place} for which an ellipsis was already found"
+                    f"einsum(): found '.' for operand {position} that is not part of any ellipsis"
+                    if text.count("...") < 2 else f"einsum(): found '.' for operand {position} for which an ellipsis was already found"
                 )  # fmt: skip
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {position} in the equation string, subscripts must be in [a-zA-Z]"
             )
 
 
@@ -285,9 +285,9 @@ def _sum_private(tensor: _Planned, labels: list[Any], others: set[Any]) -> tuple
 def _aligned(tensor: _Planned, labels: list[Any], order: list[Any]) -> _Planned:
     """Dimensions in this order, with size one where the tensor has none."""
     tensor = tensor.permute([labels.index(x) for x in order if x in labels])
-    for place, x in enumerate(order):
+    for position, x in enumerate(order):
         if x not in labels:
-            tensor = tensor.unsqueeze(place)
+            tensor = tensor.unsqueeze(position)
     return tensor
 
 

@@ -117,9 +117,9 @@ def _cholesky_solve_pair(
 in_both_namespaces("cholesky_solve_backward", _cholesky_solve_pair)
 
 
-def _cholesky_solve_rule(place: int) -> Any:
+def _cholesky_solve_rule(position: int) -> Any:
     def rule(grad: Any, input2: Any, result: Any, input_shape: Any, upper: bool, needs: Any, xp: Any) -> Any:
-        return xp.cholesky_solve_backward(place, needs, grad, input2, result, input_shape, upper)
+        return xp.cholesky_solve_backward(position, needs, grad, input2, result, input_shape, upper)
 
     return rule
 
@@ -368,11 +368,11 @@ def _lu_solve_pair(
 in_both_namespaces("lu_solve_backward", _lu_solve_pair)
 
 
-def _lu_solve_rule(place: int) -> Any:
+def _lu_solve_rule(position: int) -> Any:
     def rule(
         grad: Any, LU: Any, pivots: Any, result: Any, B_shape: Any, left: bool, adjoint: bool, needs: Any, xp: Any
     ) -> Any:
-        return xp.lu_solve_backward(place, needs, grad, LU, pivots, result, B_shape, left, adjoint)
+        return xp.lu_solve_backward(position, needs, grad, LU, pivots, result, B_shape, left, adjoint)
 
     return rule
 
@@ -448,11 +448,11 @@ def _unpack_rule(grads: Any, LU_data_shape: Any, xp: Any) -> Any:
 def _lu_unpack(LU_data: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
-def _all_between(places: Any, low: int, high: int) -> bool:
-    if places.size < 64:
-        numbers = places.reshape(-1).tolist()
+def _all_between(positions: Any, low: int, high: int) -> bool:
+    if positions.size < 64:
+        numbers = positions.reshape(-1).tolist()
         return low <= min(numbers) and max(numbers) <= high
-    return bool(low <= places.min() and places.max() <= high)
+    return bool(low <= positions.min() and positions.max() <= high)
 
 
 def lu_unpack(

@@ -97,9 +97,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensor([6.])
     """
     parts = list(tensors)
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
         if not isinstance(part, Tensor):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(part).__name__}")
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(part).__name__}")
     if len(parts) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
     if out is None and len(parts) == 3 and are_matrices(*parts) and unrecorded(parts):
@@ -123,22 +123,22 @@ def _check_chain(parts: list[Tensor]) -> tuple[int, ...]:
     for name, end in (("first", first), ("last", last)):
         if end.dim() not in (1, 2):
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {end.dim()}D")
-    for place, part in enumerate(parts[1:-1], 1):
+    for position, part in enumerate(parts[1:-1], 1):
         if part.dim() != 2:
-            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {part.dim()}D")
-    for place, part in enumerate(parts[1:], 1):
+            raise RuntimeError(f"multi_dot(): tensor {position} must be 2D but got {part.dim()}D")
+    for position, part in enumerate(parts[1:], 1):
         if part.dtype is not first.dtype:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_name(first.dtype)} and tensor {place} "
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_name(first.dtype)} and tensor {position} "
                 f"{c_name(part.dtype)}"
             )
     shapes = [list(p.shape) for p in parts]
     parts[0] = first.unsqueeze(0) if first.dim() == 1 else first
     parts[-1] = last.unsqueeze(-1) if last.dim() == 1 else last
-    for place in range(len(parts) - 1):
-        if parts[place].shape[-1] != parts[place + 1].shape[0]:
+    for position in range(len(parts) - 1):
+        if parts[position].shape[-1] != parts[position + 1].shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {place} and {place + 1} with shapes {shapes[place]} and {shapes[place + 1]} cannot be "
+                f"multi_dot(): tensors {position} and {position + 1} with shapes {shapes[position]} and {shapes[position + 1]} cannot be "
                 "multiplied"
             )
     return tuple(parts[0].shape[: first.dim() - 1]) + tuple(parts[-1].shape[1 : last.dim()])
@@ -150,7 +150,7 @@ def _first_pair(a: int, b: int, c: int, d: int) -> bool:
 
 
 def _cheapest(parts: list[Tensor]) -> Tensor:
-    """The matrix-chain order by dynamic programming: for each run of factors the cheapest place to split it."""
+    """The matrix-chain order by dynamic programming: for each run of factors the cheapest position to split it."""
     sizes = [p.shape[0] for p in parts] + [parts[-1].shape[1]]
     count = len(parts)
     if count == 3:

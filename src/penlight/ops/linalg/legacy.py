@@ -203,7 +203,7 @@ def _triangular_pair(
 in_both_namespaces("triangular_solve_backward", _triangular_pair)
 
 
-def _triangular_rule(place: int) -> Any:
+def _triangular_rule(position: int) -> Any:
     def rule(
         grads: Any,
         A: Any,
@@ -216,7 +216,7 @@ def _triangular_rule(place: int) -> Any:
         xp: Any,
     ) -> Any:
         return xp.triangular_solve_backward(
-            place, needs, grads, A, solution, input_shape, upper, transpose, unitriangular
+            position, needs, grads, A, solution, input_shape, upper, transpose, unitriangular
         )
 
     return rule

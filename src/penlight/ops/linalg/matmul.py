@@ -209,9 +209,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     tensor([3., 3.])
     """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        place, bad = (2, other) if isinstance(input, Tensor) else (1, input)
-        name = "other" if place == 2 else "input"
-        raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(bad).__name__}")
+        position, bad = (2, other) if isinstance(input, Tensor) else (1, input)
+        name = "other" if position == 2 else "input"
+        raise TypeError(f"matmul(): argument '{name}' (position {position}) must be Tensor, not {type(bad).__name__}")
     result = _matmul(input, other)
     if out is None:
         return result

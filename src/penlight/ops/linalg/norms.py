@@ -88,10 +88,10 @@ def _matrix_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> T
         return _spectral_norm(A, ord, dims, keepdim)
     summed, compared = dims if abs(ord) == 1 else dims[::-1]
     sums = vector_norm(A, 1, summed, keepdim)
-    place = compared - (not keepdim and summed < compared)
-    if ord > 0 and sums.shape[place] == 0:
-        return sums.detach().sum(place, keepdim)
-    return sums.amax(place, keepdim) if ord > 0 else sums.amin(place, keepdim)
+    position = compared - (not keepdim and summed < compared)
+    if ord > 0 and sums.shape[position] == 0:
+        return sums.detach().sum(position, keepdim)
+    return sums.amax(position, keepdim) if ord > 0 else sums.amin(position, keepdim)
 
 
 def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:

@@ -234,9 +234,9 @@ def _ormqr_trio(
 in_both_namespaces("ormqr_backward", _ormqr_trio)
 
 
-def _ormqr_rule(place: int) -> Any:
+def _ormqr_rule(position: int) -> Any:
     def rule(grad: Any, input: Any, input2: Any, input3: Any, left: bool, transpose: bool, needs: Any, xp: Any) -> Any:
-        return xp.ormqr_backward(place, needs, grad, input, input2, input3, left, transpose)
+        return xp.ormqr_backward(position, needs, grad, input, input2, input3, left, transpose)
 
     return rule
 
@@ -282,13 +282,13 @@ def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
         raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
     if other.dim() < 2:
         raise RuntimeError("torch.ormqr: other must have at least 2 dimensions.")
-    place = -2 if left else -1
-    if other.shape[place] < tau.shape[-1]:
-        raise RuntimeError(f"torch.ormqr: other.shape[{place}] must be greater than or equal to tau.shape[-1]")
-    if tau.shape[-1] != min(other.shape[place], input.shape[-1]):
-        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{place}], input.shape[-1])")
-    if other.shape[place] != input.shape[-2]:
-        raise RuntimeError(f"torch.ormqr: other.shape[{place}] must be equal to input.shape[-2]")
+    position = -2 if left else -1
+    if other.shape[position] < tau.shape[-1]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{position}] must be greater than or equal to tau.shape[-1]")
+    if tau.shape[-1] != min(other.shape[position], input.shape[-1]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{position}], input.shape[-1])")
+    if other.shape[position] != input.shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{position}] must be equal to input.shape[-2]")
     if tau.shape[-1] > input.shape[-1]:
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
     if input.dim() - tau.dim() != 1:

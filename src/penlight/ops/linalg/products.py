@@ -101,17 +101,17 @@ def linalg_cross(input: Tensor, other: Tensor, dim: int = -1, out: Tensor | None
     """The cross product of vectors of length 3 along a dimension, broadcasting; what torch.linalg.cross is."""
     if input.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    place = wrap_dim(dim, input.dim())
-    if not input.dim() or input.shape[place] != 3 or other.shape[place] != 3:
+    axis = wrap_dim(dim, input.dim())
+    if not input.dim() or input.shape[axis] != 3 or other.shape[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[place]} and {other.shape[place]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and {other.shape[axis]}"
         )
     if input.shape != other.shape:
         broadcast_shape(tuple(input.shape), tuple(other.shape))
     if input.dtype is dtypes.bool_:
         raise not_implemented("cross", input._array.dtype)
     need_one_dtype(input, other)
-    return _linalg_cross(input, other, place, out=out)
+    return _linalg_cross(input, other, axis, out=out)
 
 
 @method

@@ -72,7 +72,7 @@ def _solve_pair(
 
 
 def in_both_namespaces(name: str, pair: Any) -> None:
-    """Give rules `xp.name(place, needs, ...)`: a function of a namespace that gives several gradients at once."""
+    """Give rules `xp.name(position, needs, ...)`: a function of a namespace that gives several gradients at once."""
     both(name, Together(lambda *args: pair(*args, raw)), Together(lambda *args: pair(*args, graph)))
 
 
@@ -319,7 +319,7 @@ def _triangular_pair(
 in_both_namespaces("solve_triangular_backward", _triangular_pair)
 
 
-def _triangular_rule(place: int) -> Any:
+def _triangular_rule(position: int) -> Any:
     def rule(
         grad: Any,
         input: Any,
@@ -331,7 +331,7 @@ def _triangular_rule(place: int) -> Any:
         needs: Any,
         xp: Any,
     ) -> Any:
-        return xp.solve_triangular_backward(place, needs, grad, input, result, B_shape, upper, left, unitriangular)
+        return xp.solve_triangular_backward(position, needs, grad, input, result, B_shape, upper, left, unitriangular)
 
     return rule
 
@@ -401,8 +401,8 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor |
     need_tensor("linalg_tensorsolve", input=input, other=other)
     A = input
     if dims is not None:
-        places = [wrap_dim(d, A.dim()) for d in ((dims,) if isinstance(dims, int) else dims)]
-        A = A.movedim(places, list(range(A.dim() - len(places), A.dim())))
+        axes = [wrap_dim(d, A.dim()) for d in ((dims,) if isinstance(dims, int) else dims)]
+        A = A.movedim(axes, list(range(A.dim() - len(axes), A.dim())))
     unknown = tuple(A.shape[other.dim() :])
     if other.numel() != math.prod(unknown):
         raise RuntimeError(

@@ -187,19 +187,19 @@ def _complaint(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
     if len(args) > len(positional):
         return _too_many(name, positional, len(args))
     left = dict(kwargs)
-    for place, parameter in enumerate((*positional, *form.keyword)):
-        given = place < len(args)
+    for position, parameter in enumerate((*positional, *form.keyword)):
+        given = position < len(args)
         if given and parameter.name in left:
             return f"{name}() got multiple values for argument '{parameter.name}'"
         if not given and parameter.name not in left:
             if parameter.default is None:
                 return _missing(name, form, len(args), kwargs)
             continue
-        value = args[place] if given else left.pop(parameter.name)
+        value = args[position] if given else left.pop(parameter.name)
         if not _fits(parameter, value):
-            where = f"'{parameter.name}' (position {place + 1})" if given else f"'{parameter.name}'"
+            where = f"'{parameter.name}' (position {position + 1})" if given else f"'{parameter.name}'"
             return f"{name}(): argument {where} must be {parameter.shown}, {_found(parameter, value)}"
-        inside = _inside(name, parameter, value, place)
+        inside = _inside(name, parameter, value, position)
         if inside is not None:
             return inside
     for key in left:
@@ -213,14 +213,14 @@ def _found(parameter: Parameter, value: Any) -> str:
     return f"not {type_name(value)}"
 
 
-def _inside(name: str, parameter: Parameter, value: Any, place: int) -> str | None:
+def _inside(name: str, parameter: Parameter, value: Any, position: int) -> str | None:
     """What is wrong with an element of a list."""
     if not isinstance(value, (list, tuple)):
         return None
     if parameter.kind == "tensors":
         for at, element in enumerate(value):
             if not isinstance(element, Tensor) and element is not None and not hasattr(element, "__torch_function__"):
-                return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
+                return f"expected Tensor as element {at} in argument {position}, but got {type_name(element)}"
     if parameter.kind in ("ints", "ints1"):
         for at, element in enumerate(value):
             if not _is_int(element) and not isinstance(element, bool):
@@ -454,12 +454,10 @@ def _by_what_it_calls(names: tuple[str, ...], name: str, call: Call) -> str | No
     if not name.startswith("F.") or len(known) != 1:
         return None
     given = {**dict(zip(names, call.args)), **call.kwargs}
-    for place, parameter in enumerate(known[0].positional):
+    for position, parameter in enumerate(known[0].positional):
         if parameter.name in given and not _fits(parameter, given[parameter.name]):
             found = _found(parameter, given[parameter.name])
-            return (
-                f"{name[2:]}(): argument '{parameter.name}' (position {place + 1}) must be {parameter.shown}, {found}"
-            )
+            return f"{name[2:]}(): argument '{parameter.name}' (position {position + 1}) must be {parameter.shown}, {found}"
     return None
 
 
@@ -467,11 +465,11 @@ def _by_annotations(names: tuple[str, ...], annotations: dict[str, Any], name: s
     """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
     bare = name.removeprefix("F.")
     given = dict(zip(names, call.args))
-    for place, (key, value) in enumerate({**given, **call.kwargs}.items()):
+    for position, (key, value) in enumerate({**given, **call.kwargs}.items()):
         wanted = annotations.get(key)
         if wanted == "Tensor" or (wanted == "Tensor | None" and value is not None):
             if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
-                where = f"'{key}' (position {place + 1})" if key in given else f"'{key}'"
+                where = f"'{key}' (position {position + 1})" if key in given else f"'{key}'"
                 return f"{bare}(): argument {where} must be Tensor, not {type_name(value)}"
     return None
 
@@ -483,13 +481,13 @@ def _of_several(name: str, args: tuple[Any, ...]) -> str | None:
     """The same for functions of any number of tensors, one by one or in a list."""
     if name not in _OF_SEVERAL or not args:
         return None
-    place = 0
+    position = 0
     if name == "einsum" and not isinstance(args[0], Tensor):
         if not isinstance(args[0], str):
             return f"einsum(): argument 'equation' (position 1) must be str, not {type_name(args[0])}"
-        place, args = 1, args[1:]
+        position, args = 1, args[1:]
     elements = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     for at, element in enumerate(elements):
         if not isinstance(element, Tensor) and not hasattr(element, "__torch_function__"):
-            return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
+            return f"expected Tensor as element {at} in argument {position}, but got {type_name(element)}"
     return None

@@ -37,13 +37,13 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
         return shape
     known = 1
     unknown = None
-    for place, n in enumerate(shape):
+    for position, n in enumerate(shape):
         if n == -1:
             if unknown is not None:
                 raise RuntimeError("only one dimension can be inferred")
-            unknown = place
+            unknown = position
         elif n < 0:
-            raise RuntimeError(f"invalid shape dimension {n} at index {place} of shape {list(shape)}")
+            raise RuntimeError(f"invalid shape dimension {n} at index {position} of shape {list(shape)}")
         else:
             known *= n
     if unknown is not None:
@@ -75,11 +75,11 @@ def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
     """PyTorch's error for two shapes that don't broadcast: the last dimension in which they differ."""
     width = max(len(a), len(b))
     left, right = (1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b
-    for place in reversed(range(width)):
-        if left[place] != right[place] and 1 not in (left[place], right[place]):
+    for position in reversed(range(width)):
+        if left[position] != right[position] and 1 not in (left[position], right[position]):
             return RuntimeError(
-                f"The size of tensor a ({left[place]}) must match the size of tensor b ({right[place]}) at non-singleton "
-                f"dimension {place}"
+                f"The size of tensor a ({left[position]}) must match the size of tensor b ({right[position]}) at non-singleton "
+                f"dimension {position}"
             )
     raise AssertionError("these shapes do broadcast")
 

@@ -20,15 +20,15 @@ class Together:
         self.kernel = kernel
         self.waiting: dict[int, tuple[Any, list[Any]]] = {}  # by thread: the gradient they were computed from, and they
 
-    def __call__(self, place: int, needs: Sequence[bool], grad: Any, *rest: Any) -> Any:
-        """The gradient of the input at `place` among those that have rules."""
+    def __call__(self, position: int, needs: Sequence[bool], grad: Any, *rest: Any) -> Any:
+        """The gradient of the input at `position` among those that have rules."""
         thread = get_ident()
         held = self.waiting.pop(thread, None)
-        if held is None or held[0] is not grad or True not in needs[:place]:  # the first of a node starts anew
+        if held is None or held[0] is not grad or True not in needs[:position]:  # the first of a node starts anew
             held = grad, list(self.kernel(grad, *rest, tuple(needs)))
         grads = held[1]
-        mine, grads[place] = grads[place], None
-        if True in needs[place + 1 :]:
+        mine, grads[position] = grads[position], None
+        if True in needs[position + 1 :]:
             self.waiting[thread] = held
         return mine
 

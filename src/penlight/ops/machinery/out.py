@@ -112,8 +112,8 @@ def _rules() -> dict[str, tuple[bool, Any]]:
     return found
 
 
-def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, place: int = 0) -> None:
-    """Refuse an `out=` in whose dtype a function does not write its result, the one at `place`."""
+def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, position: int = 0) -> None:
+    """Refuse an `out=` in whose dtype a function does not write its result, the one at `position`."""
     if need is got:
         return
     same, words = _rules().get(name, (False, _ELEMENTWISE))
@@ -125,7 +125,7 @@ def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, place: int = 0) 
         words = _EXACT
     kind: Any = RuntimeError
     if isinstance(words, tuple):
-        words = words[place]
+        words = words[position]
     elif isinstance(words, Exception):
         kind, words = type(words), words.args[0]
     raise kind(

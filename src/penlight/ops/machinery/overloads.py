@@ -17,16 +17,16 @@ def _is_overloaded(name: str) -> bool:
 
 
 def wrong_type(
-    name: str, arguments: Sequence[Any], place: int, parameter: str, wanted: str, forms: str = ""
+    name: str, arguments: Sequence[Any], position: int, parameter: str, wanted: str, forms: str = ""
 ) -> TypeError:
-    """The error for the argument at `place`, which is not a `wanted`. `forms`: how the function may be called."""
+    """The error for the argument at `position`, which is not a `wanted`. `forms`: how the function may be called."""
     if _is_overloaded(name):
         got = ", ".join(type(a).__name__ for a in arguments)
         return TypeError(
             f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{forms}"
         )
     return TypeError(
-        f"{name}(): argument '{parameter}' (position {place + 1}) must be {wanted}, not {type(arguments[place]).__name__}"
+        f"{name}(): argument '{parameter}' (position {position + 1}) must be {wanted}, not {type(arguments[position]).__name__}"
     )
 
 

@@ -67,32 +67,32 @@ def _kernel(
     return kernels.attention_backward(grad, query, key, value, mask, out, sums, kept, scale, causal, needs)
 
 
-def _grads(place: int, needs: Any, grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, kept: Any, scale: float,
+def _grads(position: int, needs: Any, grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, kept: Any, scale: float,
            causal: bool) -> Any:  # fmt: skip
     """The gradients from differentiable ops; the probabilities are computed again, so that they can be differentiated."""
     if query.dtype.itemsize == 2:
         q, k, v, wide_mask = (None if t is None else t.float() for t in (query, key, value, mask))
-        found = _grads(place, needs, grad.float(), q, k, v, wide_mask, out, sums, kept, scale, causal)
+        found = _grads(position, needs, grad.float(), q, k, v, wide_mask, out, sums, kept, scale, causal)
         return found.to(query.dtype)
     scores = (query * scale) @ key.transpose(-2, -1)
     if causal:
         scores = scores + _above(query, key)
     p = _safe_softmax(scores if mask is None else scores + mask, 3)
-    if place == 2:
+    if position == 2:
         return p.transpose(-2, -1) @ grad
     slopes = grad @ value.transpose(-2, -1)
     slopes = p * (slopes - (slopes * p).sum(-1, True)) * scale
-    return slopes @ key if place == 0 else slopes.transpose(-2, -1) @ query
+    return slopes @ key if position == 0 else slopes.transpose(-2, -1) @ query
 
 
 both("attention_backward", Together(_kernel), _grads)
 
 
-def _rule(place: int) -> Any:
+def _rule(position: int) -> Any:
     def rule(grads: Any, query: Any, key: Any, value: Any, attn_mask: Any, output: Any, logsumexp: Any, probabilities: Any, scale: float,
              is_causal: bool, needs: Any, xp: Any) -> Any:  # fmt: skip
         saved = (query, key, value, attn_mask, output, logsumexp, probabilities, scale, is_causal)
-        return xp.attention_backward(place, needs, grads[0], *saved)
+        return xp.attention_backward(position, needs, grads[0], *saved)
 
     return rule
 

@@ -77,19 +77,19 @@ def _batch_kernel(
     return kernels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
 
 
-def _batch_grads(place: int, needs: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any,
+def _batch_grads(position: int, needs: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any,
                  training: bool, eps: float) -> Any:  # fmt: skip
     g, x, w = wide(grad, input, weight)
     dims = (0, *range(2, input.dim()))
     across = (1, -1, *(1,) * (input.dim() - 2))
-    if place == 2:
+    if position == 2:
         return like(g.sum(dims), input if weight is None else weight)
     if training:
         xhat, rstd = normalised(x, dims, eps)
     else:
         rstd = (running_var + eps).rsqrt().reshape(across)
         xhat = (x - running_mean.reshape(across)) * rstd
-    if place == 1:
+    if position == 1:
         return like((g * xhat).sum(dims), weight)
     if w is not None:
         g = g * w.reshape(across)
@@ -99,11 +99,11 @@ def _batch_grads(place: int, needs: Any, grad: Any, input: Any, weight: Any, run
 both("batch_norm_backward", Together(_batch_kernel), _batch_grads)
 
 
-def _batch_rule(place: int) -> Any:
+def _batch_rule(position: int) -> Any:
     def rule(grads: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: bool,
              eps: float, needs: Any, xp: Any) -> Any:  # fmt: skip
         saved = (input, weight, running_mean, running_var, result1, result2, training, eps)
-        return xp.batch_norm_backward(place, needs, grads[0], *saved)
+        return xp.batch_norm_backward(position, needs, grads[0], *saved)
 
     return rule
 

@@ -266,8 +266,8 @@ def _soft_targets(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int, smoothing: float
 ) -> Tensor:
     """Cross entropy with class probabilities as targets."""
-    place = 0 if input.dim() <= 1 else 1
-    classes = input.shape[place] if input.dim() else 1
+    axis = 0 if input.dim() <= 1 else 1
+    classes = input.shape[axis] if input.dim() else 1
     if target.dtype.category != dtypes.FLOATING:
         name = dtypes.LEGACY[target.dtype]
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {name}")
@@ -282,12 +282,12 @@ def _soft_targets(
         if smoothing > 1:
             raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}")
         target = target * (1 - smoothing) + smoothing / classes
-    logs = log_softmax(input, place)
+    logs = log_softmax(input, axis)
     if weight is not None:
-        logs = logs * weight.view([classes if d == place else 1 for d in range(max(input.dim(), 1))])
+        logs = logs * weight.view([classes if d == axis else 1 for d in range(max(input.dim(), 1))])
     products = logs * target
     if reduction == 0:
-        return -products.sum(place)
+        return -products.sum(axis)
     if reduction == 2:
         return -products.sum()
     if input.dim() <= 1 or input.numel() == 0:
@@ -299,14 +299,14 @@ def _smoothed(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int, smoothing: float
 ) -> Tensor:
     """Cross entropy with a share of each target spread over all classes."""
-    place = 0 if input.dim() == 1 else 1
-    logs = log_softmax(input, place)
+    axis = 0 if input.dim() == 1 else 1
+    logs = log_softmax(input, axis)
     sharp = _nll_any(logs, target, weight, ignore_index, reduction)
-    classes = input.shape[place]
+    classes = input.shape[axis]
     if weight is None:
-        spread = -logs.sum(place)
+        spread = -logs.sum(axis)
     else:
-        spread = -(logs * weight.view([classes if d == place else 1 for d in range(input.dim())])).sum(place)
+        spread = -(logs * weight.view([classes if d == axis else 1 for d in range(input.dim())])).sum(axis)
     ignored = (target == ignore_index).view(spread.shape)
     spread = spread.masked_fill(ignored, 0)
     if reduction == 1:

@@ -33,10 +33,10 @@ def refuse(name: str, *arguments: Any) -> NoReturn:
     """PyTorch's error for arguments of wrong types."""
     kinds = ", ".join(type(a).__name__ for a in arguments)
     if "transpose" in name:
-        for place, (what, value) in enumerate(zip(("input", "weight"), arguments)):
+        for position, (what, value) in enumerate(zip(("input", "weight"), arguments)):
             if not isinstance(value, Tensor):
                 raise TypeError(
-                    f"{name}(): argument '{what}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+                    f"{name}(): argument '{what}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
                 )
     raise TypeError(
         f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n{_SIGNATURES}"

@@ -109,8 +109,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return norm(v, pow)
-    place = wrap_dim(dim, v.dim())
-    return norm(v, pow, [d for d in range(v.dim()) if d != place], True)
+    axis = wrap_dim(dim, v.dim())
+    return norm(v, pow, [d for d in range(v.dim()) if d != axis], True)
 
 
 # ----- All pairs of rows --------------------------------------------------------------------------------------------

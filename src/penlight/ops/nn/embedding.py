@@ -120,17 +120,17 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
         raise RuntimeError(f"Expected 2-dimensional tensor, but got {input.dim()}-dimensional tensor for argument #1 'self' (while "
                            "checking arguments for embedding_renorm_)")  # fmt: skip
     _check_indices(indices, "embedding_renorm_")
-    table, places = input._array, np.unique(indices._array)
-    if places.size and (places[0] < 0 or places[-1] >= len(table)):
+    table, positions = input._array, np.unique(indices._array)
+    if positions.size and (positions[0] < 0 or positions[-1] >= len(table)):
         raise IndexError("index out of range in self")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {dtypes.LEGACY[input.dtype]} instead."
         )
-    rows = table[places].astype(np.float64)
+    rows = table[positions].astype(np.float64)
     lengths = np.linalg.norm(rows, norm_type, axis=1) if rows.size else np.zeros(0)
     long = lengths > max_norm
-    table[places[long]] = rows[long] * (max_norm / (lengths[long] + 1e-7))[:, None]
+    table[positions[long]] = rows[long] * (max_norm / (lengths[long] + 1e-7))[:, None]
     views.bump(input)
     return input
 
@@ -187,9 +187,9 @@ def _bag_array(
 ) -> Any:
     """The reduced bags, and for "max" which row each number came from."""
     if not all_inside(indices, len(weight)):
-        place = int(np.flatnonzero((indices < 0) | (indices >= len(weight)))[0])
+        position = int(np.flatnonzero((indices < 0) | (indices >= len(weight)))[0])
         raise RuntimeError(
-            f"Index {place} of input takes value {indices[place]} which is not in the valid range [0, {len(weight)})"
+            f"Index {position} of input takes value {indices[position]} which is not in the valid range [0, {len(weight)})"
         )
     plain_mean = mode == 1 and bags.kept is None and weight.dtype.kind == "f" and weight.dtype.itemsize > 2
     if mode < 2 and (plain_mean or (mode == 0 and bags.kept is None and per_sample_weights is None)):
@@ -228,7 +228,7 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
 
 
 def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
-    places = np.full(out.shape, -1, np.int64)
+    positions = np.full(out.shape, -1, np.int64)
     indices = indices[: bags.owners.size]
     if bags.kept is not None:
         rows, indices, owners = rows[bags.kept], indices[bags.kept], bags.owners[bags.kept]
@@ -241,19 +241,19 @@ def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
         hits = nonzero((rows == out.take(owners, 0)).reshape(-1))[0]
         hit = hits // out.shape[1]
         hits += ((owners - np.arange(len(owners))) * out.shape[1]).take(hit)
-        places.reshape(-1)[hits[::-1]] = indices.take(hit)[
+        positions.reshape(-1)[hits[::-1]] = indices.take(hit)[
             ::-1
         ]  # the last of several writes holds: the first that is largest
-    return out, places
+    return out, positions
 
 
 def _bag_weight_rule(grads: Any, weight_shape: Ints, per_sample_weights: Any, indices: Any, bags: Bags, mode: int,
                      scale_grad_by_freq: bool, result1: Any, xp: Any) -> Any:  # fmt: skip
     grad = grads[0]
     if mode == 2:
-        places = getattr(result1, "_array", result1)
-        grad = grad * xp.constant((places >= 0).astype(xp.np_dtype(grad)))
-        return xp._gather_backward(grad, weight_shape, 0, xp.constant(np.maximum(places, 0)))
+        positions = getattr(result1, "_array", result1)
+        grad = grad * xp.constant((positions >= 0).astype(xp.np_dtype(grad)))
+        return xp._gather_backward(grad, weight_shape, 0, xp.constant(np.maximum(positions, 0)))
     rows = xp._embedding(grad, xp.constant(bags.owners), -1, False, False)
     if bags.factors is not None:
         rows = rows * xp.constant(bags.factors.astype(xp.np_dtype(grad))[:, None])
@@ -305,8 +305,8 @@ def bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bo
         padding_idx %= rows
     count = starts.size - (1 if include_last_offset else 0)
     bags = Bags(indices._array, starts, count, mode, -1 if padding_idx is None else padding_idx)
-    result, places = _embedding_bag(weight, per_sample_weights, indices, bags, mode, scale_grad_by_freq)
-    return result, bags, places
+    result, positions = _embedding_bag(weight, per_sample_weights, indices, bags, mode, scale_grad_by_freq)
+    return result, bags, positions
 
 
 def embedding_bag(
@@ -391,7 +391,7 @@ def _as_bags(input: Tensor, offsets: Tensor | None, shares: Tensor | None) -> tu
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Each class number as a row of zeros with a one at its place.
+    """Each class number as a row of zeros with a one at its index.
 
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],

@@ -42,10 +42,10 @@ _uniform = lazy_import(globals(), "_uniform", "...kernels.random.uniform")
 def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Tensor: ...
 
 
-def _prelu_slopes(place: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
+def _prelu_slopes(position: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
     """The gradient of one input, element by element; `pointwise` sums it to the weight's shape. What 0 counts as differs
     between the first and the second derivative, as in PyTorch."""
-    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input >= 0, 0.0, grad * input)
+    return _prelu_input_backward(grad, input, weight) if position == 0 else where(input >= 0, 0.0, grad * input)
 
 
 both(
@@ -192,11 +192,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    place = wrap_dim(dim, input.dim())
-    if input.shape[place] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {input.shape[place]}")
+    axis = wrap_dim(dim, input.dim())
+    if input.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
     floats_only("glu_cpu")({"input": input})
-    return _glu(input, place)
+    return _glu(input, axis)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -246,6 +246,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     soft = _softmax_along((logits + _gumbels(logits)) / tau, dim)
     if not hard:
         return soft
-    place = soft.max(dim, keepdim=True).indices
-    corner = wrap(np.zeros(tuple(logits.shape), logits._array.dtype)).scatter(dim, place, 1.0)
+    position = soft.max(dim, keepdim=True).indices
+    corner = wrap(np.zeros(tuple(logits.shape), logits._array.dtype)).scatter(dim, position, 1.0)
     return corner - soft.detach() + soft

@@ -121,7 +121,7 @@ def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode:
     return total.reshape(count, shape[1], *grid.shape[1:-1])
 
 
-def _grid_grad_rule(place: int) -> Any:
+def _grid_grad_rule(position: int) -> Any:
     """The derivative of the grid's gradient by its upstream (0), its image (1) or its grid (2)."""
 
     def rule(
@@ -136,20 +136,20 @@ def _grid_grad_rule(place: int) -> Any:
     ) -> Any:
         values = (upstream, input, grid)
         if interpolation_mode == 1:
-            return xp.zeros_like(values[place])
+            return xp.zeros_like(values[position])
         raw = not hasattr(grad, "_array")
         again = not raw and is_grad_enabled()
         with enable_grad():
             leaves = [wrap(np.asarray(v))._require_grad_() if raw else _alias(v) for v in values]
-            for needed in {2, place}:
+            for needed in {2, position}:
                 if not leaves[needed].requires_grad:
                     leaves[needed] = leaves[needed].detach()._require_grad_()
             out = _sampled(leaves[1], leaves[2], interpolation_mode, padding_mode, align_corners)
             (slopes,) = gradient(out, leaves[2], leaves[0], create_graph=True)
             upon = wrap(np.asarray(grad)) if raw else grad
-            (found,) = gradient(slopes, leaves[place], upon, create_graph=again, allow_unused=True)
+            (found,) = gradient(slopes, leaves[position], upon, create_graph=again, allow_unused=True)
         if found is None:
-            return xp.zeros_like(values[place])
+            return xp.zeros_like(values[position])
         return found._array if raw else found
 
     return rule

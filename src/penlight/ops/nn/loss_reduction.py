@@ -82,10 +82,10 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def need_tensors(function: str, *values: Any) -> None:
     """Refuse an input or a target that is no tensor."""
-    for place, (name, value) in enumerate(zip(("input", "target"), values)):
+    for position, (name, value) in enumerate(zip(("input", "target"), values)):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"{function}(): argument '{name}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+                f"{function}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
             )
 
 

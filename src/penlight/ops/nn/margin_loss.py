@@ -136,9 +136,9 @@ def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, An
 def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int) -> Any:
     x, t = np.ascontiguousarray(_rows(input)), target.reshape(-1)
     count, classes = x.shape
-    place = t + np.arange(0, count * classes, classes)
-    short = x + (margin - x.take(place)[:, None])
-    short.reshape(-1)[place] = 0
+    position = t + np.arange(0, count * classes, classes)
+    short = x + (margin - x.take(position)[:, None])
+    short.reshape(-1)[position] = 0
     np.fmax(short, 0, short)  # NaN is no distance, as in PyTorch
     losses = np.add.reduce(short if p == 1 else short * short, 1) / classes
     if weight is not None:
@@ -237,8 +237,10 @@ def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any
     if slopes is None:
         short, counts, labels, _ = _close_pairs(input, target)
         slopes = counts.sum(1).astype(short.dtype)
-        places = labels + np.arange(len(labels))[:, None] * slopes.shape[1]  # some of them, perhaps, twice
-        slopes -= index_width.bincount(places.reshape(-1), counts.sum(2).reshape(-1), slopes.size).reshape(slopes.shape)
+        positions = labels + np.arange(len(labels))[:, None] * slopes.shape[1]  # some of them, perhaps, twice
+        slopes -= index_width.bincount(positions.reshape(-1), counts.sum(2).reshape(-1), slopes.size).reshape(
+            slopes.shape
+        )
     n, classes = slopes.shape
     slopes /= classes
     return (xp.constant(slopes) * _spread(grad, n, reduction)).reshape(tuple(input.shape))

@@ -58,14 +58,14 @@ def like(grad: Any, tensor: Any) -> Any:
 
 
 def _layer_grads(
-    place: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float
+    position: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float
 ) -> Any:
     g, x, w = wide(grad, input, weight)
     last, lead = tuple(range(-dims, 0)), tuple(range(input.dim() - dims))
-    if place == 2:
+    if position == 2:
         return like(g.sum(lead) if lead else g, input if weight is None else weight)
     xhat, rstd = normalised(x, last, eps, mean is not None)
-    if place == 1:
+    if position == 1:
         return like((g * xhat).sum(lead) if lead else g * xhat, weight)
     return like(input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
 
@@ -81,7 +81,7 @@ def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims
 both("layer_norm_backward", Together(_layer_kernel), _layer_grads)
 
 
-def _layer_rule(place: int) -> Any:
+def _layer_rule(position: int) -> Any:
     def rule(
         grads: Any,
         input: Any,
@@ -94,7 +94,7 @@ def _layer_rule(place: int) -> Any:
         xp: Any,
     ) -> Any:
         dims = len(normalized_shape)
-        return xp.layer_norm_backward(place, needs, grads[0], input, weight, result1, result2, dims, eps)
+        return xp.layer_norm_backward(position, needs, grads[0], input, weight, result1, result2, dims, eps)
 
     return rule
 
@@ -107,11 +107,13 @@ def _native_layer_norm(
 ) -> Any: ...
 
 
-def _rms_rule(place: int) -> Any:
+def _rms_rule(position: int) -> Any:
     def rule(
         grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, eps: float, needs: Any, xp: Any
     ) -> Any:
-        return xp.layer_norm_backward(place, needs, grads[0], input, weight, None, result1, len(normalized_shape), eps)
+        return xp.layer_norm_backward(
+            position, needs, grads[0], input, weight, None, result1, len(normalized_shape), eps
+        )
 
     return rule
 
@@ -212,15 +214,15 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
 
 def _group_grads(
-    place: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float
+    position: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float
 ) -> Any:
     g, x, w = wide(grad, input, weight)
     count, channels = input.shape[0], input.shape[1]
     dims = (0, *range(2, input.dim()))
-    if place == 2:
+    if position == 2:
         return like(g.sum(dims), input if weight is None else weight)
     xhat, rstd = normalised(x.reshape(count, group, channels // group * prod(input.shape[2:])), (2,), eps)
-    if place == 1:
+    if position == 1:
         return like((g * xhat.reshape(input.shape)).sum(dims), weight)
     if w is not None:
         g = g * w.reshape(1, channels, *(1,) * (input.dim() - 2))
@@ -260,14 +262,14 @@ def _stats_graph(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, g
 both("group_stats_backward", _stats_array, _stats_graph)
 
 
-def _group_rule(place: int) -> Any:
+def _group_rule(position: int) -> Any:
     def rule(
         grads: Any, input: Any, weight: Any, group: int, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
     ) -> Any:
         found = None
         if grads[0] is not None:
-            found = xp.group_norm_backward(place, needs, grads[0], input, weight, result1, result2, group, eps)
-        if place == 0 and (grads[1] is not None or grads[2] is not None):
+            found = xp.group_norm_backward(position, needs, grads[0], input, weight, result1, result2, group, eps)
+        if position == 0 and (grads[1] is not None or grads[2] is not None):
             used = xp.group_stats_backward(grads[1], grads[2], input, result1, result2, group, eps)
             found = used if found is None else found + used
         return found

@@ -77,11 +77,11 @@ def _amounts(pad: Any) -> Ints:
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     if all([type(n) is int for n in pad]):
         return tuple(pad)
-    for place, n in enumerate(pad):
+    for position, n in enumerate(pad):
         if type(n) is not int and (isinstance(n, float) or not hasattr(n, "__index__")):
             raise TypeError(
                 f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type(n).__name__} at pos "
-                f"{place}"
+                f"{position}"
             )
     return tuple(index(n) for n in pad)
 

@@ -206,10 +206,10 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     >>> torch.nn.functional.threshold(torch.tensor([0.5, 2.0]), 1.0, 9.0)
     tensor([9., 2.])
     """
-    for place, (name, number) in enumerate((("threshold", threshold), ("value", value))):
+    for position, (name, number) in enumerate((("threshold", threshold), ("value", value))):
         if not isinstance(number, (int, float)) and not (isinstance(number, Tensor) and number.dim() == 0):
             raise TypeError(
-                f"threshold(): argument '{name}' (position {place + 2}) must be Number, not {type(number).__name__}"
+                f"threshold(): argument '{name}' (position {position + 2}) must be Number, not {type(number).__name__}"
             )
     threshold, value = (n.item() if isinstance(n, Tensor) else n for n in (threshold, value))
     return run("_threshold_written" if inplace else "_threshold", inplace, input, threshold, value)

@@ -84,36 +84,36 @@ both("gru_backward", Together(_gru_kernel), Together(_gru_graph))
 both("rnn_backward", Together(_rnn_kernel), Together(_rnn_graph))
 
 
-def _lstm_rule(place: int) -> Any:
+def _lstm_rule(position: int) -> Any:
     def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, sizes: Any, reverse: bool,
              gates: Any, past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
         inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, None)
-        return xp.lstm_backward(place, needs, grads, *inputs, sizes, reverse, gates, past)
+        return xp.lstm_backward(position, needs, grads, *inputs, sizes, reverse, gates, past)
 
     return rule
 
 
-def _projected_rule(place: int) -> Any:
+def _projected_rule(position: int) -> Any:
     def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, w_hr: Any, sizes: Any,
              reverse: bool, gates: Any, past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
         inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, w_hr)
-        return xp.lstm_backward(place, needs, grads, *inputs, sizes, reverse, gates, past)
+        return xp.lstm_backward(position, needs, grads, *inputs, sizes, reverse, gates, past)
 
     return rule
 
 
-def _gru_rule(place: int) -> Any:
+def _gru_rule(position: int) -> Any:
     def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, sizes: Any, reverse: bool, gates: Any,
              past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
-        return xp.gru_backward(place, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, sizes, reverse, gates, past)
+        return xp.gru_backward(position, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, sizes, reverse, gates, past)
 
     return rule
 
 
-def _rnn_rule(place: int) -> Any:
+def _rnn_rule(position: int) -> Any:
     def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, relu: bool, sizes: Any, reverse: bool,
              states: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
-        return xp.rnn_backward(place, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, relu, sizes, reverse, states)
+        return xp.rnn_backward(position, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, relu, sizes, reverse, states)
 
     return rule
 
@@ -126,7 +126,7 @@ _INPUTS = ("input", "w_ih", "w_hh", "b_ih", "b_hh", "hx")
 def _declared(face: Any, name: str, node: str, kernel: Any, rule: Any, inputs: tuple[str, ...], results: Any) -> Any:
     """An op with this face; PyTorch's name for its node depends on the case."""
     face.__name__ = name
-    rules = {i: rule(place) for place, i in enumerate(inputs)}
+    rules = {i: rule(position) for position, i in enumerate(inputs)}
     return differentiable(kernel, node=node, results=results, method=False, **rules)(face)
 
 

@@ -48,14 +48,14 @@ def _watch(weight: Tensor) -> None:
 
     def after(owner: Tensor) -> None:
         rows, grad = _touched[id(owner)], owner._grad
-        places = np.unique(np.concatenate(rows)) if rows else None
+        indices = np.unique(np.concatenate(rows)) if rows else None
         rows.clear()
-        if places is None or grad is None:
+        if indices is None or grad is None:
             return
         elsewhere = np.ones(len(grad._array), bool)
-        elsewhere[places] = False
+        elsewhere[indices] = False
         if not grad._array[elsewhere].any():
-            owner._grad = _sparse_coo.SparseTensor(wrap(places[None]), wrap(grad._array[places]), grad.shape)
+            owner._grad = _sparse_coo.SparseTensor(wrap(indices[None]), wrap(grad._array[indices]), grad.shape)
 
     weight.register_hook(before)
     weight.register_post_accumulate_grad_hook(after)

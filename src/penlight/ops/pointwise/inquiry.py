@@ -146,10 +146,10 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 
 def _need_tensors(name: str, input: Any, other: Any) -> None:
-    for place, (parameter, value) in enumerate((("input", input), ("other", other)), 1):
+    for position, (parameter, value) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"{name}(): argument '{parameter}' (position {place}) must be Tensor, not {type(value).__name__}"
+                f"{name}(): argument '{parameter}' (position {position}) must be Tensor, not {type(value).__name__}"
             )
 
 

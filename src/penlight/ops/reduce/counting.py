@@ -1,4 +1,4 @@
-"""Distinct elements, places in sorted sequences, histograms and counts."""
+"""Distinct elements, positions in sorted sequences, histograms and counts."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def unique_consecutive(
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    place = None if dim is None else wrap_dim(dim, input.dim())
-    found = _unique_consecutive(input, place, bool(return_inverse), bool(return_counts))
+    axis = None if dim is None else wrap_dim(dim, input.dim())
+    found = _unique_consecutive(input, axis, bool(return_inverse), bool(return_counts))
     return _asked_for(found, bool(return_inverse), bool(return_counts))
 
 
@@ -237,21 +237,21 @@ def _bins(x: Any, edges: Any, uneven: bool, inside: Any) -> Any:
     last = len(edges) - 2
     low, high = float(edges[0]), float(edges[-1])
     if uneven or x.size < 1 << 10 or (last + 1) * max(abs(low), abs(high)) > (high - low) * (1 << 18):
-        place = edges.searchsorted(x, "right")
-        place -= 1
+        position = edges.searchsorted(x, "right")
+        position -= 1
     else:  # even ones are found by their number, which rounding takes across one edge at most
         token = hush()
         guess = x - edges[0]
         guess *= (last + 1) / (high - low)
         if inside is not None:
             guess *= inside
-        place = guess.astype(np.int64)
+        position = guess.astype(np.int64)
         unhush(token)
-        np.minimum(np.maximum(place, 0, out=place), last, out=place)
-        place -= x < edges.take(place)
-        place += x >= edges[1:].take(place)
-    np.minimum(place, last, out=place)
-    return np.maximum(place, 0, out=place)
+        np.minimum(np.maximum(position, 0, out=position), last, out=position)
+        position -= x < edges.take(position)
+        position += x >= edges[1:].take(position)
+    np.minimum(position, last, out=position)
+    return np.maximum(position, 0, out=position)
 
 
 def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool) -> Any:
@@ -269,8 +269,8 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
         if limits is not None or isinstance(b, np.ndarray):  # else all are
             within = (x >= e[0]) & (x <= e[-1])
             inside = within if inside is None else inside & within
-        place = _bins(x, e, isinstance(b, np.ndarray), inside)
-        cell = place if cell is None else cell * shape[d] + place
+        position = _bins(x, e, isinstance(b, np.ndarray), inside)
+        cell = position if cell is None else cell * shape[d] + position
     weights = None if weight is None else weight.reshape(-1)
     if inside is not None:
         cell, weights = cell[inside], None if weights is None else weights[inside]
@@ -304,8 +304,8 @@ def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, 
         edges = _row_edges(rows, bins)
     count = edges.shape[-1] - 1
     inside = (rows >= edges[:, :1]) & (rows <= edges[:, -1:])
-    place = np.clip(_search_array(np.ascontiguousarray(edges), rows, True, None) - 1, 0, count - 1)
-    cell = (place + np.arange(len(rows))[:, None] * count)[inside]
+    position = np.clip(_search_array(np.ascontiguousarray(edges), rows, True, None) - 1, 0, count - 1)
+    cell = (position + np.arange(len(rows))[:, None] * count)[inside]
     weights = None if weight is None else weight.reshape(rows.shape)[inside]
     hist = index_width.bincount(cell, weights, count * len(rows)).astype(input.dtype).reshape(len(rows), count)
     if density:

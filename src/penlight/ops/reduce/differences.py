@@ -62,15 +62,15 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    place = wrap_dim(dim, input.dim()) if n else 0
+    axis = wrap_dim(dim, input.dim()) if n else 0
     ends = [e for e in (prepend, append) if e is not None and n]
     for end in ends:
-        _check_end(input, end, place)
+        _check_end(input, end, axis)
     if ends:
-        input = cat([t for t in (prepend, input, append) if t is not None], place)
+        input = cat([t for t in (prepend, input, append) if t is not None], axis)
     result = input if n else input.new_zeros(tuple(input.shape)).copy_(input)
-    for _ in range(min(n, input.shape[place])):
-        result = _diff_once(result, place)
+    for _ in range(min(n, input.shape[axis])):
+        result = _diff_once(result, axis)
     return dispatch.given("diff", result, out)
 
 
@@ -107,13 +107,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    place = _samples("trapezoid", y, x, dim)
-    if y.shape[place] == 0:
-        return y.new_zeros([n for d, n in enumerate(y.shape) if d != place])
+    axis = _samples("trapezoid", y, x, dim)
+    if y.shape[axis] == 0:
+        return y.new_zeros([n for d, n in enumerate(y.shape) if d != axis])
     if x is None:
-        ends = _mul_number(y.select(place, 0) + y.select(place, -1), 0.5)
-        return _mul_number(y.sum(place) - ends, 1 if dx is None else dx)
-    return _div_number((_neighbours(y, place) * _steps("trapezoid", y, x, place)).sum(place), 2.0)
+        ends = _mul_number(y.select(axis, 0) + y.select(axis, -1), 0.5)
+        return _mul_number(y.sum(axis) - ends, 1 if dx is None else dx)
+    return _div_number((_neighbours(y, axis) * _steps("trapezoid", y, x, axis)).sum(axis), 2.0)
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
@@ -131,10 +131,10 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    place = _samples("cumulative_trapezoid", y, x, dim)
+    axis = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
-        return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)
-    return _div_number((_neighbours(y, place) * _steps("cumulative_trapezoid", y, x, place)).cumsum(place), 2.0)
+        return _mul_number(_neighbours(y, axis), (1 if dx is None else dx) / 2.0).cumsum(axis)
+    return _div_number((_neighbours(y, axis) * _steps("cumulative_trapezoid", y, x, axis)).cumsum(axis), 2.0)
 
 
 # ----- Numerical derivatives ----------------------------------------------------------------------------------------
@@ -211,12 +211,12 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
-    places = [wrap_dim(d, input.dim()) for d in dims]
-    if len(set(places)) != len(places):
-        twice = next(d for d in places if places.count(d) > 1)
+    axes = [wrap_dim(d, input.dim()) for d in dims]
+    if len(set(axes)) != len(axes):
+        twice = next(d for d in axes if axes.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     slopes = []
-    for d, step in zip(places, _spacings(spacing, places, dim is not None)):
+    for d, step in zip(axes, _spacings(spacing, axes, dim is not None)):
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
         if isinstance(step, Tensor):

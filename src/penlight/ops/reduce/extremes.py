@@ -181,11 +181,11 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any) -> A
             " * (Tensor input, *, Tensor out = None)\n * (Tensor input, Tensor other, *, Tensor out = None)\n"
             " * (Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)"
         )
-    place = wrap_dim(dim, input.dim())
+    axis = wrap_dim(dim, input.dim())
     shape = input._array.shape
-    if shape and shape[place] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {place} to have non-zero size.")
-    pair = (_max_dim if name == "max" else _min_dim)(input, place, keepdim, out=out)
+    if shape and shape[axis] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    pair = (_max_dim if name == "max" else _min_dim)(input, axis, keepdim, out=out)
     return (_Max if name == "max" else _Min)(*pair)
 
 

@@ -68,10 +68,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     """
     if isinstance(dim, bool):
         raise TypeError("sort() received an invalid combination of arguments - got (Tensor, bool): dim must be int")
-    place = wrap_dim(dim, input.dim())
+    axis = wrap_dim(dim, input.dim())
     if stable is None:
-        return _Sort(*_sort(input, place, bool(descending), out=out))
-    return _Sort(*_sort_stable(input, place, bool(descending), stable, out=out))
+        return _Sort(*_sort(input, axis, bool(descending), out=out))
+    return _Sort(*_sort_stable(input, axis, bool(descending), stable, out=out))
 
 
 @plain(_refuse_complex("Sort", lazy("sorting", "argsort")))
@@ -286,25 +286,25 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
 def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str, out: Any) -> Tensor:
     """Sorted, then read at the fractional ranks: differentiable in the values and in q."""
     q = _check_quantile(input, q, interpolation)
-    place = None if dim is None else wrap_dim(dim, input.dim())
+    axis = None if dim is None else wrap_dim(dim, input.dim())
     if unrecorded((input, q)):
         array = input._array
-        values = quantiles(array, q._array, place, interpolation, name == "nanquantile")
+        values = quantiles(array, q._array, axis, interpolation, name == "nanquantile")
         if values is not None:
             if keepdim and array.ndim:
-                lead = (1,) * array.ndim if place is None else (*array.shape[:place], 1, *array.shape[place + 1 :])
+                lead = (1,) * array.ndim if axis is None else (*array.shape[:axis], 1, *array.shape[axis + 1 :])
                 values = values.reshape((*lead, *values.shape[values.ndim - q._array.ndim :]))
             values = moveaxis(values, -1, 0) if q._array.ndim else values
             return dispatch.given("quantile", wrap(values), out)
-    shape = [1] * input.dim() if place is None else [1 if d == place else n for d, n in enumerate(input.shape)]
-    if place is None:
+    shape = [1] * input.dim() if axis is None else [1 if d == axis else n for d, n in enumerate(input.shape)]
+    if axis is None:
         ordered = sort(input.flatten()).values
-    elif input.dim() == 0 or place == input.dim() - 1:
+    elif input.dim() == 0 or axis == input.dim() - 1:
         ordered = sort(input.unsqueeze(-1) if input.dim() == 0 else input).values
     else:
-        ordered = sort(input.unsqueeze(-1).transpose(place, -1)).values
+        ordered = sort(input.unsqueeze(-1).transpose(axis, -1)).values
     if not keepdim:
-        shape = [] if place is None else [n for d, n in enumerate(shape) if d != place]
+        shape = [] if axis is None else [n for d, n in enumerate(shape) if d != axis]
     ordered = ordered.view(*shape, ordered.shape[-1])
     ranks = _ranks(name, ordered, q.unsqueeze(0) if q.dim() == 0 else q)
     result = _read(ordered, ranks, interpolation)
@@ -313,7 +313,7 @@ def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interp
 
 
 def _ranks(name: str, ordered: Tensor, q: Tensor) -> Tensor:
-    """The places of the quantiles in sorted rows, as fractions; NaN counts as the last unless it is to be ignored."""
+    """The positions of the quantiles in sorted rows, as fractions; NaN counts as the last unless it is to be ignored."""
     missing = ordered.detach().isnan()
     if name == "nanquantile":
         ranks = q * ((~missing).sum(-1, keepdim=True) - 1)
@@ -324,8 +324,10 @@ def _ranks(name: str, ordered: Tensor, q: Tensor) -> Tensor:
 
 def _read(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     if interpolation in ("lower", "higher", "nearest"):
-        places = {"lower": Tensor.floor, "higher": Tensor.ceil, "nearest": Tensor.round}[interpolation](ranks.detach())
-        return ordered.gather(-1, places.long())
+        positions = {"lower": Tensor.floor, "higher": Tensor.ceil, "nearest": Tensor.round}[interpolation](
+            ranks.detach()
+        )
+        return ordered.gather(-1, positions.long())
     below, above = ranks.detach().long(), ranks.detach().ceil().long()
     weights = ranks.detach() * 0 + 0.5 if interpolation == "midpoint" else ranks - below
     return ordered.gather(-1, below).lerp(ordered.gather(-1, above), weights)

@@ -79,13 +79,13 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | 
         dtype = dtypes.given(dtype)
     if dim is None:
         raise TypeError('cumprod() missing 1 required positional arguments: "dim"')
-    place = wrap_dim(dim, input.dim())
+    axis = wrap_dim(dim, input.dim())
     if out is not None:
-        return in_out("cumprod", out, dtype, lambda kind: cumprod(input, place, dtype=kind))
+        return in_out("cumprod", out, dtype, lambda kind: cumprod(input, axis, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:
-        return _cumprod(input if dtype is None else input.to(dtype), place)
+        return _cumprod(input if dtype is None else input.to(dtype), axis)
     refuse_bool("cumprod_out_cpu", dtype)
-    return _cumprod(input.to(dtype), place).to(dtype)
+    return _cumprod(input.to(dtype), axis).to(dtype)
 
 
 def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:

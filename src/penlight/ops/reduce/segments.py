@@ -117,5 +117,5 @@ _numbers = lru_cache(32)(np.arange)
 
 
 def _cover(sizes: Any, total: int, n: int) -> bool:
-    """Whether the sizes of the segments, `total` together, make up `n` places in each row of them."""
+    """Whether the sizes of the segments, `total` together, make up `n` elements in each row of them."""
     return total == n if sizes.ndim == 1 else bool((sizes.sum(-1) == n).all())

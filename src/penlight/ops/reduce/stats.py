@@ -234,10 +234,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    place = None if dim is None else wrap_dim(dim, input.dim())
-    if place is not None and input.dim() and input.shape[place] == 0:
-        raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
-    return _Aminmax(*_aminmax(input, place if input.dim() else None, keepdim, out=out))
+    axis = None if dim is None else wrap_dim(dim, input.dim())
+    if axis is not None and input.dim() and input.shape[axis] == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+    return _Aminmax(*_aminmax(input, axis if input.dim() else None, keepdim, out=out))
 
 
 # ----- Covariance ---------------------------------------------------------------------------------------------------

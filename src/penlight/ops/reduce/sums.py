@@ -336,8 +336,8 @@ def prod(
         return result if result.dtype is dtype else result.to(dtype)
     if dim is None:
         return _prod_all(input)
-    place = wrap_dim(dim, input.dim())
-    return _prod_dims(input, (place,) if input.dim() else (), keepdim)
+    axis = wrap_dim(dim, input.dim())
+    return _prod_dims(input, (axis,) if input.dim() else (), keepdim)
 
 
 # ----- Running sums and products ------------------------------------------------------------------------------------

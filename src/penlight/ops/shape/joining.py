@@ -165,9 +165,9 @@ def _check_list(tensors: Any, name: str) -> list[Tensor]:
     if isinstance(tensors, Tensor):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     tensors = list(tensors)
-    for place, t in enumerate(tensors):
+    for position, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(t).__name__}")
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(t).__name__}")
     return tensors
 
 
@@ -192,22 +192,22 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     if alike is not None and out is None and type(dim) is int:
         shapes, kinds = alike
         rank = len(shapes[0])
-        place = dim + rank if dim < 0 else dim
-        if 0 <= place < rank and shapes[0] != (0,) and _joinable(shapes, place):
-            return _cat_list(tuple(tensors), place, shapes, kinds)
+        axis = dim + rank if dim < 0 else dim
+        if 0 <= axis < rank and shapes[0] != (0,) and _joinable(shapes, axis):
+            return _cat_list(tuple(tensors), axis, shapes, kinds)
     tensors = _check_list(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    for place, t in enumerate(tensors):
+    for position, t in enumerate(tensors):
         if t.dim() == 0:
             history_first(*tensors)
-            raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     # A 1-d empty tensor is skipped whatever the others' shape: an old habit of PyTorch's.
     legacy = [tuple(t.shape) == (0,) for t in tensors]
     shaped = [t for t, skip in zip(tensors, legacy) if not skip] or tensors[:1]
     dim = wrap_dim(dim, shaped[0].dim())
     first = shaped[0].shape
-    for place, t in enumerate(shaped):
+    for position, t in enumerate(shaped):
         if t.dim() != len(first):
             history_first(*tensors)
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {t.dim()}")
@@ -216,7 +216,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
                 history_first(*tensors)
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor "
-                    f"number {place} in the list."
+                    f"number {position} in the list."
                 )
     kept = tuple(shaped) if all(t.dtype is shaped[0].dtype for t in tensors) else tuple(tensors)
     if len(kept) != len(shaped):
@@ -259,12 +259,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     tensors = _check_list(tensors, "stack")
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    for place, t in enumerate(tensors):
+    for position, t in enumerate(tensors):
         if t.shape != tensors[0].shape:
             history_first(*tensors)
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
-                f"{list(t.shape)} at entry {place}"
+                f"{list(t.shape)} at entry {position}"
             )
     dim = wrap_dim(dim, tensors[0].dim() + 1)
     return _stack_list(tuple(tensors), dim, tuple(t.dtype.np for t in tensors), out=out)

@@ -101,8 +101,8 @@ def flipud(input: Tensor) -> Tensor:
 # ----- Repeating elements -------------------------------------------------------------------------------------------
 
 
-def _repeated_places(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[Any, Any]:
-    """Each place as often as `repeats` says."""
+def _repeated_positions(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[Any, Any]:
+    """Each index as often as `repeats` says."""
     counts = repeats._array
     if counts.dtype.kind not in "iu" or counts.dtype.itemsize < 4:
         raise not_implemented("repeat_interleave_cpu", counts.dtype)
@@ -132,10 +132,10 @@ def repeat_interleave(
     tensor([1, 2, 2, 2])
     """
     if repeats is None:
-        return wrap(_repeated_places(input, None, 0).astype(input.dtype.np, copy=False))
+        return wrap(_repeated_positions(input, None, 0).astype(input.dtype.np, copy=False))
     if dim is None:
         input, dim = input.flatten(), 0
-    place = wrap_dim(dim, input.dim())
+    axis = wrap_dim(dim, input.dim())
     if not isinstance(repeats, Tensor):
         if not isinstance(repeats, (int, np.integer)):
             raise TypeError(
@@ -144,18 +144,18 @@ def repeat_interleave(
             )
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        return _repeat_each(input.unsqueeze(0) if input.dim() == 0 else input, int(repeats), place)
-    count = input.shape[place] if input.dim() else 1
+        return _repeat_each(input.unsqueeze(0) if input.dim() == 0 else input, int(repeats), axis)
+    count = input.shape[axis] if input.dim() else 1
     if repeats._level is not None:
-        return input.index_select(place, _batched_places(repeats, count, output_size))
-    places = _repeated_places(repeats, count, place)
-    if output_size is not None and output_size != len(places):
+        return input.index_select(axis, _batched_positions(repeats, count, output_size))
+    positions = _repeated_positions(repeats, count, axis)
+    if output_size is not None and output_size != len(positions):
         raise RuntimeError("allocated size does not match required size")
-    return input.index_select(place, wrap(places))
+    return input.index_select(axis, wrap(positions))
 
 
-def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
-    """`_repeated_places` for each sample of a vmap; there must be as many for each."""
+def _batched_positions(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
+    """`_repeated_positions` for each sample of a vmap; there must be as many for each."""
     repeats = repeats if repeats.dim() else repeats.unsqueeze(0)
     counts = np.broadcast_to(_batched.physical(repeats)._array, (*_batched.physical(repeats).shape[:-1], n))
     totals = counts.sum(-1)
@@ -166,8 +166,8 @@ def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
     if output_size is not None and totals.size and output_size != totals.flat[0]:
         raise RuntimeError("allocated size does not match required size")
     each = np.broadcast_to(np.arange(n, dtype=np.int64), counts.shape).reshape(-1)
-    places = np.repeat(each, native_counts(counts).reshape(-1))
-    return _batched.wrap_all(_batched.levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
+    positions = np.repeat(each, native_counts(counts).reshape(-1))
+    return _batched.wrap_all(_batched.levels_of(repeats), wrap(positions.reshape(*totals.shape, -1)))
 
 
 def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:
@@ -211,19 +211,19 @@ def _grid(tensors: Sequence[Tensor], indexing: str) -> tuple[Tensor, ...]:
     shape = tuple([t._array.size for t in ordered])
     rank = len(shape)
     if unrecorded(tensors):
-        grids = [_window(t, place, shape) for place, t in enumerate(ordered)]
+        grids = [_window(t, position, shape) for position, t in enumerate(ordered)]
     else:
-        sizes = [(1,) * place + (n,) + (1,) * (rank - place - 1) for place, n in enumerate(shape)]
+        sizes = [(1,) * position + (n,) + (1,) * (rank - position - 1) for position, n in enumerate(shape)]
         grids = [_expand(_view(t, size), shape) for t, size in zip(ordered, sizes)]
     return tuple([grids[1], grids[0], *grids[2:]] if swap else grids)
 
 
-def _window(vector: Tensor, place: int, shape: tuple[int, ...]) -> Tensor:
+def _window(vector: Tensor, position: int, shape: tuple[int, ...]) -> Tensor:
     """A vector along one dimension of a grid, and the same along all others: a view outside of any graph."""
     array = vector._array
     step = array.strides[0] if array.ndim else array.itemsize
-    strides = [0 if n != 1 else array.size * step if d < place else step for d, n in enumerate(shape)]
-    strides[place] = step
+    strides = [0 if n != 1 else array.size * step if d < position else step for d, n in enumerate(shape)]
+    strides[position] = step
     return unrecorded_view(vector, views.strided_window(array, shape, tuple(strides), 0))
 
 
@@ -247,8 +247,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
         sizes = [t._array.size for t in tensors]
         rank = len(sizes)
         out = np.empty((*sizes, rank), tensors[0]._array.dtype)
-        for place, t in enumerate(tensors):
-            out[..., place] = t._array.reshape(-1, *[1] * (rank - place - 1))
+        for position, t in enumerate(tensors):
+            out[..., position] = t._array.reshape(-1, *[1] * (rank - position - 1))
         return wrap(out.reshape(-1, rank))
     return stack([g.flatten() for g in _grid(tensors, "ij")], 1)
 
@@ -267,12 +267,12 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    places = _combined(input.numel(), r, with_replacement)
-    return stack([input.index_select(0, wrap(places[:, k].copy())) for k in range(r)], 1)
+    positions = _combined(input.numel(), r, with_replacement)
+    return stack([input.index_select(0, wrap(positions[:, k].copy())) for k in range(r)], 1)
 
 
 def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
-    """The places of all combinations, in lexicographic order."""
+    """The indices of all combinations, in lexicographic order."""
     rows = (combinations_with_replacement if with_replacement else choices)(range(n), r)
     return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, r)
 
@@ -353,7 +353,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     torch.Size([2, 3])
     """
     result: list[int] = []
-    for place, shape in enumerate(shapes):
+    for position, shape in enumerate(shapes):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         result = [1] * (len(shape) - len(result)) + result
         for d in range(-1, -len(shape) - 1, -1):
@@ -363,7 +363,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 continue
             if result[d] != 1:
                 raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[d]} at {d}! Mismatching argument at index {place} had "
+                    f"Attempting to broadcast a dimension of length {shape[d]} at {d}! Mismatching argument at index {position} had "
                     f"{shape}; but expected shape should be broadcastable to {result}"
                 )
             result[d] = shape[d]

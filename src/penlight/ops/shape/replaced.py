@@ -61,12 +61,12 @@ def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = A
     tensor([[0., 0.],
             [1., 1.]])
     """
-    place, n = wrap_dim(dim, input.dim()), input.shape[dim]
+    axis, n = wrap_dim(dim, input.dim()), input.shape[dim]
     if not -n <= index < n:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {place}"
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis}"
         )
-    return _select_scatter(input, src, place, index % n)
+    return _select_scatter(input, src, axis, index % n)
 
 
 @linear(lambda input, src, dim, start, end, step: _replaced(input, _window(dim, slice(start, end, step)), src),
@@ -100,8 +100,8 @@ def slice_scatter(
     >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])
     """
-    place = wrap_dim(dim, input.dim())
-    return _slice_scatter(input, src, place, *_bounds(input.shape[place], start, end, step), out=out)
+    axis = wrap_dim(dim, input.dim())
+    return _slice_scatter(input, src, axis, *_bounds(input.shape[axis], start, end, step), out=out)
 
 
 def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
@@ -242,8 +242,8 @@ def _copying(name: str, view: Any) -> Any:
 
 
 def _slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    place = wrap_dim(dim, input.dim())
-    return slicing._slice(input, place, *_bounds(input.shape[place], start, end, step))
+    axis = wrap_dim(dim, input.dim())
+    return slicing._slice(input, axis, *_bounds(input.shape[axis], start, end, step))
 
 
 def _view_as_real(input: Tensor) -> Tensor:
@@ -298,10 +298,10 @@ def narrow_copy(
     >>> torch.arange(4).narrow_copy(0, 1, 2)
     tensor([1, 2])
     """
-    place = wrap_dim(dim, input.dim())
-    begin = start + input.shape[place] if start < 0 else start
-    input.narrow(place, start, length)  # refuses what does not fit
-    return _narrow_copy(input, place, begin, length, out=out)
+    axis = wrap_dim(dim, input.dim())
+    begin = start + input.shape[axis] if start < 0 else start
+    input.narrow(axis, start, length)  # refuses what does not fit
+    return _narrow_copy(input, axis, begin, length, out=out)
 
 
 def _unsafe(name: str, view: Any) -> Any:

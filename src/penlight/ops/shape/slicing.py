@@ -1,4 +1,4 @@
-"""Parts of a tensor as views: one place, a range, a tuple of parts, a diagonal, sliding windows."""
+"""Parts of a tensor as views: one index, a range, a tuple of parts, a diagonal, sliding windows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "chunk", "diagonal", "narrow", "select", "split", "split_with_sizes", "tensor_split", "unbind"
 ]  # fmt: skip
 
-# ----- One place or a range --------------------------------------------------------------------------------------------------------
+# ----- One index or a range --------------------------------------------------------------------------------------------------------
 
 
 def at(dim: int, what: Any) -> tuple[Any, ...]:
@@ -58,7 +58,7 @@ def _slice_backward(input: Tensor, shape: tuple[int, ...], dim: int, start: int,
 
 @method
 def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT) -> Tensor:
-    """One place along a dimension, without that dimension; a view.
+    """One index along a dimension, without that dimension; a view.
 
     >>> torch.arange(4).view(2, 2).select(1, 0)
     tensor([0, 2])
@@ -76,7 +76,7 @@ def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT) -> Tensor:
 
 @method
 def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = ABSENT) -> Tensor:
-    """`length` places along a dimension from `start` on; a view.
+    """`length` indices along a dimension from `start` on; a view.
 
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
@@ -107,7 +107,7 @@ def _join(grads: Any, shape: tuple[int, ...], dim: int, lengths: Sequence[int], 
 
 
 def _lengths(n: int, size: int) -> list[int]:
-    """How `n` places fall into parts of `size`."""
+    """How `n` indices fall into parts of `size`."""
     if size == 0:
         return [0]
     return [min(size, n - start) for start in range(0, n, size)] or [0]
@@ -149,7 +149,7 @@ def _unbind(input: Tensor, dim: int) -> tuple[Tensor, ...]: ...
 
 @method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """All places along a dimension as a tuple of views.
+    """All indices along a dimension as a tuple of views.
 
     >>> torch.arange(3).unbind()
     (tensor(0), tensor(1), tensor(2))
@@ -243,7 +243,7 @@ def tensor_split(
     sections: Any = None,
     tensor_indices_or_sections: Any = None,
 ) -> tuple[Tensor, ...]:
-    """Parts along a dimension: a number of nearly equal ones, or cut at the given places.
+    """Parts along a dimension: a number of nearly equal ones, or cut at the given indices.
 
     >>> torch.arange(5).tensor_split(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -319,7 +319,7 @@ def _unfold_array(input: Any, dimension: int, size: int, step: int) -> Any:
     return views.strided_window(input, shape, strides, 0)
 
 
-SHORT = 16  # places of a window
+SHORT = 16  # elements of a window
 
 
 def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:

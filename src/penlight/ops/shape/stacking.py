@@ -170,10 +170,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
     tensor([[1., 1., 0.],
             [0., 0., 3.]])
     """
-    for place, t in enumerate(tensors):
+    for position, t in enumerate(tensors):
         if t.dim() > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has {t.dim()} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {t.dim()} dimensions"
             )
     if not tensors:
         return wrap(np.zeros((1, 0), dtypes.get_default_dtype().np))
@@ -229,7 +229,7 @@ def _cuts(split: str, indices_or_sections: Any, more: dict[str, Any]) -> Any:
 
 @method
 def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
-    """Split by columns (a vector by elements): into equal parts, or before the given places.
+    """Split by columns (a vector by elements): into equal parts, or before the given indices.
 
     >>> torch.hsplit(torch.tensor([1, 2, 3, 4]), 2)
     (tensor([1, 2]), tensor([3, 4]))

@@ -34,31 +34,31 @@ def _as_strided_array(input: Any, size: Any, stride: Any, storage_offset: int) -
     return views.strided_window(input, size, tuple([s * itemsize for s in stride]), offset)
 
 
-def _places(size: Sequence[int], stride: Sequence[int], start: int) -> Any:
-    """The place in flat memory of each element of a strided window."""
-    places = np.full(tuple(size), start, np.int64)
+def _offsets(size: Sequence[int], stride: Sequence[int], start: int) -> Any:
+    """The offset in flat memory of each element of a strided window."""
+    offsets = np.full(tuple(size), start, np.int64)
     for d, (n, s) in enumerate(zip(size, stride)):
-        places += (np.arange(n) * s).reshape((-1, *(1,) * (len(size) - d - 1)))
-    return places
+        offsets += (np.arange(n) * s).reshape((-1, *(1,) * (len(size) - d - 1)))
+    return offsets
 
 
 def _flat_map(geometry: tuple[Any, ...], window: tuple[Any, ...]) -> tuple[Any, Any, int]:
     low = min(geometry[2], window[2])
-    tensor_places = _places(geometry[0], geometry[1], geometry[2] - low)
-    window_places = _places(window[0], window[1], window[2] - low)
-    span = 1 + max((int(p.max()) for p in (tensor_places, window_places) if p.size), default=0)
-    return tensor_places, window_places, span
+    tensor_offsets = _offsets(geometry[0], geometry[1], geometry[2] - low)
+    window_offsets = _offsets(window[0], window[1], window[2] - low)
+    span = 1 + max((int(p.max()) for p in (tensor_offsets, window_offsets) if p.size), default=0)
+    return tensor_offsets, window_offsets, span
 
 
 _add_up = lazy("index.scatter", "index_put_add")
 
 
-def _overlaps(places: Any) -> bool:
-    return places.size > 1 and int(index_width.bincount(places.ravel()).max()) > 1
+def _overlaps(offsets: Any) -> bool:
+    return offsets.size > 1 and int(index_width.bincount(offsets.ravel()).max()) > 1
 
 
 def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether each element of a window has a place of its own: each step is longer than what all shorter ones reach."""
+    """Whether each element of a window has an offset of its own: each step is longer than what all shorter ones reach."""
     reach = 0
     for s, n in sorted(zip(stride, size)):
         if n > 1:
@@ -69,7 +69,7 @@ def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def _stacked_dim(size: Sequence[int], stride: Sequence[int]) -> int | None:
-    """The dimension, a short one, without which elements of a window have places of their own; -1 if they have, None if there is none."""
+    """The dimension, a short one, without which elements of a window have offsets of their own; -1 if they have, None if there is none."""
     if _apart(size, stride):
         return -1
     for d in sorted(range(len(size)), key=lambda d: size[d]):
@@ -104,15 +104,15 @@ def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
             for k in range(window[0][loop]):
                 part[at(loop, k)] += input[at(loop, k)]
         return out
-    tensor_places, window_places, span = _flat_map(geometry, window)
-    if _overlaps(window_places):
-        flat = _add_up((span,), (window_places.ravel(),), input.ravel())
+    tensor_offsets, window_offsets, span = _flat_map(geometry, window)
+    if _overlaps(window_offsets):
+        flat = _add_up((span,), (window_offsets.ravel(),), input.ravel())
     else:
         flat = np.zeros(span, input.dtype)
-        flat[window_places] = input
-    if _overlaps(tensor_places):
-        flat /= np.maximum(index_width.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
-    return flat[tensor_places]
+        flat[window_offsets] = input
+    if _overlaps(tensor_offsets):
+        flat /= np.maximum(index_width.bincount(tensor_offsets.ravel(), minlength=span), 1).astype(flat.real.dtype)
+    return flat[tensor_offsets]
 
 
 def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
@@ -120,14 +120,14 @@ def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
     if begin is not None:
         whole = np.ascontiguousarray(input)
         return views.strided_window(whole, window[0], tuple([s * whole.itemsize for s in window[1]]), begin).copy()
-    tensor_places, window_places, span = _flat_map(geometry, window)
-    if _overlaps(tensor_places):
-        flat = _add_up((span,), (tensor_places.ravel(),), input.ravel())
-        flat /= np.maximum(index_width.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+    tensor_offsets, window_offsets, span = _flat_map(geometry, window)
+    if _overlaps(tensor_offsets):
+        flat = _add_up((span,), (tensor_offsets.ravel(),), input.ravel())
+        flat /= np.maximum(index_width.bincount(tensor_offsets.ravel(), minlength=span), 1).astype(flat.real.dtype)
     else:
         flat = np.zeros(span, input.dtype)
-        flat[tensor_places] = input
-    return flat[window_places]
+        flat[tensor_offsets] = input
+    return flat[window_offsets]
 
 
 @linear(_window_to_tensor_array, node="AsStridedBackwardBackward0",

@@ -41,10 +41,10 @@ def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 
 def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
-    places = [0] * len(dims)
-    for place, d in enumerate(dims):
-        places[d] = place
-    return tuple(places)
+    inverse = [0] * len(dims)
+    for position, d in enumerate(dims):
+        inverse[d] = position
+    return tuple(inverse)
 
 
 @method
@@ -90,15 +90,15 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    places = tuple([wrap_dim(d, ndim) for d in dims])
-    if len(set(places)) != ndim:
+    axes = tuple([wrap_dim(d, ndim) for d in dims])
+    if len(set(axes)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _permute(input, places)
+    return _permute(input, axes)
 
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Some dimensions moved to other places, the rest in order.
+    """Some dimensions moved to other positions, the rest in order.
 
     >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2])

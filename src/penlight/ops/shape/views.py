@@ -342,18 +342,18 @@ def _completed(input: Tensor, target: list[int]) -> tuple[int, ...]:
             f"expand({kind}, size={target}): the number of sizes provided ({len(target)}) must be greater or equal to the "
             f"number of dimensions in the tensor ({len(shape)})"
         )
-    for place, n in reversed(list(enumerate(target))):
-        present = shape[place - extra] if place >= extra else 1
+    for axis, n in reversed(list(enumerate(target))):
+        present = shape[axis - extra] if axis >= extra else 1
         if n == -1:
-            if place < extra:
+            if axis < extra:
                 raise RuntimeError(
-                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {place}"
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {axis}"
                 )
-            target[place] = present
-        elif place >= extra and present not in (1, n):
+            target[axis] = present
+        elif axis >= extra and present not in (1, n):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({present}) at non-singleton dimension "
-                f"{place}.  Target sizes: {list(given)}.  Tensor sizes: {list(shape)}"
+                f"{axis}.  Target sizes: {list(given)}.  Tensor sizes: {list(shape)}"
             )
     if target and min(target) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {target} must not be negative")
