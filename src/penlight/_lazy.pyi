@@ -636,7 +636,7 @@ def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., 
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: builtins.bool | None = ...) -> Tensor:
     """A tensor over the memory of another library's array."""
 def gather(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-    """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
+    """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The greatest common divisor of two integers."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
@@ -666,7 +666,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = ..., weight: Tensor | 
 def hsmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
 def hsplit(input: Tensor, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
-    """Split by columns (a vector by elements): into equal parts, or before the given places."""
+    """Split by columns (a vector by elements): into equal parts, or before the given indices."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Tensors side by side: along the second dimension, vectors along their only one."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -808,7 +808,7 @@ def mode(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: An
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Another name of `movedim`."""
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Some dimensions moved to other places, the rest in order."""
+    """Some dimensions moved to other positions, the rest in order."""
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sorted along the first dimension."""
 def mul(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -834,7 +834,7 @@ def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: 
 def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions."""
 def narrow(input: Tensor, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ...) -> Tensor:
-    """`length` places along a dimension from `start` on; a view."""
+    """`length` indices along a dimension from `start` on; a view."""
 def narrow_copy(input: Tensor, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of a part of a dimension."""
 def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ...) -> Tensor:
@@ -938,7 +938,7 @@ def scatter_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: builtins.bool = ..., right: builtins.bool = ..., side: builtins.str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Where values would go in sorted rows: before equal elements, or (`right`) behind them."""
 def select(input: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
-    """One place along a dimension, without that dimension; a view."""
+    """One index along a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`select` as a tensor with memory of its own."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
@@ -1030,7 +1030,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: writes the result into this tensor and returns it."""
 def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
-    """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
+    """Parts along a dimension: a number of nearly equal ones, or cut at the given indices."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""
 def tile(input: Tensor, *args: Any, dims: Any = ...) -> Tensor:
@@ -1064,7 +1064,7 @@ def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
 def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
-    """All places along a dimension as a tuple of views."""
+    """All indices along a dimension as a tuple of views."""
 def unbind_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unbind` as a tensor with memory of its own."""
 def unflatten(input: Tensor, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:

@@ -454,7 +454,7 @@ class TensorMethods:
     def frexp(self, *, out: Any = ...) -> Any:
         """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
     def gather(self, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
+        """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The greatest common divisor of two integers."""
     def gcd_(self, other: Tensor) -> Tensor:
@@ -496,7 +496,7 @@ class TensorMethods:
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ..., out: Any = ...) -> Any:
         """A histogram and its bin edges; `bins` is how many equal ones, or their edges."""
     def hsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
-        """Split by columns (a vector by elements): into equal parts, or before the given places."""
+        """Split by columns (a vector by elements): into equal parts, or before the given indices."""
     def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The hypotenuse: sqrt(input**2 + other**2)."""
     def hypot_(self, other: Tensor) -> Tensor:
@@ -727,7 +727,7 @@ class TensorMethods:
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """Another name of `movedim`."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Some dimensions moved to other places, the rest in order."""
+        """Some dimensions moved to other positions, the rest in order."""
     def msort(self, *, out: Tensor | None = ...) -> Tensor:
         """Sorted along the first dimension."""
     def mtia(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -761,7 +761,7 @@ class TensorMethods:
     def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The sum of the elements that are not NaN, of all or over dimensions."""
     def narrow(self, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ...) -> Tensor:
-        """`length` places along a dimension from `start` on; a view."""
+        """`length` indices along a dimension from `start` on; a view."""
     def narrow_copy(self, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy of a part of a dimension."""
     def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -932,7 +932,7 @@ class TensorMethods:
     def scatter_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `scatter_reduce`."""
     def select(self, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
-        """One place along a dimension, without that dimension; a view."""
+        """One index along a dimension, without that dimension; a view."""
     def select_scatter(self, src: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
         """A copy in which `src` replaces what `select(dim, index)` would give."""
     def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
@@ -982,7 +982,7 @@ class TensorMethods:
     def sparse_dim(self) -> builtins.int:
         """The number of sparse dimensions: none."""
     def sparse_mask(self, mask: Any) -> Any:
-        """The elements at the places of a sparse tensor, as another one."""
+        """The elements at the indices of a sparse tensor, as another one."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
@@ -1052,7 +1052,7 @@ class TensorMethods:
     def tanh_(self) -> Tensor:
         """In-place version of `tanh`: writes the result into this tensor and returns it."""
     def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
-        """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
+        """Parts along a dimension: a number of nearly equal ones, or cut at the given indices."""
     def tile(self, *args: Any, dims: Any = ...) -> Tensor:
         """Like `repeat`, with missing dimensions taken as one."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1064,13 +1064,13 @@ class TensorMethods:
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
-        """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
+        """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse_coo(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
-        """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
+        """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
     def to_sparse_csc(self, dense_dim: builtins.int | None = ...) -> Any:
         """The elements of a matrix that are not zero, by compressed columns."""
     def to_sparse_csr(self, dense_dim: builtins.int | None = ...) -> Any:
@@ -1106,7 +1106,7 @@ class TensorMethods:
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor in the other's dtype."""
     def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
-        """All places along a dimension as a tuple of views."""
+        """All indices along a dimension as a tuple of views."""
     def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
         """One dimension spread over several."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
