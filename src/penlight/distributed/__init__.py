@@ -94,8 +94,8 @@ from ._store import (
     PrefixStore as PrefixStore,
     QueueEmptyError as QueueEmptyError,
     Store as Store,
-    TCPStore as TCPStore,
 )
+from ._tcp_store import TCPStore as TCPStore
 
 _WHY = "Penlight has data parallelism: collectives and DistributedDataParallel."
 _INSTEAD = "Use torch.nn.parallel.DistributedDataParallel."

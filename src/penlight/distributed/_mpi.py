@@ -41,7 +41,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._store import DistError, Store, TCPStore, Watch
+from ._store import DistError, Store
+from ._tcp_store import TCPStore, Watch
 
 Array = np.ndarray[Any, Any]
 

@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, urlparse
 from . import _mpi
 from ._group import NOT_MEMBER, Group, ProcessGroup, check_timeout, groups
 from ._mpi import Alone, Communicator, Engine
-from ._store import FileStore, PrefixStore, Store, TCPStore
+from ._store import FileStore, PrefixStore, Store
+from ._tcp_store import TCPStore
 
 default_pg_timeout = timedelta(minutes=30)
 MEETING_TAG = 30001
