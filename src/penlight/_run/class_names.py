@@ -35,13 +35,13 @@ def _rename(module: ModuleType) -> None:
     if name == "penlight.optim":  # libraries go through its __dict__ to find the optimisers
         for own in module.__all__:
             getattr(module, own)
-    place = name.removeprefix("penlight").removeprefix(".")
+    path = name.removeprefix("penlight").removeprefix(".")
     if name in _ELSEWHERE:
         home, chosen = _ELSEWHERE[name]
         for own in chosen:
             _move(getattr(module, own), home)
-    elif not any(part.startswith("_") for part in place.split(".")) and place.partition(".")[0] not in _ours:
-        home = f"torch.{place}".removesuffix(".")
+    elif not any(part.startswith("_") for part in path.split(".")) and path.partition(".")[0] not in _ours:
+        home = f"torch.{path}".removesuffix(".")
         sys.modules.setdefault(home, module)  # where annotations of the classes are looked up
         for own, value in list(vars(module).items()):
             if isinstance(value, type) and value.__qualname__ == own:

@@ -144,11 +144,11 @@ class ArchiveReader:
     def _read_directory(self) -> dict[str, _Record]:
         tail_size = min(self._size, _END.size + 0xFFFF)
         tail = self._at(self._size - tail_size, tail_size)
-        place = tail.rfind(b"PK\5\6")
-        if place < 0 or place + _END.size > len(tail):
+        offset = tail.rfind(b"PK\5\6")
+        if offset < 0 or offset + _END.size > len(tail):
             raise _failure("reading zip archive: failed finding central directory")
-        _, _, _, _, count, size, start, _ = _END.unpack_from(tail, place)
-        end = self._size - tail_size + place
+        _, _, _, _, count, size, start, _ = _END.unpack_from(tail, offset)
+        end = self._size - tail_size + offset
         if end >= _LOCATOR.size:
             signature, _, end64, _ = _LOCATOR.unpack(self._at(end - _LOCATOR.size, _LOCATOR.size))
             if signature == b"PK\6\7":
@@ -250,30 +250,30 @@ class ArchiveReader:
 
 def _entries(directory: bytes, count: int) -> Any:
     """(name, record) for each entry of a zip directory."""
-    place = 0
+    offset = 0
     for _ in range(count):
-        fields = _CENTRAL.unpack_from(directory, place)
+        fields = _CENTRAL.unpack_from(directory, offset)
         if fields[0] != b"PK\1\2":
             raise ValueError("bad signature")
-        name_end = place + _CENTRAL.size + fields[10]
-        name = directory[place + _CENTRAL.size : name_end].decode()
+        name_end = offset + _CENTRAL.size + fields[10]
+        name = directory[offset + _CENTRAL.size : name_end].decode()
         extra = directory[name_end : name_end + fields[11]]
         stored, size, header = _widen(extra, fields[8], fields[9], fields[16])
         yield name, _Record(fields[4], fields[7], stored, size, header)
-        place = name_end + fields[11] + fields[12]
+        offset = name_end + fields[11] + fields[12]
 
 
 def _widen(extra: bytes, stored: int, size: int, header: int) -> tuple[int, int, int]:
     """The numbers of an entry, those that did not fit taken from its zip64 field."""
-    place = 0
-    while place + 4 <= len(extra):
-        kind, length = struct.unpack_from("<2H", extra, place)
+    offset = 0
+    while offset + 4 <= len(extra):
+        kind, length = struct.unpack_from("<2H", extra, offset)
         if kind == 1:
-            wide = iter(struct.unpack_from(f"<{length // 8}Q", extra, place + 4))
+            wide = iter(struct.unpack_from(f"<{length // 8}Q", extra, offset + 4))
             size = next(wide, size) if size == _MAX32 else size
             stored = next(wide, stored) if stored == _MAX32 else stored
             header = next(wide, header) if header == _MAX32 else header
-        place += 4 + length
+        offset += 4 + length
     return stored, size, header
 
 

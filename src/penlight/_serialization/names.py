@@ -93,8 +93,8 @@ def find(module: str, name: str) -> Any:
         return penlight
     if module == "torch._C" and name in ("TensorBase", "_TensorBase"):
         return penlight.Tensor
-    place = {"torch._C": "torch", "torch._C._nn": "torch.nn.functional", "torch._tensor": "torch"}.get(module, module)
-    home = import_module("penlight" + place.removeprefix("torch"))
+    path = {"torch._C": "torch", "torch._C._nn": "torch.nn.functional", "torch._tensor": "torch"}.get(module, module)
+    home = import_module("penlight" + path.removeprefix("torch"))
     try:
         found: Any = home
         for part in name.split("."):
@@ -140,11 +140,11 @@ _SHOWN_ABOVE = frozenset({"penlight.optim.adafactor", "penlight.optim.muon"})
 
 def _torch_module(obj: Any, module: str, name: str) -> str:
     """The module of PyTorch for one of ours: of the same name, or the package above a private one."""
-    place = module.removeprefix("penlight").removeprefix("torch")
-    package, _, last = place.rpartition(".")
+    path = module.removeprefix("penlight").removeprefix("torch")
+    package, _, last = path.rpartition(".")
     if (last.startswith("_") and _public(package, name) is obj) or module in _SHOWN_ABOVE:
-        place = package
-    return "torch" + place
+        path = package
+    return "torch" + path
 
 
 def _public(home: str, name: str) -> Any:

@@ -117,10 +117,10 @@ class WeightsUnpickler:
         return line[:-1].decode()
 
     def _since_mark(self) -> list[Any]:
-        for place in range(len(self._stack) - 1, -1, -1):
-            if self._stack[place] is _MARK:
-                items = self._stack[place + 1 :]
-                del self._stack[place:]
+        for index in range(len(self._stack) - 1, -1, -1):
+            if self._stack[index] is _MARK:
+                items = self._stack[index + 1 :]
+                del self._stack[index:]
                 return items
         raise UnpicklingError("the pickle is damaged: no mark")
 
@@ -289,13 +289,13 @@ class WeightsUnpickler:
         data = self._read(self._number("<B"))
         self._stack.append(data if self._encoding == "bytes" else data.decode(self._encoding, "strict"))
 
-    def _remember(self, place: int) -> None:
-        self._memo[place] = self._stack[-1]
+    def _remember(self, index: int) -> None:
+        self._memo[index] = self._stack[-1]
 
-    def _recall(self, place: int) -> None:
-        if place not in self._memo:
-            raise UnpicklingError(f"Memo value not found at index {place}")
-        self._stack.append(self._memo[place])
+    def _recall(self, index: int) -> None:
+        if index not in self._memo:
+            raise UnpicklingError(f"Memo value not found at index {index}")
+        self._stack.append(self._memo[index])
 
     def _protocol(self) -> None:
         protocol = self._number("<B")

@@ -54,7 +54,7 @@ def _described(value: Any) -> tuple[Any, Any, bool]:
 def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False) -> list[Any]:
     """The gradients that a pass starts with: given ones checked, missing ones 1 for a scalar."""
     found: list[Any] = []
-    for place, (out, grad) in enumerate(zip(outputs, grads)):
+    for index, (out, grad) in enumerate(zip(outputs, grads)):
         if isinstance(out, Tensor) and not batched:
             usual = usual_grad(out, grad)
             if usual is not None:
@@ -72,13 +72,13 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
         if (grad.shape[1:] if batched else grad.shape) != shape:
             hint = " If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
             raise RuntimeError(
-                f"{_BATCHED if batched else 'Mismatch in shape: '}grad_output[{place}] has a shape of {grad.shape[1:] if batched else grad.shape} and "
-                f"output[{place}] has a shape of {shape}.{hint if batched else ''}"
+                f"{_BATCHED if batched else 'Mismatch in shape: '}grad_output[{index}] has a shape of {grad.shape[1:] if batched else grad.shape} and "
+                f"output[{index}] has a shape of {shape}.{hint if batched else ''}"
             )
         if (dtype.category == dtypes.COMPLEX) != (grad.dtype.category == dtypes.COMPLEX):
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{place}] has a dtype of {grad.dtype} and output[{place}] has a dtype of {dtype}."
+                f"grad_output[{index}] has a dtype of {grad.dtype} and output[{index}] has a dtype of {dtype}."
             )
         found.append(grad if grad.dtype is dtype else grad.to(dtype))
     return found
@@ -113,10 +113,10 @@ def _implicit(shape: Any, dtype: Any) -> Tensor:
 def root_edges(outputs: Sequence[Any]) -> list[Edge]:
     """Where a pass starts."""
     edges = []
-    for place, out in enumerate(outputs):
+    for index, out in enumerate(outputs):
         edge = edge_of(out) if isinstance(out, Tensor) else place_of(out)
         if edge[0] is None:
-            error = RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+            error = RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
             seen = log.get()
             error.add_note(
                 seen.log.why_no_grad(out)

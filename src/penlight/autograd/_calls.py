@@ -118,11 +118,11 @@ def _results(
     that shares the memory of a given tensor shares its version."""
     results: list[Any] = []
     tensors: dict[int, Tensor] = {id(t._array): t for t in given if t is not None}
-    for place, (tensor, grad) in enumerate(zip(wanted, grads)):
+    for index, (tensor, grad) in enumerate(zip(wanted, grads)):
         if grad is None:
             if not allow_unused:
                 raise RuntimeError(
-                    f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                    f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
                     "allow_unused=True if this is the desired behavior."
                 )
             if materialize:

@@ -104,14 +104,14 @@ class FunctionCtx:
         >>> class Order(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
-        ...         values, places = x.sort()
-        ...         ctx.mark_non_differentiable(places)
-        ...         return values, places
+        ...         values, indices = x.sort()
+        ...         ctx.mark_non_differentiable(indices)
+        ...         return values, indices
         ...     @staticmethod
         ...     def backward(ctx, grad, no_grad):
         ...         return grad
-        >>> values, places = Order.apply(torch.tensor([2.0, 1.0], requires_grad=True))
-        >>> values.requires_grad, places.requires_grad
+        >>> values, indices = Order.apply(torch.tensor([2.0, 1.0], requires_grad=True))
+        >>> values.requires_grad, indices.requires_grad
         (True, False)
         """
         self.non_differentiable = args

@@ -88,9 +88,9 @@ def _sparse_metadata(tensor: Tensor) -> tuple[Any, Any]:
 
 def _marked(tensors: Sequence[Any] | None, message: str) -> dict[int, Tensor]:
     """The tensors that forward marked, by id."""
-    for place, tensor in enumerate(tensors or ()):
+    for index, tensor in enumerate(tensors or ()):
         if not hasattr(tensor, "_array"):
-            raise RuntimeError(message.format(place, type(tensor).__name__))
+            raise RuntimeError(message.format(index, type(tensor).__name__))
     return {id(t): t for t in tensors or ()}
 
 
@@ -160,10 +160,10 @@ def _save(ctx: BackwardCFunction, recorded: bool) -> None:
     tensors, ctx.to_save = ctx.to_save, None
     if not tensors:
         return
-    for place, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         if tensor is not None and not hasattr(tensor, "_vc"):
             raise TypeError(
-                f"save_for_backward can only save variables, but argument {place} is of type {type(tensor).__name__}"
+                f"save_for_backward can only save variables, but argument {index} is of type {type(tensor).__name__}"
             )
     if recorded:
         pair = pack_hooks.get()
@@ -190,11 +190,11 @@ def check_gradients(ctx: BackwardCFunction, returned: Any) -> tuple[Any, ...]:
             f"function {ctx.name()} returned an incorrect number of gradients (expected {expected}, got {len(grads)})"
         )
     found: list[Any] = []
-    for place, (grad, is_tensor) in enumerate(zip(grads, ctx._are_tensors)):
+    for index, (grad, is_tensor) in enumerate(zip(grads, ctx._are_tensors)):
         if not is_tensor:
             if grad is not None:
                 raise RuntimeError(
-                    f"function {ctx.name()} returned a gradient different than None at position {place + 1}, but the "
+                    f"function {ctx.name()} returned a gradient different than None at position {index + 1}, but the "
                     "corresponding forward input was not a Variable"
                 )
             continue
@@ -203,26 +203,26 @@ def check_gradients(ctx: BackwardCFunction, returned: Any) -> tuple[Any, ...]:
         found.append(grad)
     return tuple(
         [
-            None if grad is None or edge[0] is None else fit(ctx, place, grad, *meta)
-            for place, (grad, edge, meta) in enumerate(zip(found, ctx.next_functions, ctx._input_metadata))
+            None if grad is None or edge[0] is None else fit(ctx, index, grad, *meta)
+            for index, (grad, edge, meta) in enumerate(zip(found, ctx.next_functions, ctx._input_metadata))
         ]
     )
 
 
-def fit(node: Node, place: int, grad: Tensor, shape: tuple[int, ...], np_dtype: Any) -> Tensor:
+def fit(node: Node, index: int, grad: Tensor, shape: tuple[int, ...], np_dtype: Any) -> Tensor:
     """A gradient in the shape and dtype of what it is the gradient of; refuses one that can't be."""
     array = grad._array
     if array.shape != shape:
         if not _expandable(shape, array.shape):
             raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient at index {place} - got {list(array.shape)} but expected "
+                f"Function {node.name()} returned an invalid gradient at index {index} - got {list(array.shape)} but expected "
                 f"shape compatible with {list(shape)}"
             )
         grad = graph.sum_to(grad, shape)
     if array.dtype != np_dtype:
         if array.dtype.kind == "c" and np_dtype.kind != "c":
             raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient at index {place} - got a complex gradient of dtype "
+                f"Function {node.name()} returned an invalid gradient at index {index} - got a complex gradient of dtype "
                 f"{grad.dtype} for a real input of dtype {dtypes.from_np(np_dtype)}. Return its real part."
             )
         grad = grad.to(dtypes.from_np(np_dtype))

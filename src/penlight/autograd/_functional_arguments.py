@@ -14,9 +14,9 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     """A tensor or tuple of tensors as a tuple, and whether it was one."""
     was_tuple = isinstance(value, tuple)
     tensors = value if was_tuple else (value,)
-    for place, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            where = f"value at index {place}" if was_tuple else f"given {what}"
+            where = f"value at index {index}" if was_tuple else f"given {what}"
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} has type "
                 f"{type(tensor)}."
@@ -82,13 +82,13 @@ def filled(
 ) -> tuple[Any, ...]:
     """Zeros where there is no gradient; in strict mode that is an error."""
     found = []
-    for place, (grad, tensor) in enumerate(zip(grads, like)):
+    for index, (grad, tensor) in enumerate(zip(grads, like)):
         if grad is None and strict:
-            raise RuntimeError(_NONE[stage].format(place))
+            raise RuntimeError(_NONE[stage].format(index))
         if grad is not None and strict and create_graph and not grad.requires_grad:
             matrix = "hessian" if "double" in stage else "jacobian"
             raise RuntimeError(
-                f"The {matrix} of the user-provided function is independent of input {place}. This is not allowed in strict "
+                f"The {matrix} of the user-provided function is independent of input {index}. This is not allowed in strict "
                 "mode when create_graph=True."
             )
         found.append(zeros_like(tensor) if grad is None else grad)
@@ -114,11 +114,11 @@ def require_grad_everywhere(tensors: Sequence[Any], what: str, strict: bool) -> 
     """In strict mode, refuse what does not depend on the inputs."""
     if not strict:
         return
-    for place, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         if tensor is None:
-            raise RuntimeError(_MISSING.format(place))
+            raise RuntimeError(_MISSING.format(index))
         if not tensor.requires_grad:
-            raise RuntimeError(_WITHOUT_GRAD[what].format(place))
+            raise RuntimeError(_WITHOUT_GRAD[what].format(index))
 
 
 def single_output(outputs: Sequence[Any], was_tuple: bool, name: str) -> Any:
@@ -136,9 +136,9 @@ def check_vector(vector: Sequence[Tensor], like: Sequence[Tensor], several: bool
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}.")
     if not several and len(vector) != 1:
         raise RuntimeError("The given v should contain a single Tensor.")
-    for place, (v, tensor) in enumerate(zip(vector, like)):
+    for index, (v, tensor) in enumerate(zip(vector, like)):
         if v.shape != tensor.shape:
-            which = f"Entry {place} in v" if several or len(like) > 1 else "v"
+            which = f"Entry {index} in v" if several or len(like) > 1 else "v"
             raise RuntimeError(f"{which} has invalid size: should be {tensor.shape} but got {v.shape}.")
 
 

@@ -25,15 +25,15 @@ from .gradcheck import FAST_FAIL_SLOW_OK_MSG, GradcheckError, Settings, as_tuple
 class Part:
     """Which part of complex outputs (or, in forward mode, inputs) a comparison looks at."""
 
-    def __init__(self, places: Sequence[int] = (), imaginary: bool = False, forward: bool = False) -> None:
-        self.places, self.imaginary, self.forward = places, imaginary, forward
+    def __init__(self, indices: Sequence[int] = (), imaginary: bool = False, forward: bool = False) -> None:
+        self.indices, self.imaginary, self.forward = indices, imaginary, forward
 
     def mismatch(self, analytical: Tensor, numerical: Tensor, output: int, input: int) -> str:
         """PyTorch's message about two Jacobians that differ."""
         part = "imaginary" if self.imaginary else "real"
         element = "inputs" if self.forward else "outputs"
         prefix = ""
-        if (input if self.forward else output) in self.places:
+        if (input if self.forward else output) in self.indices:
             prefix = f"While considering the {part} part of complex {element} only, "
         mode = "computed with forward mode " if self.forward else ""
         return (
@@ -55,11 +55,11 @@ def backward_mode(func: Callable[..., Any], func_out: Any, inputs: Any, outputs:
     if not any(o.is_complex() for o in as_tuple(func_out)):
         compare(func, func_out, inputs, outputs, settings, Part())
         return
-    places = [i for i, o in enumerate(outputs) if o.is_complex()]
+    indices = [i for i, o in enumerate(outputs) if o.is_complex()]
     for name in ("imag", "real"):
         part = _part_of_outputs(func, name)
         part_out = part(*inputs)
-        compare(part, part_out, inputs, differentiable(part_out), settings, Part(places, name == "imag"))
+        compare(part, part_out, inputs, differentiable(part_out), settings, Part(indices, name == "imag"))
 
 
 def _part_of_outputs(func: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -71,30 +71,30 @@ def forward_mode(
 ) -> None:
     """Compare forward mode with differences. Of complex inputs, the imaginary and the real part by themselves."""
     compare = _fast if settings.fast else _slow
-    places = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.is_complex()]
-    if not places:
+    indices = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.is_complex()]
+    if not indices:
         compare(func, func_out, inputs, outputs, settings, Part(forward=True))
         if check_undefined:
             undefined_forward(func, inputs)
         return
     halves = []
     for name in ("imag", "real"):
-        part = _part_of_inputs(func, places, inputs, name)
-        args = tuple(getattr(t, name) if i in places else t for i, t in enumerate(inputs))
+        part = _part_of_inputs(func, indices, inputs, name)
+        args = tuple(getattr(t, name) if i in indices else t for i, t in enumerate(inputs))
         part_out = part(*args)
-        compare(part, part_out, args, differentiable(part_out), settings, Part(places, name == "imag", forward=True))
+        compare(part, part_out, args, differentiable(part_out), settings, Part(indices, name == "imag", forward=True))
         halves.append((part, args))
     if check_undefined:
         for part, args in halves:
             undefined_forward(part, args)
 
 
-def _part_of_inputs(func: Callable[..., Any], places: list[int], inputs: Any, name: str) -> Callable[..., Any]:
+def _part_of_inputs(func: Callable[..., Any], indices: list[int], inputs: Any, name: str) -> Callable[..., Any]:
     """`func` of the real or imaginary parts of its complex inputs, the other parts staying as they are."""
 
     def part(*args: Any) -> Any:
         whole = list(args)
-        for i in places:
+        for i in indices:
             whole[i] = inputs[i].real + args[i] * 1j if name == "imag" else args[i] + inputs[i].imag * 1j
         return as_tuple(func(*whole))
 

@@ -57,11 +57,11 @@ def _difference(
 
 
 def _check_same_kind(a: Any, b: Any, eps: float, index: Any) -> None:
-    place = "" if index is None else f"on index {index} "
+    where = "" if index is None else f"on index {index} "
     for what, one, other in (("shape", wrap(a).shape, wrap(b).shape), ("dtype", wrap(a).dtype, wrap(b).dtype)):
         if one != other:
             raise AssertionError(
-                f"Expected `func` to return outputs with the same {what} when inputs are perturbed {place}by {eps}, but got: "
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, but got: "
                 f"{what}s {one} and {other}."
             )
 
@@ -89,11 +89,11 @@ def numerical_jacobian(
             row = [a + b * 1j for a, b in zip(row, imaginary)]
         rows.append(row)
     found = []
-    for place, out in enumerate(floating(outputs)):
+    for position, out in enumerate(floating(outputs)):
         dtype = array.dtype if target.is_complex() else out._array.dtype
         jacobian = np.zeros((array.size, out.numel()), dtype)
         for k, row in enumerate(rows):
-            jacobian[k] = row[place]
+            jacobian[k] = row[position]
         found.append(wrap(jacobian))
     return tuple(found)
 
@@ -143,10 +143,10 @@ def _stacked(wanted: list[Tensor], passes: list[tuple[Any, ...]]) -> tuple[list[
     """The gradients of several passes as columns, and whether their sizes and dtypes are those of the inputs."""
     sizes_ok = types_ok = True
     found = []
-    for place, tensor in enumerate(wanted):
+    for index, tensor in enumerate(wanted):
         jacobian = np.zeros((tensor.numel(), len(passes)), tensor._array.dtype)
         for j, grads in enumerate(passes):
-            grad = grads[place]
+            grad = grads[index]
             if grad is None:
                 continue
             if grad.shape != tensor.shape:
@@ -193,7 +193,7 @@ def forward_ad() -> Any:
 def tangents(
     fn: Callable[..., Any], inputs: Sequence[Any], moved: dict[int, Any], check_dtypes: bool = False
 ) -> list[Any]:
-    """The tangents of the outputs when the inputs at these places have these tangents; None where there is none."""
+    """The tangents of the outputs when the inputs at these indices have these tangents; None where there is none."""
     fw = forward_ad()
     with fw.dual_level():
         duals = [fw.make_dual(i.detach(), wrap(moved[k])) if k in moved else i for k, i in enumerate(inputs)]
@@ -210,11 +210,11 @@ def forward_jacobians(
     fn: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], settings: Settings, directions: Any = None
 ) -> list[list[Tensor]]:
     """By forward mode, for each input: the Jacobian of each output, or its product with a direction of that input."""
-    places = [k for k, i in enumerate(inputs) if isinstance(i, Tensor) and i.requires_grad]
-    if any(inputs[k].is_complex() for k in places):
+    indices = [k for k, i in enumerate(inputs) if isinstance(i, Tensor) and i.requires_grad]
+    if any(inputs[k].is_complex() for k in indices):
         raise ValueError("Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad.")
     found = []
-    for nr, k in enumerate(places):
+    for nr, k in enumerate(indices):
         tensor = inputs[k]
         if directions is not None:
             moves = [directions[nr].reshape(tensor._array.shape)]

@@ -28,17 +28,17 @@ from .views import edge_of
 
 def check_inputs(inputs: Sequence[Any]) -> None:
     """Warn about single precision; refuse inputs that no difference quotient can be taken of."""
-    for place, tensor in enumerate(inputs):
+    for index, tensor in enumerate(inputs):
         if not (isinstance(tensor, Tensor) and tensor.requires_grad):
             continue
         if tensor.dtype not in (dtypes.float64, dtypes.complex128):
             warn_user(
-                f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
             )
         if not all(stride > 0 or size <= 1 for stride, size in zip(tensor.stride(), tensor.shape)):
             raise RuntimeError(
-                f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
                 "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
                 "passing it to gradcheck."
             )
@@ -143,16 +143,16 @@ def _warn_undefined() -> None:
 
 def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
     """An input without a tangent must act as one whose tangent is zero."""
-    places = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
-    moved = {i: np.ones(inputs[i]._array.shape, inputs[i]._array.dtype) for i in places}
-    for skipped in places:
+    indices = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    moved = {i: np.ones(inputs[i]._array.shape, inputs[i]._array.dtype) for i in indices}
+    for skipped in indices:
         zero = tangents(func, inputs, {**moved, skipped: np.zeros_like(moved[skipped])})
         others = {i: m for i, m in moved.items() if i != skipped}
         given = tuple(t.detach() if i == skipped else t for i, t in enumerate(inputs))
-        for place, (a, b) in enumerate(zip(zero, tangents(func, given, others))):
+        for index, (a, b) in enumerate(zip(zero, tangents(func, given, others))):
             if a is not None and b is not None and not np.allclose(a, b):
                 raise GradcheckError(
-                    f"Mismatch in tangent values for output with index: {place} when input: {inputs[skipped]} has an undefined "
+                    f"Mismatch in tangent values for output with index: {index} when input: {inputs[skipped]} has an undefined "
                     f"tangent value.  Got: {wrap(a)} but expected: {wrap(b)}"
                 )
 
@@ -160,7 +160,7 @@ def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
 # ----- Batches ----------------------------------------------------------------------------------------------------------------------
 
 
-def batched_grad(inputs: Sequence[Any], output: Tensor, place: int) -> None:
+def batched_grad(inputs: Sequence[Any], output: Tensor, index: int) -> None:
     """Gradients of a batch of two must be those of its members."""
     wanted = inputs_with_grad(inputs)
     vectors = [randn_like(output) for _ in range(2)]
@@ -176,7 +176,7 @@ def batched_grad(inputs: Sequence[Any], output: Tensor, place: int) -> None:
             continue
         right = stack(expected)
         if not np.allclose(found._array, right._array, 1e-5, 1e-8):
-            raise GradcheckError(_batch_message(place, i, found, right, FAILED_BATCHED_GRAD_MSG))
+            raise GradcheckError(_batch_message(index, i, found, right, FAILED_BATCHED_GRAD_MSG))
 
 
 def _batch_message(output: int, input: int, found: Any, expected: Any, story: str) -> str:
@@ -190,15 +190,15 @@ def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> Non
         from ..func import vmap  # type: ignore[attr-defined,unused-ignore]
     except ImportError:
         raise NotImplementedError("vmap is not there yet: gradcheck without check_batched_forward_grad") from None
-    for place, tensor in enumerate(inputs):
+    for index, tensor in enumerate(inputs):
         if not (isinstance(tensor, Tensor) and tensor.requires_grad):
             continue
 
-        def product(tangent: Tensor, place: int = place, tensor: Tensor = tensor) -> Any:
+        def product(tangent: Tensor, index: int = index, tensor: Tensor = tensor) -> Any:
             with fw.dual_level():
                 dual = fw.make_dual(tensor.detach(), tangent)
                 args = [
-                    dual if i == place else t.detach() if isinstance(t, Tensor) else t for i, t in enumerate(inputs)
+                    dual if i == index else t.detach() if isinstance(t, Tensor) else t for i, t in enumerate(inputs)
                 ]
                 pairs = [fw.unpack_dual(o) for o in as_tuple(func(*args)) if o is not None]
                 return tuple(_zeros_like(p) if t is None else t for p, t in pairs)
@@ -213,7 +213,7 @@ def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> Non
             ) from error
         for i, (found, right) in enumerate(zip(batch, expected)):
             if not np.allclose(found._array, right._array, 1e-5, 1e-8):
-                raise GradcheckError(_batch_message(i, place, found, right, FAILED_BATCHED_GRAD_MSG_FWD_AD))
+                raise GradcheckError(_batch_message(i, index, found, right, FAILED_BATCHED_GRAD_MSG_FWD_AD))
 
 
 # ----- gradgradcheck ----------------------------------------------------------------------------------------------------------------

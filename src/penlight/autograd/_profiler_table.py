@@ -97,5 +97,5 @@ def _tail(path: str, width: int) -> str:
 def _scaled(flops: int) -> tuple[float, str]:
     """What to multiply FLOPs with, and the unit that makes."""
     units = ["FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs"]
-    place = min((len(str(flops)) - 1) // 3, len(units) - 1)
-    return 10.0 ** (-3 * place), units[place]
+    index = min((len(str(flops)) - 1) // 3, len(units) - 1)
+    return 10.0 ** (-3 * index), units[index]

@@ -217,13 +217,13 @@ class Frame:
                 f"recomputation: {count}.\n{_TIP}"
             )
         different = ""
-        for place, (ref, before) in enumerate(zip(self.holders, self.descriptions)):
+        for index, (ref, before) in enumerate(zip(self.holders, self.descriptions)):
             holder = ref()
             if holder is None:
                 continue
             now = self.describe(holder.values[current])
             if now != before:
-                different += f"tensor at position {place}:\nsaved metadata: {before}\nrecomputed metadata: {now}\n"
+                different += f"tensor at position {index}:\nsaved metadata: {before}\nrecomputed metadata: {now}\n"
         if different:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
@@ -240,8 +240,8 @@ class _Filling:
     def pack(self, tensor: Tensor) -> Tensor:
         frame = self.frame
         tensor = tensor.detach() if tensor.requires_grad else tensor
-        place, self.count = self.count, self.count + 1
-        if place >= len(frame.holders):
+        index, self.count = self.count, self.count + 1
+        if index >= len(frame.holders):
             if not frame.complete:
                 frame.lenient = True
                 return tensor
@@ -249,7 +249,7 @@ class _Filling:
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
                 f"pass.\n{_TIP}"
             )
-        holder = frame.holders[place]()
+        holder = frame.holders[index]()
         if holder is not None:
             holder.values[self.current] = tensor
         if frame.early_stop and self.count == len(frame.holders):

@@ -86,7 +86,7 @@ class _Counting(Watching):
         self.counts: dict[OpOverload, int] = {}
         return super().__enter__()
 
-    def place(self, op: Any) -> tuple[OpOverload, int]:
+    def key_of(self, op: Any) -> tuple[OpOverload, int]:
         """Which op this is, and how often it ran before."""
         key = overload_of(op)
         index = self.counts.get(key, 0)
@@ -102,7 +102,7 @@ class _Caching(_Counting):
 
     def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
         out = go()
-        key, index = self.place(op)
+        key, index = self.key_of(op)
         said = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), key, *arguments)
         if isinstance(said, bool):
             said = CheckpointPolicy.MUST_SAVE if said else CheckpointPolicy.PREFER_RECOMPUTE
@@ -119,7 +119,7 @@ class _Cached(_Counting):
         self.storage, self.allow_mutation = storage, allow_mutation
 
     def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
-        key, index = self.place(op)
+        key, index = self.key_of(op)
         if key not in self.storage:
             raise RuntimeError(f"{key} encountered during backward but not found in storage. {_MISMATCH}")
         entry = self.storage[key].get(index)

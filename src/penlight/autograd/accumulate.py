@@ -126,10 +126,10 @@ def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
 LARGE = 1 << 14
 
 
-def join(places: dict[Any, Any], place: Any, nr: int, present: Any, arrived: Any, ours: set[Any]) -> None:
-    """Add a second gradient to the one that is present at a place. The sum is the engine's own: it goes into `ours`, unless it is
+def join(grads: dict[Any, Any], key: Any, nr: int, present: Any, arrived: Any, ours: set[Any]) -> None:
+    """Add a second gradient to the one that is present under a key. The sum is the engine's own: it goes into `ours`, unless it is
     no array (a number, a tensor) or of other dtype or shape than what arrives."""
-    if place is None:
+    if key is None:
         return
     if type(present) is list:  # one for each output of a node
         present[nr] = arrived if present[nr] is None else present[nr] + arrived
@@ -139,22 +139,22 @@ def join(places: dict[Any, Any], place: Any, nr: int, present: Any, arrived: Any
             if present.nbytes > LARGE and present.base is None and getrefcount(present) <= HELD:
                 _add(present, arrived, present)
             else:
-                present = places[place] = present + arrived
+                present = grads[key] = present + arrived
             if type(present) is _ndarray:
-                ours.add(place)
+                ours.add(key)
             return
-    places[place] = present + arrived
+    grads[key] = present + arrived
 
 
 def _count_held() -> int:
     """The reference count that `join` sees for an array that only the engine holds."""
 
-    def probe(places: dict[Any, Any], place: Any, nr: int, present: Any, arrived: Any, ours: Any) -> int:
+    def probe(grads: dict[Any, Any], key: Any, nr: int, present: Any, arrived: Any, ours: Any) -> int:
         return getrefcount(present)
 
-    places = {0: np.empty(1)}
-    present = places.get(0)
-    return probe(places, 0, 0, present, None, None)
+    grads = {0: np.empty(1)}
+    present = grads.get(0)
+    return probe(grads, 0, 0, present, None, None)
 
 
 HELD = _count_held()

@@ -148,9 +148,9 @@ def _watch(node: Node, go: Callable[[], Any]) -> Any:
 
 
 def _check_nan(node: Node, results: Any) -> None:
-    for place, grad in enumerate(results):
+    for index, grad in enumerate(results):
         if grad is not None and grad._array.dtype.kind in "fcV" and bool(np.isnan(grad._array).any()):
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {place}th output.")
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
 
 
 def _story(node: Node) -> list[str]:

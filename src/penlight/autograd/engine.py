@@ -60,18 +60,18 @@ class Captures:
     def __init__(self, edges: Sequence[Edge], accumulate: bool = False) -> None:
         self.accumulate = accumulate  # into `.grad` instead of into `grads`: backward(inputs=...)
         self.leaves = True  # whether only leaves were asked for
-        self.places: dict[Node, list[tuple[int, int]]] = {}
-        for place, (node, nr) in enumerate(edges):
+        self.indices: dict[Node, list[tuple[int, int]]] = {}
+        for index, (node, nr) in enumerate(edges):
             if node is None:
                 continue
-            self.places.setdefault(node, []).append((nr, place))
+            self.indices.setdefault(node, []).append((nr, index))
             if type(node) is not AccumulateGrad:
                 self.leaves = False
         self.grads: list[Any] = [None] * len(edges)
 
     def take(self, node: Node, grad: Any) -> None:
-        for nr, place in self.places[node]:
-            self.grads[place] = grad[nr] if type(grad) is list else grad
+        for nr, index in self.indices[node]:
+            self.grads[index] = grad[nr] if type(grad) is list else grad
 
 
 class Task:
@@ -94,10 +94,10 @@ class Task:
         """Whether the hooks on this node's tensors are called in this pass."""
         captures = self.captures
         if node in self.last:
-            return captures is None or node in captures.places
+            return captures is None or node in captures.indices
         if self.needed is not None:
             assert captures is not None
-            return node in self.needed or node in captures.places
+            return node in self.needed or node in captures.indices
         if self._nodes is None:
             self._nodes = set(self.order)
         return node in self._nodes
@@ -189,8 +189,8 @@ def _plain(grads: Sequence[Any]) -> bool:
 
 def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:
     """Whether every leaf was asked for, so that every edge leads to something wanted."""
-    places = captures.places
-    return captures.leaves and len(last) == len(places) and len(needed) == len(order) + len(places)
+    indices = captures.indices
+    return captures.leaves and len(last) == len(indices) and len(needed) == len(order) + len(indices)
 
 
 def wanted_edges(node: Node) -> tuple[Edge, ...]:
@@ -198,8 +198,8 @@ def wanted_edges(node: Node) -> tuple[Edge, ...]:
     running = task.get()
     if running is None or running.needed is None or node not in running.needed:
         return node.next_functions  # a node within another: see CopySlices, which has the edges that count
-    needed, places = running.needed, running.captures.places  # type: ignore[union-attr]
-    return tuple([edge if edge[0] in needed or edge[0] in places else NO_EDGE for edge in node.next_functions])
+    needed, indices = running.needed, running.captures.indices  # type: ignore[union-attr]
+    return tuple([edge if edge[0] in needed or edge[0] in indices else NO_EDGE for edge in node.next_functions])
 
 
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
@@ -237,19 +237,19 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
 
 def _needed(order: list[Node], captures: Captures) -> set[Node]:
     """The nodes that must run to reach a captured edge."""
-    places = captures.places
+    indices = captures.indices
     if captures.leaves:
-        reached = set(places)
+        reached = set(indices)
         for node in reversed(order):
             for child, _ in node.next_functions:
                 if child in reached:
                     reached.add(node)
                     break
         return reached
-    needed: set[Node] = set(places) if captures.accumulate else set()
+    needed: set[Node] = set(indices) if captures.accumulate else set()
     for node in reversed(order):
         for child, _ in node.next_functions:
-            if child in needed or child in places:
+            if child in needed or child in indices:
                 needed.add(node)
                 break
     return needed
@@ -265,7 +265,7 @@ def _start(
     for root, _ in roots:
         if root in last and last[root] == NONE and buffers.get(root) is not None:
             grad = buffers.pop(root)
-            if captures is None or root in captures.places:
+            if captures is None or root in captures.indices:
                 _run_leaf(root, grad, graph, captures)
             elif len(roots) == 1 and root._hooks is not None:  # as `_go_on` does for a node
                 hooks.before(root, grad, graph, run_pre=False)
@@ -285,10 +285,10 @@ def _run(
             results = node.run_raw(grad, keep)
         else:
             results = ()
-        edges, place = node.next_functions, 0
+        edges, index = node.next_functions, 0
         for arrived in results:  # `zip` would make six objects
             if arrived is not None:
-                child, nr = edges[place]
+                child, nr = edges[index]
                 buffer = buffers[child]
                 if buffer is None:
                     buffers[child] = arrived
@@ -300,7 +300,7 @@ def _run(
                         ours.discard(child)
                 else:
                     join(buffers, child, nr, buffer, arrived, ours)
-            place += 1  # noqa: SIM113
+            index += 1  # noqa: SIM113
         if node.seq in ages:
             grad = results = arrived = buffer = None  # a leaf asks who else holds its gradient
             age = node.seq
@@ -348,7 +348,7 @@ def _loop(
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
     """Whether a node must run for what was asked for; takes its gradient if that was. See Note [What is captured]."""
-    taken = node in captures.places and not captures.accumulate
+    taken = node in captures.indices and not captures.accumulate
     if node in needed:
         if taken:
             captures.take(node, grad)
@@ -393,7 +393,7 @@ def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:
 
 def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> None:
     """A leaf's gradient is complete: its hooks, then into `.grad`."""
-    if captures is not None and leaf not in captures.places:
+    if captures is not None and leaf not in captures.indices:
         return
     if graph and (captures is None or captures.accumulate) and (everywhere or watchers.get()):
         _watched((*everywhere, *watchers.get()), leaf, grad, True)
@@ -478,9 +478,9 @@ def run_node(node: Node, grads: Sequence[Any]) -> Any:
     """Run a single node on tensors, as `grad_fn(grad)` does: with its hooks, in the current grad mode, freeing nothing."""
     if len(grads) != node.outputs:
         raise TypeError(f"expected {node.outputs} arguments, got {len(grads)} instead")
-    for place, given in enumerate(grads):
+    for index, given in enumerate(grads):
         if given is not None and not hasattr(given, "_array"):
-            raise TypeError(f"argument {place} is not a Variable")
+            raise TypeError(f"argument {index} is not a Variable")
     grad: Any = list(grads) if node.outputs != 1 else grads[0]
     results = evaluate(node, grad, True)
     return results[0] if len(results) == 1 else results

@@ -310,8 +310,8 @@ def _has_views(tensor: Tensor) -> bool:
 def _below(level: DualLevel) -> Any:
     """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives the token to undo it."""
     stack = dispatch.interpreters.get()
-    place = stack.index(level)
-    return dispatch.interpreters.set((*stack[:place], *(above for above in stack[place:] if above.batching)))
+    index = stack.index(level)
+    return dispatch.interpreters.set((*stack[:index], *(above for above in stack[index:] if above.batching)))
 
 
 def _laid_like(tensor: Tensor, tangent: Any) -> Any:
@@ -546,9 +546,9 @@ def detach(tensor: Tensor) -> Tensor:
     return out
 
 
-def restore_tangent(node: Any, place: int, tensor: Tensor) -> None:
+def restore_tangent(node: Any, index: int, tensor: Tensor) -> None:
     """Give a saved output, made a tensor again, the tangent that it had. See Note [Dual levels]."""
-    known = node.extra().get("tangents", {}).get(place)
+    known = node.extra().get("tangents", {}).get(index)
     if known:
         meta = meta_of(tensor)
         meta.tangents = {**known, **(meta.tangents or {})}

@@ -179,7 +179,7 @@ def jacobian(
 
 
 def _rows(
-    place: int, out: Tensor, args: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool
+    index: int, out: Tensor, args: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool
 ) -> tuple[Any, ...]:
     """The Jacobian of one output with respect to each input, by one backward pass for each of its elements."""
     count = out.numel()
@@ -195,13 +195,13 @@ def _rows(
             if grad is None:
                 if strict:
                     raise RuntimeError(
-                        f"Output {place} of the user-provided function is independent of input {i}. This is not allowed in "
+                        f"Output {index} of the user-provided function is independent of input {i}. This is not allowed in "
                         "strict mode."
                     )
                 grad = zeros_like(args[i])
             elif strict and create_graph and not grad.requires_grad:
                 raise RuntimeError(
-                    f"The jacobian of the user-provided function is independent of input {place}. This is not allowed in "
+                    f"The jacobian of the user-provided function is independent of input {index}. This is not allowed in "
                     "strict mode when create_graph=True."
                 )
             column.append(grad)

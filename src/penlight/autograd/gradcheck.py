@@ -124,8 +124,8 @@ def gradcheck(
             _more.batched_forward_grad(func, args)
         if check_backward_ad:
             if check_batched_grad:
-                for place, out in enumerate(outputs):
-                    _more.batched_grad(args, out, place)
+                for index, out in enumerate(outputs):
+                    _more.batched_grad(args, out, index)
             _more.multiplied_by_grad_output(outputs, args, bool(masked))
             if check_undefined_grad:
                 _more.undefined_backward(func, outputs, args)

@@ -280,14 +280,14 @@ class _Gather:
         # By pass: how many gradients are still to come, and those that came. A pass that failed is forgotten.
         self.passes: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
-    def __call__(self, place: int, grad: Tensor) -> None:
+    def __call__(self, index: int, grad: Tensor) -> None:
         task = _running()
         with self.lock:
             if task not in self.passes:
                 self.passes[task] = [sum(map(task.runs, self.nodes)), [None] * len(self.nodes)]
             entry = self.passes[task]
             entry[0] -= 1
-            entry[1][place] = grad
+            entry[1][index] = grad
             if entry[0]:
                 return
             del self.passes[task]

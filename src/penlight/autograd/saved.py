@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class NoVersion(list):  # type: ignore[type-arg]
     """The version counter of an inference tensor: asking it for the version, as saving a tensor does, is refused."""
 
-    def __getitem__(self, place: Any) -> Any:
-        if place == 0:
+    def __getitem__(self, index: Any) -> Any:
+        if index == 0:
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
                 "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
@@ -33,7 +33,7 @@ class NoVersion(list):  # type: ignore[type-arg]
             )
         return None
 
-    def __setitem__(self, place: Any, value: Any) -> None:
+    def __setitem__(self, index: Any, value: Any) -> None:
         pass
 
 

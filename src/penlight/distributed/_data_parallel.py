@@ -257,10 +257,10 @@ def _check_same(group: Any, parameters: Sequence[Any]) -> None:
                 f"inconsistent {len(other)} params."
             )
     for rank, other in enumerate(models):
-        for place, (theirs, first) in enumerate(zip(other, models[0])):
+        for index, (theirs, first) in enumerate(zip(other, models[0])):
             if theirs != first:
                 raise RuntimeError(
-                    f"[{rank}]: params[{place}] in this process with sizes {theirs[0]} appears not to match sizes of "
+                    f"[{rank}]: params[{index}] in this process with sizes {theirs[0]} appears not to match sizes of "
                     "the same param in process 0."
                 )
 

@@ -36,14 +36,14 @@ def adapt(*names: str, **words: str) -> None:
         tensor = arguments[0]
         bare = needs_dim and tensor.dim() == 0
         values[0] = tensor._value.unsqueeze(1) if bare else tensor._value
-        for place, name in enumerate(op.parameters):
+        for index, name in enumerate(op.parameters):
             word = words.get(name)
             if word == DIM:
-                values[place] = values[place] + 1
+                values[index] = values[index] + 1
             elif word == DIMS:
-                values[place] = (1,) if bare else tuple([d + 1 for d in values[place]])
+                values[index] = (1,) if bare else tuple([d + 1 for d in values[index]])
             elif word == SHAPE:
-                values[place] = (level.size, *values[place])
+                values[index] = (level.size, *values[index])
         result = op.function(*values)
         if not bare:
             return result
@@ -278,8 +278,8 @@ def _block_diag(level: BatchLevel, tensors: Any, tensors_shapes: Any, tensors_dt
     blocks = [t if t.dim() == 2 else t.reshape(1, -1) for t in tensors]
     widths = [b.shape[1] for b in blocks]
     rows = []
-    for place, block in enumerate(blocks):
-        margins = (sum(widths[:place]), sum(widths[place + 1 :]))
+    for index, block in enumerate(blocks):
+        margins = (sum(widths[:index]), sum(widths[index + 1 :]))
         rows.append(_padding._constant_pad(level.full(block), margins, 0))
     return cat(rows, 1)
 

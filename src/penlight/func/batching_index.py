@@ -37,8 +37,8 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 
 def _adjacent(indices: Sequence[Any]) -> bool:
-    places = [d for d, i in enumerate(indices) if i is not None]
-    return places[-1] - places[0] + 1 == len(places)
+    positions = [d for d, i in enumerate(indices) if i is not None]
+    return positions[-1] - positions[0] + 1 == len(positions)
 
 
 def _first(indices: Sequence[Any]) -> int:
@@ -100,28 +100,28 @@ def _ordered(tensor: Any, order: list[int]) -> Any:
 def index(level: BatchLevel, input: Any, indices: Sequence[Any]) -> Any:
     _check(indices, input.shape)
     if level.has(input):
-        places, order = _placed(level, input.dim(), indices)
-        return _ordered(_run("_index", input._value, places), order)
+        positions, order = _placed(level, input.dim(), indices)
+        return _ordered(_run("_index", input._value, positions), order)
     out = _run("_index", input, tuple(_aligned(level, indices)))
     return out.movedim(_first(indices), 0).contiguous() if _adjacent(indices) and _first(indices) else out
 
 
 @rule("_index_backward")
 def index_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], indices: Sequence[Any]) -> Any:
-    places, order = _placed(level, len(shape), indices)
-    return _run("_index_backward", _ordered(level.full(input), _inverse(order)), (level.size, *shape), places)
+    positions, order = _placed(level, len(shape), indices)
+    return _run("_index_backward", _ordered(level.full(input), _inverse(order)), (level.size, *shape), positions)
 
 
 @rule("_index_put")
 def index_put(level: BatchLevel, input: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> Any:
     _check(indices, input.shape)
-    places, order = _placed(level, input.dim(), indices)
+    positions, order = _placed(level, input.dim(), indices)
     ndim = len(order) - 1
     if level.has(values):
         given = insert_dims(level, values, ndim)
     else:
         given = values.reshape(*(1,) * (ndim + 1 - values.dim()), *values.shape)
-    return _run("_index_put", level.full(input), places, _ordered(given, _inverse(order)), accumulate)
+    return _run("_index_put", level.full(input), positions, _ordered(given, _inverse(order)), accumulate)
 
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------
@@ -231,8 +231,8 @@ def index_fill(level: BatchLevel, input: Any, dim: int, index: Any, value: Any) 
 
 @rule("_index_fill_tensor")
 def index_fill_tensor(level: BatchLevel, input: Any, dim: int, index: Any, value: Any) -> Any:
-    places = (*(None,) * dim, _vector(index))
-    return index_put(level, _vector(input), places, value.to(input.dtype), False).reshape(level.size, *input.shape)
+    indices = (*(None,) * dim, _vector(index))
+    return index_put(level, _vector(input), indices, value.to(input.dtype), False).reshape(level.size, *input.shape)
 
 
 def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -241,14 +241,14 @@ def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     given = _solid(level, source)
     run = op.function
     if op.name == "_scatter_reduce":
-        places = _solid(level, index)
+        indices = _solid(level, index)
     elif level.has(index):
         run, ones = OPS["_scatter_reduce"].function, [1] * given.dim()
         ones[0], ones[dim + 1] = given.shape[0], given.shape[dim + 1]
-        places = index._value.reshape(ones).expand(given.shape)
+        indices = index._value.reshape(ones).expand(given.shape)
     else:
-        places = index
-    return run(_solid(level, input), dim + 1, places, given, *rest).reshape(level.size, *input.shape)
+        indices = index
+    return run(_solid(level, input), dim + 1, indices, given, *rest).reshape(level.size, *input.shape)
 
 
 RULES["_scatter_reduce"] = RULES["_index_reduce"] = _reduce
@@ -308,8 +308,8 @@ def isin(level: BatchLevel, elements: Any, tests: Any, invert: bool) -> Any:
         return (values != values if not invert else values == values).reshape(level.size, *elements.shape)
     common = promote_types(elements.dtype, tests.dtype)
     ordered = tests._value.reshape(level.size, -1).to(common).sort(1)[0]
-    places = _searchsorted(ordered, values.to(common), False, False, None).clamp_max(tests.numel() - 1)
-    found = ordered.gather(1, places)
+    indices = _searchsorted(ordered, values.to(common), False, False, None).clamp_max(tests.numel() - 1)
+    found = ordered.gather(1, indices)
     same = found != values if invert else found == values
     return same.reshape(level.size, *elements.shape)
 

@@ -35,10 +35,10 @@ def _elementwise_loss(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> 
     """Without reduction on the aligned batch, then reduced sample by sample."""
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     ndim = max(t.dim() for t in tensors)
-    place = op.parameters.index("reduction")
+    index = op.parameters.index("reduction")
     values = [insert_dims(level, a, ndim) if level.has(a) else a for a in arguments]
     values[:2] = [level.full(a) for a in arguments[:2]]
-    reduction, values[place] = values[place], 0
+    reduction, values[index] = values[index], 0
     return _reduced(op.function(*values), reduction)
 
 
@@ -53,8 +53,8 @@ def _class_weights(level: BatchLevel, target: Any, weight: Any, ignore_index: in
     kept = (target != ignore_index).to(like.dtype)
     if weight is None:
         return kept
-    places = target.masked_fill(target == ignore_index, 0).reshape(level.size, -1)
-    return kept * level.full(weight).gather(1, places).reshape(target.shape)
+    indices = target.masked_fill(target == ignore_index, 0).reshape(level.size, -1)
+    return kept * level.full(weight).gather(1, indices).reshape(target.shape)
 
 
 def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:

@@ -128,16 +128,16 @@ def embedding_bag(
     rows = _functional.embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:used].unsqueeze(-1)
-    places, present = _table_of_bags(bags)
+    positions, present = _table_of_bags(bags)
     kept: Any = plain_tensor(present)
     if bags.padding >= 0:
-        kept = kept & (indices != bags.padding)[plain_tensor(places)]
+        kept = kept & (indices != bags.padding)[plain_tensor(positions)]
     kept = kept.unsqueeze(-1)
-    table = rows.index_select(0, plain_tensor(places.reshape(-1))).reshape(*places.shape, weight.shape[1])
+    table = rows.index_select(0, plain_tensor(positions.reshape(-1))).reshape(*positions.shape, weight.shape[1])
     if mode == 2:
         found, best = where(kept, table, -np.inf).max(1)
         filled = kept.any(1)
-        sources = indices[plain_tensor(places)].gather(1, best)
+        sources = indices[plain_tensor(positions)].gather(1, best)
         return tuple([level.full(t) for t in (where(filled, found, 0.0), where(filled, sources, -1))])
     total = where(kept, table, 0.0).sum(1)
     if mode == 1:

@@ -86,9 +86,9 @@ def affine_grid(level: BatchLevel, theta: Any, size: Any, align_corners: bool) -
 def _fractional(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """Fractional pooling: the random samples (N, C, dims) have an N also if the input has none."""
     input, kernel_size, output_size, samples = arguments
-    value, places = level.full(input), _joined(level.full(samples))
+    value, indices = level.full(input), _joined(level.full(samples))
     single = input.dim() == len(output_size) + 1
-    found = op.function(value if single else _joined(value), kernel_size, output_size, places)
+    found = op.function(value if single else _joined(value), kernel_size, output_size, indices)
     return tuple([r if single else r.reshape(level.size, input.shape[0], *r.shape[1:]) for r in found])
 
 

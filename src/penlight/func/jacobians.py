@@ -30,10 +30,10 @@ def _units(tensors: list[Tensor], start: int, count: int) -> list[Tensor]:
 
 
 def _refuse_complex(name: str, what: str, tensors: list[Any]) -> None:
-    for place, t in enumerate(tensors):
+    for index, t in enumerate(tensors):
         if isinstance(t, Tensor) and t.dtype.is_complex:
             raise RuntimeError(
-                f"{name}: Expected all {what}s to be real but received complex tensor at flattened input idx: {place}"
+                f"{name}: Expected all {what}s to be real but received complex tensor at flattened input idx: {index}"
             )
 
 

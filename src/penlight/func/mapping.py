@@ -250,5 +250,5 @@ def _in_chunks(
         return run(func, BatchLevel(0, randomness), dims, flat, spec, out_dims, kwargs)
     columns = list(zip(*(tree_flatten(p)[0] for p in parts)))
     out_spec = tree_flatten(parts[0])[1]
-    places: Any = _broadcast_to_and_flatten(out_dims, out_spec) or out_dims
-    return tree_unflatten([cat(column, d) for column, d in zip(columns, places)], out_spec)
+    joined_at: Any = _broadcast_to_and_flatten(out_dims, out_spec) or out_dims
+    return tree_unflatten([cat(column, d) for column, d in zip(columns, joined_at)], out_spec)

@@ -143,10 +143,10 @@ class Tape:
         before = grad_mode.get()
         try:
             grad_mode.set(True)
-            for place, out in enumerate(outputs):
+            for index, out in enumerate(outputs):
                 root = physical(self._spread(out))
-                given = None if cotangents is None else cotangents[place]
-                _check_cotangent(place, out, given)
+                given = None if cotangents is None else cotangents[index]
+                _check_cotangent(index, out, given)
                 if root.requires_grad:
                     roots.append(root)
                     grads.append(ones_like(root) if given is None else expose(given, self.levels))
@@ -175,7 +175,7 @@ def _dual_levels_open() -> bool:
     return any(not level.batching for level in interpreters.get())
 
 
-def _check_cotangent(place: int, out: Any, given: Any) -> None:
+def _check_cotangent(index: int, out: Any, given: Any) -> None:
     if given is None:
         if out.dtype.is_complex:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
@@ -183,5 +183,5 @@ def _check_cotangent(place: int, out: Any, given: Any) -> None:
         raise RuntimeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
     elif given.shape != out.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{place}] has a shape of {given.shape} and output[{place}] has a shape of {out.shape}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {given.shape} and output[{index}] has a shape of {out.shape}."
         )

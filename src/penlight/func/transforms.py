@@ -28,7 +28,7 @@ def _place(argnum: Any, count: int) -> int:
     return argnum % count
 
 
-def places(argnums: Any, count: int) -> tuple[int, ...]:
+def indices(argnums: Any, count: int) -> tuple[int, ...]:
     """The positions of the arguments that are differentiated."""
     if isinstance(argnums, int):
         return (_place(argnums, count),)
@@ -44,15 +44,15 @@ def places(argnums: Any, count: int) -> tuple[int, ...]:
 
 def picked(args: tuple[Any, ...], argnums: Any) -> Any:
     """The arguments that are differentiated: one, or a tuple."""
-    found = places(argnums, len(args))
+    found = indices(argnums, len(args))
     return args[found[0]] if isinstance(argnums, int) else tuple([args[i] for i in found])
 
 
 def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> tuple[Any, ...]:
     """All arguments, with others in place of those that are differentiated."""
     found = list(args)
-    for place, value in zip(places(argnums, len(args)), (values,) if isinstance(argnums, int) else values):
-        found[place] = value
+    for index, value in zip(indices(argnums, len(args)), (values,) if isinstance(argnums, int) else values):
+        found[index] = value
     return tuple(found)
 
 
@@ -293,11 +293,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         moves, moves_spec = tree_flatten(tangents)
         if moves_spec != spec:
             raise RuntimeError(f"Expected the tangents {moves_spec} to have the same argspec as the primals {spec}")
-        for place, (t, known) in enumerate(zip(moves, described)):
+        for index, (t, known) in enumerate(zip(moves, described)):
             for what, mine, wanted in zip(("shape", "dtype"), (t.shape, t.dtype), known):
                 if mine != wanted:
                     raise RuntimeError(
-                        f"tangent:{place} with {what} {mine} in flattened pytree doesn't match the {what} {wanted} of the "
+                        f"tangent:{index} with {what} {mine} in flattened pytree doesn't match the {what} {wanted} of the "
                         "corresponding primal."
                     )
         return jvp(func, primals, tangents)[1]

@@ -274,13 +274,13 @@ class Graph:
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = {node: i for i, node in enumerate(self.nodes)}
+        index = {node: i for i, node in enumerate(self.nodes)}
         rows = [
             (
                 n.op,
                 n.name,
                 n.target,
-                *(map_arg(part, lambda used: _Place(place[used])) for part in (n.args, n.kwargs)),
+                *(map_arg(part, lambda used: _Place(index[used])) for part in (n.args, n.kwargs)),
                 n.type,
             )
             for n in self.nodes

@@ -50,8 +50,8 @@ def chart(
         parts.append(f'<text x="{_LEFT - 6:.0f}" y="{number(y + 4)}" text-anchor="end">{label}</text>')
     parts.append(f'<text x="4" y="{_TOP - 4:.0f}" fill="#555555" class="unit">{escape(unit)}</text>')
     below = [0.0] * count
-    for place, (name, values) in enumerate(series.items()):
-        colour = _COLOURS[place % len(_COLOURS)]
+    for index, (name, values) in enumerate(series.items()):
+        colour = _COLOURS[index % len(_COLOURS)]
         if stacked:
             above = [b + v for b, v in zip(below, values)]
             edge = [f"{number(across(k))} {number(scale(v))}" for k, v in enumerate(above)]
@@ -67,7 +67,7 @@ def chart(
                 parts.append(
                     f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="1.5"><title>{escape(name)}</title></path>'
                 )
-        y = _TOP + _HEIGHT + 26 + _LINE * place
+        y = _TOP + _HEIGHT + 26 + _LINE * index
         parts.append(f'<rect x="{_LEFT:.0f}" y="{number(y - 9)}" width="12" height="10" fill="{colour}"/>')
         parts.append(f'<text x="{_LEFT + 18:.0f}" y="{number(y)}">{escape(_shortened(name))}</text>')
     width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + 30 + _LINE * len(series)

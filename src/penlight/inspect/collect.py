@@ -55,8 +55,8 @@ class Collector:
         stack: list[Node] = []
         for node in nodes:
             self.node(node, stack)
-        for place, root in enumerate(roots):
-            title = "result" if len(roots) == 1 else f"result {place}"
+        for index, root in enumerate(roots):
+            title = "result" if len(roots) == 1 else f"result {index}"
             self.tensor(root, title)
             first = edge_of(root)[0]
             if first is not None and not isinstance(first, AccumulateGrad):
@@ -82,16 +82,16 @@ class Collector:
         self.nodes.append(node)
         stack.append(node)
         name = node.name().removeprefix("torch::autograd::")
-        place = self.add(id(node), Box("node", name, [], {"node": node.name(), "sequence number": str(node.seq)}))
-        self.numbers[place] = node.seq
-        return place
+        index = self.add(id(node), Box("node", name, [], {"node": node.name(), "sequence number": str(node.seq)}))
+        self.numbers[index] = node.seq
+        return index
 
     def expand(self, node: Node, stack: list[Node]) -> None:
         """Draw the arrows that leave a node."""
-        place = self.found[id(node)]
-        box = self.boxes[place]
+        index = self.found[id(node)]
+        box = self.boxes[index]
         if isinstance(node, AccumulateGrad):
-            self.links.append(Link(place, self.leaf(node), "variable"))
+            self.links.append(Link(index, self.leaf(node), "variable"))
             return
         entries = []
         pending: list[Node] = []
@@ -101,7 +101,7 @@ class Collector:
                 "(None, 0)" if child is None else f"({child.name().removeprefix('torch::autograd::')}, {nr})"
             )
             if child is not None:
-                self.links.append(Link(place, self.node(child, pending), "next", str(nr), port))
+                self.links.append(Link(index, self.node(child, pending), "next", str(nr), port))
         box.exits = len(box.ports)
         stack.extend(reversed(pending))  # the first input is drawn first
         box.details["next_functions"] = ", ".join(entries) or "none"
@@ -110,7 +110,7 @@ class Collector:
         self.describe_saved(node, box)
         self.describe_origin(node, box)
         if self.saved is not False:
-            self.expand_saved(node, place)
+            self.expand_saved(node, index)
 
     def describe_hooks(self, node: Node, box: Box) -> None:
         hooks = node._hooks
@@ -155,8 +155,8 @@ class Collector:
         if line := line_of(node):
             box.details["made at"] = line
 
-    def expand_saved(self, node: Node, place: int) -> None:
-        box = self.boxes[place]
+    def expand_saved(self, node: Node, index: int) -> None:
+        box = self.boxes[index]
         freed = False  # one box says so for all: of what was never saved and what was, the same is left
         for name, value, stale in saved_by(node):
             target = -1
@@ -177,7 +177,7 @@ class Collector:
             elif isinstance(value, Tensor):
                 target = self.saved_tensor(node, name, value, stale)
             if target >= 0:
-                self.links.append(Link(place, target, "saved", name, box.exits))
+                self.links.append(Link(index, target, "saved", name, box.exits))
                 box.exits += 1
 
     def saved_tensor(self, node: Node, name: str, value: Tensor, stale: bool) -> int:
@@ -218,9 +218,9 @@ class Collector:
         if key in self.found:
             return self.found[key]
         self.alive += (tensor, node)
-        place = self.add(key, self.tensor_box("tensor", tensor, title))
-        self.outputs.append((place, node, nr))
-        return place
+        index = self.add(key, self.tensor_box("tensor", tensor, title))
+        self.outputs.append((index, node, nr))
+        return index
 
     def leaf(self, node: AccumulateGrad) -> int:
         """The box of the leaf behind an AccumulateGrad. See Note [Drawing only reads]."""
@@ -258,18 +258,18 @@ class Collector:
             node, nr = edge_of(tensor)
             if node is not None and not isinstance(node, AccumulateGrad) and id(node) in self.found:
                 self.intermediate(tensor, "tensor", node, nr)
-        for place, node, nr in self.outputs:
+        for index, node, nr in self.outputs:
             if id(node) in self.found:
                 label = str(nr) if node.outputs > 1 else ""
-                self.links.append(Link(place, self.found[id(node)], "grad_fn", label))
+                self.links.append(Link(index, self.found[id(node)], "grad_fn", label))
         self.describe_results()
         assign(self.boxes, self.links, self.numbers, self.calls)
 
     def describe_results(self) -> None:
         """Write on the nodes the sizes of their outputs: what `watch()` has noted, what is saved, and what elementwise ops pass on."""
         sizes = self.sizes
-        for place, node, nr in self.outputs:
-            sizes.setdefault((id(node), nr), self.boxes[place].details.get("size", ""))
+        for index, node, nr in self.outputs:
+            sizes.setdefault((id(node), nr), self.boxes[index].details.get("size", ""))
         for node in self.nodes:
             for nr, (shape, dtype) in node.extra().get("sizes", {}).items():
                 sizes[id(node), nr] = sized(shape, dtype)

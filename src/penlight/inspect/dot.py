@@ -19,11 +19,11 @@ def to_dot(drawing: Drawing) -> str:
         "  rankdir=TB;",
         '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=11];',
     ]
-    for place, box in enumerate(drawing.boxes):
+    for index, box in enumerate(drawing.boxes):
         fill, stroke, _ = COLOURS[box.kind]
         label = quote("\n".join([box.title, *box.lines]))
         style = ', style="filled,dashed"' if box.kind == "gone" else ""
-        lines.append(f'  b{place} [label={label}, fillcolor="{fill}", color="{stroke}"{style}];')
+        lines.append(f'  b{index} [label={label}, fillcolor="{fill}", color="{stroke}"{style}];')
     for link in drawing.links:
         label = f", label={quote(link.label)}" if link.label else ""
         style = ", style=dashed" if link.kind == "saved" else ""

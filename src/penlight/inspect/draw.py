@@ -250,7 +250,7 @@ def draw_with_nodes(tensors: Any, params: Any, saved: bool | None, calls: Any) -
     called = {path: re.sub(r":\d+", "", path) for path in _modules.paths_of(collector.boxes)}
     types = {path: classes[module] for path, module in called.items() if module in classes}
     drawing = Drawing(collector.boxes, collector.links, collector.unreached(), types)
-    return drawing, {key: place for key, place in collector.found.items() if isinstance(key, int)}
+    return drawing, {key: index for key, index in collector.found.items() if isinstance(key, int)}
 
 
 def draw_edges(edges: Sequence[Edge]) -> Drawing:

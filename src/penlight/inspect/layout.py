@@ -148,13 +148,13 @@ class _Rows:
         self.shift: dict[
             tuple[int, int], float
         ] = {}  # how far from the middle of its box an arrow leaves, in (-0.5, 0.5)
-        for place in range(len(boxes)):
-            below = self.down[place]
+        for index in range(len(boxes)):
+            below = self.down[index]
             for i, lower in enumerate(below):
-                self.shift[place, lower] = (i + 1) / (len(below) + 1) - 0.5
+                self.shift[index, lower] = (i + 1) / (len(below) + 1) - 0.5
         self.rows: list[list[int]] = [[] for _ in range(max(self.layer, default=0) + 1)]
-        for place in self._walk():
-            self.rows[self.layer[place]].append(place)
+        for index in self._walk():
+            self.rows[self.layer[index]].append(index)
         self.at = [0.0] * len(self.layer)
         self.x = [0.0] * len(self.layer)
 
@@ -180,13 +180,13 @@ class _Rows:
         column: dict[int, int] = {}
         previous = -1
         for layer in range(top + 1, self.layer[target]):
-            column[layer] = place = len(self.layer)
+            column[layer] = index = len(self.layer)
             self.layer.append(layer)
             self.up.append([])
             self.down.append([])
             if previous >= 0:
-                self._join(previous, place)
-            previous = place
+                self._join(previous, index)
+            previous = index
         if previous >= 0:
             self._join(previous, target)
         self.trunk[target] = column
@@ -234,19 +234,19 @@ class _Rows:
 
     def _number(self) -> None:
         for row in self.rows:
-            for i, place in enumerate(row):
-                self.at[place] = float(i)
+            for i, index in enumerate(row):
+                self.at[index] = float(i)
 
     def _sort(self, row: list[int], neighbours: list[list[int]]) -> None:
         at = self.at
         keys = {}
         shifts = self.shift if neighbours is self.up else {}
-        for place in row:
-            near = neighbours[place]
-            keys[place] = sum([at[p] + shifts.get((p, place), 0.0) for p in near]) / len(near) if near else at[place]
+        for index in row:
+            near = neighbours[index]
+            keys[index] = sum([at[p] + shifts.get((p, index), 0.0) for p in near]) / len(near) if near else at[index]
         row.sort(key=keys.__getitem__)
-        for i, place in enumerate(row):
-            at[place] = float(i)
+        for i, index in enumerate(row):
+            at[index] = float(i)
 
     def _swap_neighbours(self) -> bool:
         """Swap places that stand side by side wherever fewer arrows cross for it; whether there were any."""
@@ -276,7 +276,7 @@ class _Rows:
         total = 0
         for row in self.rows:
             ends = [
-                int(self.at[p]) for place in row for p in self.down[place]
+                int(self.at[p]) for index in row for p in self.down[index]
             ]  # in the order in which they leave the box
             if len(ends) < 2:
                 continue
@@ -295,8 +295,8 @@ class _Rows:
 
     # ----- Places -----------------------------------------------------------------------------------------------------
 
-    def width(self, place: int) -> float:
-        return self.boxes[place].width + GAP_X if place < len(self.boxes) else TRUNK
+    def width(self, index: int) -> float:
+        return self.boxes[index].width + GAP_X if index < len(self.boxes) else TRUNK
 
     def place(self) -> None:
         """Sweep, each row as near to its neighbours' means as order and widths allow."""
@@ -430,8 +430,8 @@ class _Rows:
             box.x, box.y, box.row = x, (top + bottom) / 2, (top, bottom)
         trunks = {t: [points[p] for p in column.values()] for t, column in self.trunk.items() if column}
         for link in self.links:
-            place = self.trunk.get(link.target, {}).get(self.layer[link.source] + 1)
-            link.join = None if place is None else points[place][:2]
+            index = self.trunk.get(link.target, {}).get(self.layer[link.source] + 1)
+            link.join = None if index is None else points[index][:2]
         self._sort_saved()
         return Layout(right - left, max(0.0, y - GAP_Y), trunks)
 

@@ -175,19 +175,19 @@ class Log(Listener):
                     if not any(kind in not_finite(t._array) for t in inputs if t is not out):
                         self._on_born(kind, f"{op.public}()", "values", _operands(op, arguments), line)
         cut = []
-        for place, out in enumerate(outs):
+        for index, out in enumerate(outs):
             node, number = edge_of(out)
             if node is None:
-                cut.append((place, out))
+                cut.append((index, out))
             else:
                 more = node.extra()
                 more.setdefault("line", line)
                 more.setdefault("sizes", {})[number] = (out._array.shape, out._array.dtype)  # for pictures
-        for place, out in cut:
+        for index, out in cut:
             if len(cut) == len(outs):
                 self._follow(op, inputs, out, line)
             else:  # such as the indices that sort() gives
-                self._note_made(out, line, (Event(f"result {place} of {op.public}() has no derivative", line),))
+                self._note_made(out, line, (Event(f"result {index} of {op.public}() has no derivative", line),))
         for t in inputs:
             if type(leaf := edge_of(t)[0]) is AccumulateGrad and leaf not in self._uses:
                 self._uses[leaf] = line
@@ -202,13 +202,13 @@ class Log(Listener):
             return run(node, grad)
         saved = list(saved_by(node))  # running the node frees them
         results = run(node, grad)
-        for place, made in enumerate(results):
+        for index, made in enumerate(results):
             for kind in not_finite(array) if (array := array_of(made)) is not None else ():
                 arrived = [("gradient", one, False) for one in (grad if isinstance(grad, list) else [grad])]
                 known = [(name, array) for name, value, _ in arrived + saved if (array := array_of(value)) is not None]
                 if not any(kind in not_finite(array) for _, array in known):
                     told = [f"  {name}: {contents(array)}\n" for name, array in known]
-                    what = f"{node.name()} (the gradient of its input {place})"
+                    what = f"{node.name()} (the gradient of its input {index})"
                     self._on_born(kind, what, "a gradient and saved values", told, node.extra().get("line"))
         return results
 

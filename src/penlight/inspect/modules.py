@@ -151,35 +151,35 @@ def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: 
         if link.kind in ("next", "variable"):
             below[link.source].append(link.target)
     pure: dict[int, str] = {}  # what depends on parameters only, and on whose
-    for place, box in enumerate(boxes):
+    for index, box in enumerate(boxes):
         if box.kind == "leaf" and box.details.get("name"):
-            pure[place] = box.details["name"].split(" = ")[0].rpartition(".")[0]
+            pure[index] = box.details["name"].split(" = ")[0].rpartition(".")[0]
     anchors: list[tuple[int, str]] = []
     order = sorted(numbers, key=numbers.__getitem__)
     # AccumulateGrads first: they are made when first used, and may be younger than what uses them.
-    for place in sorted(order, key=lambda p: boxes[p].title != "AccumulateGrad"):
-        owners = [pure[p] for p in below[place] if p in pure]
-        if owners and len(owners) == len(below[place]) and boxes[place].ports.count("None") == 0:
-            pure[place] = common(owners)
+    for index in sorted(order, key=lambda p: boxes[p].title != "AccumulateGrad"):
+        owners = [pure[p] for p in below[index] if p in pure]
+        if owners and len(owners) == len(below[index]) and boxes[index].ports.count("None") == 0:
+            pure[index] = common(owners)
         elif owners:
-            anchors.append((numbers[place], common(owners)))
+            anchors.append((numbers[index], common(owners)))
     anchors.sort()
     made, paths = [number for number, _ in anchors], [path for _, path in anchors]
     anchors = list(zip(made, _guessed_calls(paths)))
-    for place in order:
-        boxes[place].module = pure.get(place, "")
-        if boxes[place].title == "AccumulateGrad":
+    for index in order:
+        boxes[index].module = pure.get(index, "")
+        if boxes[index].title == "AccumulateGrad":
             continue
-        at = bisect_left(made, numbers[place])
+        at = bisect_left(made, numbers[index])
         if calls is not None:
-            boxes[place].module = told.get(numbers[place], "")
-        elif place in pure:
-            if paths[at : at + 1] == [pure[place]]:  # such as the transpose of a weight: of the call that uses it next
-                boxes[place].module = anchors[at][1]
+            boxes[index].module = told.get(numbers[index], "")
+        elif index in pure:
+            if paths[at : at + 1] == [pure[index]]:  # such as the transpose of a weight: of the call that uses it next
+                boxes[index].module = anchors[at][1]
         else:
-            exact = at < len(made) and made[at] == numbers[place]
+            exact = at < len(made) and made[at] == numbers[index]
             around = anchors[at : at + 1] if exact else anchors[max(at - 1, 0) : at + 1]
-            boxes[place].module = common(path for _, path in around) if exact or 0 < at < len(made) else ""
+            boxes[index].module = common(path for _, path in around) if exact or 0 < at < len(made) else ""
     _assign_tensors(boxes, links, pure)
 
 
@@ -188,11 +188,11 @@ def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -
     for link in links:
         if link.kind == "saved":
             users.setdefault(link.target, []).append(boxes[link.source].module)
-    for place, box in enumerate(boxes):
+    for index, box in enumerate(boxes):
         if box.kind == "leaf":
-            box.module = pure.get(place, "")
+            box.module = pure.get(index, "")
         elif box.kind != "node":
-            box.module = common(users.get(place, ()))
+            box.module = common(users.get(index, ()))
 
 
 def paths_of(boxes: list[Box]) -> list[str]:
@@ -217,7 +217,7 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
     holder = holders(drawing.boxes, depth)
     boxes: list[Box] = []
     inside: dict[str, list[Box]] = {}
-    place: dict[str, int] = {}
+    index: dict[str, int] = {}
     moved: list[int] = []
     for box in drawing.boxes:
         path = holder.get(box.module)
@@ -225,14 +225,14 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
             moved.append(len(boxes))
             boxes.append(box.copy())
             continue
-        if path not in place:
-            place[path] = len(boxes)
+        if path not in index:
+            index[path] = len(boxes)
             boxes.append(Box("module", path, []))
         inside.setdefault(path, []).append(box)
-        moved.append(place[path])
+        moved.append(index[path])
     sizes = results_of(drawing)
     for path, members in inside.items():
-        boxes[place[path]] = module_box(path, members, drawing.types, sizes.get(path, []))
+        boxes[index[path]] = module_box(path, members, drawing.types, sizes.get(path, []))
     links: dict[tuple[int, int, str], Link] = {}
     for link in drawing.links:
         source, target = moved[link.source], moved[link.target]

@@ -71,7 +71,7 @@ def _pairs(points: Any) -> str:
 
 
 def _way(points: Points) -> list[str]:
-    return [f"{x:.2f} {y:.2f} {'l' if place else 'm'}" for place, (x, y) in enumerate(points)]
+    return [f"{x:.2f} {y:.2f} {'l' if index else 'm'}" for index, (x, y) in enumerate(points)]
 
 
 def _rgb(colour: Any) -> str:

@@ -126,9 +126,9 @@ def replay(tensor: Tensor, params: Any = None, gradient: Tensor | None = None, c
     >>> [frame["name"] for frame in film.frames], x.grad
     (['SumBackward0', 'MulBackward0', 'AccumulateGrad'], None)
     """
-    drawing, places = draw_with_nodes(tensor, params, None, calls)
+    drawing, indices = draw_with_nodes(tensor, params, None, calls)
     for step in _stepping(tensor, gradient, True, False):
-        frame = _frame(step, places)
+        frame = _frame(step, indices)
         drawing.frames.append(frame)
         if frame["box"] >= 0 and not isinstance(
             step.node, AccumulateGrad
@@ -146,7 +146,7 @@ def name_leaves(drawing: Drawing) -> None:
             frame["leaving"][0]["where"] = f"into {leaves[frame['box']]}.grad"
 
 
-def _frame(step: Step, places: dict[int, int]) -> dict[str, Any]:
+def _frame(step: Step, indices: dict[int, int]) -> dict[str, Any]:
     """What the page shows of a step."""
     names = [_short(child) if child is not None else "None" for child, _ in step.node.next_functions]
     leaf = isinstance(step.node, AccumulateGrad)
@@ -154,7 +154,7 @@ def _frame(step: Step, places: dict[int, int]) -> dict[str, Any]:
     frees = [name for name, value, _ in saved_by(step.node) if not isinstance(value, Freed)]
     return {
         "name": step.name,
-        "box": places.get(id(step.node), -1),
+        "box": indices.get(id(step.node), -1),
         "line": str(step.line or "").strip(),
         "arrived": [_described(grad) for grad in step.arrived],
         "leaving": [{**_described(grad), "where": where} for grad, where in zip(step.leaving, targets)],

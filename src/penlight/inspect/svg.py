@@ -48,7 +48,7 @@ def to_svg(drawing: Drawing) -> str:
         f'<g class="graph" transform="translate({number(left)},{number(MARGIN + legend_height)})">',
         *_trunks(drawing, layout),
         *(_link(drawing.boxes, link, layout) for link in drawing.links),
-        *(_box(place, box) for place, box in enumerate(drawing.boxes)),
+        *(_box(index, box) for index, box in enumerate(drawing.boxes)),
         "</g></g></svg>",
     ]
     return "\n".join(parts)
@@ -77,12 +77,12 @@ def _legend(drawing: Drawing) -> tuple[str, float, float]:
     return "".join(parts), x, height
 
 
-def _box(place: int, box: Box) -> str:
+def _box(index: int, box: Box) -> str:
     fill, stroke, _ = COLOURS[box.kind]
     x, y = box.x - box.width / 2, box.y - box.height / 2
     radius, dashes = (10 if box.kind == "node" else 3), (' stroke-dasharray="4 3"' if box.kind == "gone" else "")
     parts = [
-        f'<g class="box {box.kind}" id="box{place}"><rect x="{number(x)}" y="{number(y)}" width="{number(box.width)}" '
+        f'<g class="box {box.kind}" id="box{index}"><rect x="{number(x)}" y="{number(y)}" width="{number(box.width)}" '
         f'height="{number(box.height)}" rx="{radius}" fill="{fill}" stroke="{stroke}"{dashes}/>',
         _text(box.x, y + 7 + LINE * 0.75, box.title, f' font-size="{number(TITLE)}" font-weight="bold"'),
     ]

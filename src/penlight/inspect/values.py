@@ -62,9 +62,9 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
         if isinstance(kept, Freed):
             yield "saved_tensors", kept, False
             return
-        for place, one in enumerate(kept):
+        for index, one in enumerate(kept):
             if isinstance(one, Kept):
-                yield f"saved_tensors[{place}]", one.value, one._vc[0] != one._version
+                yield f"saved_tensors[{index}]", one.value, one._vc[0] != one._version
         return
     for slot in getattr(node, "saved_slots", ()):
         want = slot[2:]
@@ -72,8 +72,8 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
         name = (op and _torch_name(op, want)) or want
         value = getattr(node, slot, None)
         if isinstance(value, (tuple, list)):
-            for place, one in enumerate(value):
-                yield f"{name}[{place}]", one, False
+            for index, one in enumerate(value):
+                yield f"{name}[{index}]", one, False
             continue
         versions = getattr(node, "c_" + want, None) or getattr(value, "_vc", None)
         expected = getattr(node, "v_" + want, None)

@@ -109,18 +109,18 @@ def _reduce(tensor: Tensor) -> Any:
     if memory is None:
         return tensor.__reduce_ex__(2)
     start = array.__array_interface__["data"][0] - np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-    place = (len(memory), start, tensor.dtype, array.shape, array.strides)
+    layout = (len(memory), start, tensor.dtype, array.shape, array.strides)
     return _attach, (
         type(tensor),
         _for_another_process(memory.descriptor),
-        place,
+        layout,
         tensor.requires_grad,
         dict(tensor.__dict__),
     )
 
 
-def _attach(cls: type, handle: Any, place: tuple[Any, ...], requires_grad: bool, extra: dict[str, Any]) -> Tensor:
-    size, start, dtype, shape, strides = place
+def _attach(cls: type, handle: Any, layout: tuple[Any, ...], requires_grad: bool, extra: dict[str, Any]) -> Tensor:
+    size, start, dtype, shape, strides = layout
     memory = _map(_received(handle), size)
     array: Any = np.ndarray(shape, dtype.np, buffer=memory, offset=start, strides=strides)
     return rebuild(cls, array, None, requires_grad, extra)

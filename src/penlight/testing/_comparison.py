@@ -129,9 +129,9 @@ def make_tensor_mismatch_msg(
 
 
 def _greatest(values: Any) -> str:
-    place = int(np.argmax(values))
-    index = tuple(int(i) for i in np.unravel_index(place, values.shape))
-    return f"{_item(values.reshape(-1)[place])} at index {index}"
+    position = int(np.argmax(values))
+    index = tuple(int(i) for i in np.unravel_index(position, values.shape))
+    return f"{_item(values.reshape(-1)[position])} at index {index}"
 
 
 def _item(value: Any) -> Any:

@@ -149,8 +149,8 @@ class CheckpointFunction(Function):
         ctx.run_function = run_function
         ctx.surroundings = frames.Surroundings(preserve_rng_state)
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
-        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.indices))
         return run_function(*args)
 
     @staticmethod
@@ -163,8 +163,8 @@ class CheckpointFunction(Function):
                 "passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors):
-            inputs[place] = tensor
+        for index, tensor in zip(ctx.indices, ctx.saved_tensors):
+            inputs[index] = tensor
         detached = detach_variable(tuple(inputs))
         with ctx.surroundings, enable_grad():
             outputs = ctx.run_function(*detached)

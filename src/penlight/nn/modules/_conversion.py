@@ -96,20 +96,20 @@ class Conversion(Tables):
             param.grad = new_grad.requires_grad_(grad.requires_grad)
 
     def _swap_parameter(self, name: str, param: Any, new: Any, grad: Any, new_grad: Any) -> None:
-        place = f"{self._get_name()}.{name}"
+        path = f"{self._get_name()}.{name}"
         try:
             param.grad = None
             penlight.utils.swap_tensors(param, Parameter(new, requires_grad=param.requires_grad))
         except Exception as error:
             param.grad = grad
-            raise RuntimeError(f"_apply(): Couldn't swap {place}") from error
+            raise RuntimeError(f"_apply(): Couldn't swap {path}") from error
         if grad is None:
             return
         new_grad.requires_grad_(grad.requires_grad)
         try:
             penlight.utils.swap_tensors(grad, new_grad)
         except Exception as error:
-            raise RuntimeError(f"_apply(): Couldn't swap {place}.grad") from error
+            raise RuntimeError(f"_apply(): Couldn't swap {path}.grad") from error
         param.grad = grad
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:

@@ -118,13 +118,13 @@ def set_tensor(module: Module, name: str, tensor: Any) -> None:
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
     """Put a tensor in the place of another, which is given back. `_MISSING` as a tensor takes the other away."""
     _check(module, name, tensor)
-    for place in (module._parameters, module._buffers):
-        if name in place:
-            before = place[name]
+    for table in (module._parameters, module._buffers):
+        if name in table:
+            before = table[name]
             if tensor is _MISSING:
-                del place[name]
+                del table[name]
             else:
-                place[name] = tensor
+                table[name] = tensor
             return before
     before = getattr(module, name, _MISSING)
     if before is _MISSING:

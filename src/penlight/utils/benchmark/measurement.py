@@ -27,8 +27,8 @@ _FINEST = 25e-9  # seconds: what a clock can tell at best
 @example("select_unit(0.002)", "('ms', 0.001)")
 def select_unit(t: float) -> tuple[str, float]:
     """The unit for a time in seconds that makes its number neither tiny nor huge, and how many seconds it is."""
-    place = 0 if t <= 0 else math.floor(math.log10(t) / 3)
-    return _UNITS[min(max(place + 3, 0), 3)]
+    position = 0 if t <= 0 else math.floor(math.log10(t) / 3)
+    return _UNITS[min(max(position + 3, 0), 3)]
 
 
 def unit_to_english(u: str) -> str:
@@ -48,10 +48,10 @@ def trim_sigfig(x: float, n: int) -> float:
 
 def _quantile(values: list[float], q: float) -> float:
     """A quantile of sorted values, interpolated between neighbours."""
-    place = q * (len(values) - 1)
-    low = math.floor(place)
+    position = q * (len(values) - 1)
+    low = math.floor(position)
     high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (place - low)
+    return values[low] + (values[high] - values[low]) * (position - low)
 
 
 @dataclass(frozen=True)

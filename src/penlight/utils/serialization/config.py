@@ -46,11 +46,11 @@ class patch:
     def __enter__(self) -> None:
         for name, value in self._changes.items():
             group, _, setting = name.partition(".")
-            place = {"load": load, "save": save}.get(group)
-            if place is None or not hasattr(place, setting):
+            section = {"load": load, "save": save}.get(group)
+            if section is None or not hasattr(section, setting):
                 raise AttributeError(f"penlight.utils.serialization.config.{name} does not exist")
-            self._before.append((place, setting, getattr(place, setting)))
-            setattr(place, setting, value)
+            self._before.append((section, setting, getattr(section, setting)))
+            setattr(section, setting, value)
 
     def __exit__(self, *exc: object) -> None:
         while self._before:
