@@ -406,6 +406,8 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
         memory_format: Any = None,
         pin_memory: bool = False,
     ) -> Tensor:
+        if layout is not None:
+            _accept(name, {"layout": layout})
         if dtype is not None:
             dtype = dtypes.given(dtype)
         if (dtype is not None or device is not None) and _check(dtype, device, name):

@@ -19,6 +19,7 @@ from ..machinery.guards import lazy, need_number
 from ..machinery.op import traits
 from ..shape.joining import cat
 from .advanced import within
+from .sparse_gradient import follow
 
 if TYPE_CHECKING:
     from ..machinery.types import Number
@@ -116,7 +117,10 @@ def gather(
     """
     dim = wrap_dim(dim, input.dim())
     _check_gather("gather", input, dim, index)
-    return _gather(input, dim, index, out=out)
+    result = _gather(input, dim, index, out=out)
+    if sparse_grad and index._array.ndim:
+        follow(input, result, *np.broadcast_arrays(*_places(index._array, dim)))
+    return result
 
 
 def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
