@@ -58,6 +58,8 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
         _check_bounds(index, 1, 0)
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
+    if index.ndim:
+        index = np.ascontiguousarray(index)
     if index.size >= moves.LEAST_MOVED:
         found = moves.take_along(np.ascontiguousarray(input), index, dim)
         if found is not None:
