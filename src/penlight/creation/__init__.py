@@ -184,7 +184,7 @@ def _refuse_copy(obj: Any, dtype: dtypes.dtype | None) -> None:
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if not isinstance(obj, (Tensor, np.ndarray)) and not hasattr(obj, "__array__"):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
-    own = dtypes.from_np(obj.dtype) if isinstance(obj, np.ndarray) else getattr(obj, "dtype", dtype)
+    own = obj.dtype if isinstance(obj, Tensor) else dtypes.from_np(np.asarray(obj).dtype)
     if dtype is not None and own is not dtype:
         kinds = dtypes.LEGACY[own], dtypes.LEGACY[dtype]
         raise ValueError(f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
