@@ -121,7 +121,7 @@ def gather(
     _check_gather("gather", input, dim, index)
     result = _gather(input, dim, index, out=out)
     if sparse_grad and index._array.ndim:
-        follow(input, result, *np.broadcast_arrays(*_places(index._array, dim)))
+        follow(input, result, *np.broadcast_arrays(*_open_index(index._array, dim)))
     return result
 
 
