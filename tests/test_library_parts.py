@@ -261,6 +261,7 @@ def test_names_that_libraries_import():
 import torch
 from torch import nn
 from torch._jit_internal import _copy_to_script_wrapper
+from torch._prims_common import DeviceLikeType, NumberType
 from torch.backends import __allow_nonbracketed_mutation
 from torch.nn.utils._per_sample_grad import call_for_per_sample_grads
 from torch.utils._sympy.numbers import int_oo
@@ -272,14 +273,14 @@ print(torch._C._nn.upsample_nearest2d(x, (4, 4)).shape, torch._C._nn.upsample_bi
 print(torch._C._nn.reflection_pad2d(x, [1, 1, 0, 0]).tolist(), torch._C._nn.gelu(x).shape)
 print(nn.ModuleList([nn.Identity(), nn.Identity()])._get_abs_string_index(-1))
 p = nn.Parameter(torch.ones(1))
-print(p._cdata == p._cdata != p.detach()._cdata)
+print(p._cdata == p._cdata != p.detach()._cdata, isinstance("cpu", DeviceLikeType), isinstance(1, NumberType))
 with __allow_nonbracketed_mutation(): pass
 try: call_for_per_sample_grads(nn.Identity())
 except NotImplementedError as error: print(str(error).splitlines()[0][:60])
 """
     assert run(program) == (
         "1 False True True\ntorch.Size([1, 1, 4, 4]) torch.Size([1, 1, 4, 4])\n"
-        "[[[[1.0, 0.0, 1.0, 0.0], [3.0, 2.0, 3.0, 2.0]]]] torch.Size([1, 1, 2, 2])\n1\nTrue\n"
+        "[[[[1.0, 0.0, 1.0, 0.0], [3.0, 2.0, 3.0, 2.0]]]] torch.Size([1, 1, 2, 2])\n1\nTrue True True\n"
         "torch.nn.utils._per_sample_grad.call_for_per_sample_grads is\n"
     )
 

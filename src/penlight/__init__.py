@@ -144,7 +144,7 @@ __path__.append(_os.path.join(__path__[0], "compat"))  # noqa: F405
 _MODULES = """
     accelerator amp ao backends compiler cpu cuda distributed distributions export fft func functional futures fx
     hub inspect jit library linalg masked monitor mps mtia multiprocessing nested nn onnx optim optimize overrides package
-    profiler quantization quasirandom return_types serialization signal sparse special testing torch_version types
+    profiler quantization quasirandom return_types serialization signal sparse special storage testing torch_version types
     utils version xpu _C __config__ __future__ _custom_op _decomp _dynamo _functorch _guards _higher_order_ops
     _inductor _logging _ops _subclasses _utils"""
 _TABLES = {
@@ -249,5 +249,9 @@ def __getattr__(name: str) -> _Any:
     raise _importlib.import_module("._refused", __package__).missing("torch", name)
 
 
+_AT_FIRST = set(globals())  # modules that are imported later are public only if a table says so
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_LAZY_NAMES} - {"annotations"})
+    later = {name for name in globals() if name not in _AT_FIRST and isinstance(globals()[name], type(_sys))}
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES} - {"annotations", *later.difference(_LAZY)})

@@ -28,6 +28,7 @@ from . import serialization as serialization
 from . import signal as signal
 from . import sparse as sparse
 from . import special as special
+from . import storage as storage
 from . import testing as testing
 from . import torch_version as torch_version
 from .compat import types as types

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.modes import slow
-from .creation import _check, _leaf, _plain, _size, like
+from .creation import _accept, _check, _leaf, _plain, _size, like
 from .device import CPU, on_meta, require_cpu
 from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
@@ -235,10 +235,8 @@ def _draw(
         return _size(size, name), dtypes.get_default_dtype()
     if "size" in more:
         size = (more.pop("size"),)
-    for ignored in ("layout", "pin_memory", "names", "memory_format"):
-        more.pop(ignored, None)
-    if more:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+    more.pop("memory_format", None)
+    _accept(name, more)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     _check(dtype, device, name)
@@ -374,6 +372,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
+    _accept("randperm", more)
     if _check(dtype, device, "randperm"):
         return _without_data((n,), dtype or dtypes.int64, requires_grad)
     engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
@@ -468,6 +467,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         return _into(out, values, requires_grad)
     if dtype is not None:
         dtype = dtypes.given(dtype)
+    _accept("normal", more)
     elsewhere = _check(dtype, device, "normal")
     if size is None:
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import array
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
 import penlight
@@ -61,3 +66,26 @@ def test_parity(text: str) -> None:
     with pytest.raises(kind) as caught:
         eval(text, space)
     assert str(caught.value).startswith(words)
+
+
+def test_asarray_shares_memory_or_refuses(same):
+    def program(torch, say):
+        for obj in (1.5, [0], [[True]], np.float32(1)):
+            say.attempt(lambda obj=obj: torch.asarray(obj, copy=False))
+        for obj in (torch.ones(2), np.ones(2, np.float32)):
+            say(torch.asarray(obj, copy=False))
+            say.attempt(lambda obj=obj: torch.asarray(obj, dtype=torch.int64, copy=False))
+        for copy in (None, False, True):
+            memory = array.array("d", [1.0, 2.0])
+            seen = torch.asarray(memory, copy=copy)
+            memory[0] = 5.0
+            say(seen, torch.asarray(array.array("i", [1, 2]), dtype=torch.int32, copy=copy))
+
+    same(program)
+
+
+def test_importing_more_of_it_shows_no_more_names():
+    program = "import penlight; before = dir(penlight); import penlight.typeinfo, penlight.settings, penlight.beside_numpy, penlight.storage; penlight.mine = 1; "
+    program += "print(set(dir(penlight)) - set(before), 'storage' in before)"
+    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert seen == "{'mine'} True\n"

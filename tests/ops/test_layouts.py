@@ -68,6 +68,29 @@ def test_elementwise_functions_keep_any_dense_order(name, grad):
     assert torch.allclose(found, getattr(F, name)(x.contiguous()), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["flip", "sort", "argsort"])
+def test_rearranging_keeps_any_dense_order(name):
+    x = torch.randn(2, 3, 4, 5).permute(2, 0, 3, 1)
+    found, expected = getattr(x, name)(1), getattr(x.contiguous(), name)(1)
+    if name == "sort":
+        found, expected = found.values, expected.values
+    assert found.stride() == x.stride() and torch.equal(found, expected)
+
+
+VIEWABLE = {
+    "cumsum": lambda x: x.cumsum(0), "cumprod": lambda x: x.cumprod(1), "integer cumprod": lambda x: x.long().cumprod(0),
+    "logcumsumexp": lambda x: x.logcumsumexp(0), "roll": lambda x: x.roll(1, 0), "renorm": lambda x: x.renorm(2, 0, 1.0),
+    "logsigmoid": F.logsigmoid, "mvlgamma": lambda x: (x + 9).mvlgamma(2), "gather": lambda x: x.gather(0, x.long() % 4),
+    "index_copy": lambda x: x.index_copy(0, torch.tensor([1]), x[:1]), "rot90": lambda x: x.rot90(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VIEWABLE)
+def test_what_is_contiguous_in_pytorch_can_be_viewed(name):
+    x = torch.arange(12.0).reshape(3, 4).t()
+    assert torch.allclose(VIEWABLE[name](x).view(-1), VIEWABLE[name](x.contiguous()).reshape(-1))
+
+
 def test_volumes():
     x = torch.randn(1, 2, 4, 4, 4).to(memory_format=torch.channels_last_3d)
     for found in (F.conv3d(x, torch.ones(3, 2, 2, 2, 2)), F.max_pool3d(x, 2), F.interpolate(x, scale_factor=2)):

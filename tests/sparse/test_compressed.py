@@ -190,10 +190,18 @@ def test_small_words(recwarn):
             use()
 
 
-@pytest.mark.parametrize("make", [penlight.ones, penlight.zeros, penlight.empty])
-def test_functions_that_make_dense_tensors_make_no_others(make):
+DENSE = {
+    **dict.fromkeys(["ones", "zeros", "empty", "rand", "randn"], (2, 2)),
+    **dict.fromkeys(["ones_like", "zeros_like", "empty_like", "rand_like", "randn_like"], (penlight.ones(2, 2),)),
+    "randint": (3, (2, 2)), "randperm": (3,), "normal": (0.0, 1.0, (2, 2)), "full_like": (penlight.ones(2, 2), 1.0), "randint_like": (penlight.ones(2, 2), 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_functions_that_make_dense_tensors_make_no_others(name):
     with pytest.raises(RuntimeError, match="not implemented for sparse layout"):
-        make(2, 2, layout=penlight.sparse_csr)
+        getattr(penlight, name)(*DENSE[name], layout=penlight.sparse_csr)
+    assert getattr(penlight, name)(*DENSE[name], layout=penlight.strided).layout is penlight.strided
 
 
 def test_the_first_one_says_that_it_is_beta():

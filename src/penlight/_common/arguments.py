@@ -313,7 +313,7 @@ source.movedim, source.moveaxis: where the dimensions are
 destination.movedim, destination.moveaxis: where they go
 spacing: the distance of the points
 sparse: the gradient of the weight is a sparse tensor
-sparse_grad: accepted; the gradient is dense
+sparse_grad: the gradient of the input is a sparse tensor
 split_size, split_sizes, split_size_or_sections: the size of each part, or a list of sizes
 src: the values to write, or one number
 stable: equal elements keep their order

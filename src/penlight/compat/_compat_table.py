@@ -123,6 +123,7 @@ TABLE = {
     "_logging": Row(
         "Which parts of PyTorch's compiler report: there is nothing to report.", accepts=("set_logs(**options)",)
     ),
+    "_prims_common": Row("Names for annotations.", names={"penlight.types": "Device=DeviceLikeType Number=NumberType"}),
     "_subclasses": Row(
         "Fake tensors.", refuses=("Penlight has no fake tensors.", "Compute on real ones, or on shapes.")
     ),

@@ -159,11 +159,35 @@ def asarray(
         dtype = dtypes.given(dtype, "asarray(): ")
     if _check(dtype, device, "asarray"):
         return _on_meta(asarray, obj, dtype=dtype, copy=copy, requires_grad=requires_grad)
+    if not isinstance(obj, (Tensor, np.ndarray, np.generic)) and _is_buffer(obj):
+        obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
+    if copy is False:
+        _refuse_copy(obj, dtype)
     out = obj if isinstance(obj, Tensor) else wrap(array_of(obj, dtype, copy=bool(copy)))
     if dtype is not None:
         out = out.to(dtype)
     out = out.detach().clone() if copy and isinstance(obj, Tensor) else out
     return out._require_grad_() if requires_grad else out
+
+
+def _is_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
+
+
+def _refuse_copy(obj: Any, dtype: dtypes.dtype | None) -> None:
+    """Refuse what a tensor cannot share memory with."""
+    if isinstance(obj, np.generic):
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+    if not isinstance(obj, (Tensor, np.ndarray)) and not hasattr(obj, "__array__"):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    own = obj.dtype if isinstance(obj, Tensor) else dtypes.from_np(np.asarray(obj).dtype)
+    if dtype is not None and own is not dtype:
+        kinds = dtypes.LEGACY[own], dtypes.LEGACY[dtype]
+        raise ValueError(f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -406,6 +430,8 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
         memory_format: Any = None,
         pin_memory: bool = False,
     ) -> Tensor:
+        if layout is not None:
+            _accept(name, {"layout": layout})
         if dtype is not None:
             dtype = dtypes.given(dtype)
         if (dtype is not None or device is not None) and _check(dtype, device, name):

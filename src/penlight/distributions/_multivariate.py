@@ -128,7 +128,7 @@ class MultivariateNormal(_ByCovariance,
         self._unbroadcasted_scale_tril = _WAYS[way](matrix)
 
     mean = mode = formula(lambda d: d.loc)
-    variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._extended_shape()))
+    variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         noise = self._unfilled(sample_shape, self.loc.dtype).normal_()

@@ -194,7 +194,7 @@ def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
     array([3, 0, 1, 2])
     """
     n = array.shape[axis]
-    out = np.empty_like(array)
+    out = np.empty(array.shape, array.dtype)
     if not out.size:
         return out
     shift %= n

@@ -19,6 +19,7 @@ from ..machinery.guards import lazy, need_number
 from ..machinery.op import traits
 from ..shape.joining import cat
 from .advanced import within
+from .sparse_gradient import follow
 
 if TYPE_CHECKING:
     from ..machinery.types import Number
@@ -57,6 +58,8 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
         _check_bounds(index, 1, 0)
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
+    if index.ndim:
+        index = np.ascontiguousarray(index)
     if index.size >= moves.LEAST_MOVED:
         found = moves.take_along(np.ascontiguousarray(input), index, dim)
         if found is not None:
@@ -116,7 +119,10 @@ def gather(
     """
     dim = wrap_dim(dim, input.dim())
     _check_gather("gather", input, dim, index)
-    return _gather(input, dim, index, out=out)
+    result = _gather(input, dim, index, out=out)
+    if sparse_grad and index._array.ndim:
+        follow(input, result, *np.broadcast_arrays(*_open_index(index._array, dim)))
+    return result
 
 
 def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:

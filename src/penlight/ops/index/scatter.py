@@ -336,7 +336,7 @@ def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:
 
 
 def _index_copy_array(input: Any, dim: int, index: Any, source: Any) -> Any:
-    out, selection = _slices(input, dim, index)
+    out, selection = _slices(input if input.flags.c_contiguous else input.copy(), dim, index)
     if out.size:
         out[selection] = source.reshape(()) if not input.ndim else source
     return out

@@ -56,7 +56,7 @@ _VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
 # ----- The generated function around a function --------------------------------------------------------------------------
 
 _GLOBALS: dict[str, Any] = {"__name__": "penlight"}  # of the generated functions
-_public: dict[tuple[FunctionType, str], Any] = {}  # by a function of the package and where it is public
+_public: dict[tuple[FunctionType, str, str], Any] = {}  # by a function of the package, where it is public, and as what
 _inside: dict[Any, FunctionType] = {}  # the function of the package for each public function
 
 
@@ -98,9 +98,7 @@ def public_functions(
         ):
             binds = bound is not None and name not in bound
             if not binds or _is_written_by_hand(value):
-                own = value.__name__
-                shown = own if namespace.get(own) is value else name
-                found[name] = _public_function(value, shown, prefix, module, space, None if binds else owner)
+                found[name] = _public_function(value, name, prefix, module, space, None if binds else owner)
     return found
 
 
@@ -118,7 +116,7 @@ def layers_of(public: Any) -> tuple[Any, ...]:
 
 def bound_forms(function: FunctionType) -> list[Any]:
     """The functions of Python behind the public functions for an op."""
-    return [public.__func__ for (own, _), public in _public.items() if own is function and type(public) is MethodType]
+    return [public.__func__ for (own, *_), public in _public.items() if own is function and type(public) is MethodType]
 
 
 def _is_written_by_hand(function: FunctionType) -> bool:
@@ -127,7 +125,7 @@ def _is_written_by_hand(function: FunctionType) -> bool:
 
 def _public_function(function: Any, name: str, prefix: str, module: str, space: str, owner: Functions | None) -> Any:
     """The public function for a function of the package: a generated one around it, or for an op another form of its own."""
-    found = _public.get((function, module + space))
+    found = _public.get((function, module, space + name))
     if found is not None:
         return found
     if owner is None and (function.__code__.co_flags & _GENERATOR or hasattr(function, "explains_failures")):
@@ -142,9 +140,9 @@ def _public_function(function: Any, name: str, prefix: str, module: str, space: 
         made.__wrapped__ = function if owner is None else Shown(function, bound=True)
     else:
         made = _generate.bound_form(function, prefix, lambda: public)
-    made.__module__, made.__qualname__ = module, space + name
+    made.__module__, made.__name__, made.__qualname__ = module, name, space + name
     public = made if owner is None else MethodType(made, owner)
-    _public[function, module + space] = public
+    _public[function, module, space + name] = public
     _inside[public] = function
     return public
 

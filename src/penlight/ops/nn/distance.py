@@ -305,7 +305,7 @@ def _renorm_array(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = _norm_array(input, p, _rest(input.shape, dim), True)
     factor = np.divide(maxnorm, size + 1e-7).astype(size.dtype, copy=False)
     np.copyto(factor, 1, where=~(size > maxnorm))
-    return (input * factor).astype(input.dtype, copy=False)
+    return np.multiply(input, factor, order="C").astype(input.dtype, copy=False)
 
 
 def _renorm_rule(grad: Any, input: Any, p: float, dim: int, maxnorm: float, xp: Any) -> Any:

@@ -15,10 +15,10 @@ from ...kernels.index.moves import all_inside, bag_sums, nonzero, reduce_rows as
 from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap
+from ..index.sparse_gradient import follow
 from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable, linear
 from ..machinery.guards import refuse_complex_gradient, type_name
-from .sparse_gradient import follow
 
 __all__ = [
     "embedding", "embedding_bag", "embedding_renorm_", "one_hot"
@@ -106,7 +106,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         embedding_renorm_(weight, input, max_norm, norm_type)
     result = lookup(weight, input, padding_idx, scale_grad_by_freq, sparse)
     if sparse:
-        follow(weight, result, input, padding_idx)
+        follow(weight, result, _rows(input, padding_idx))
     return result
 
 
@@ -363,8 +363,14 @@ def embedding_bag(
         weight, input, offsets, scale_grad_by_freq, number, per_sample_weights, include_last_offset, padding_idx
     )[0]
     if sparse:
-        follow(weight, result, input, -1 if padding_idx is None else padding_idx)
+        follow(weight, result, _rows(input, padding_idx))
     return result
+
+
+def _rows(indices: Tensor, padding_idx: int | None) -> Any:
+    """The rows that a lookup sends a gradient to."""
+    rows = indices._array.reshape(-1)
+    return rows if padding_idx is None else rows[rows != padding_idx]
 
 
 def _as_bags(input: Tensor, offsets: Tensor | None, shares: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

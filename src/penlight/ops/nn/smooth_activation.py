@@ -15,6 +15,7 @@ from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, pointwise
+from ..machinery.op import traits
 from ..pointwise.elementary import where
 from ._activation import floats_only, run
 
@@ -267,6 +268,7 @@ both("logsigmoid_backward", kernels.logsigmoid_backward, lambda grad, input: gra
 
 @pointwise(kernels.logsigmoid, node="LogSigmoidBackward0", floating=True, inplace=False, check=floats_only("log_sigmoid_cpu"),
            input=lambda grad, input, xp: xp.logsigmoid_backward(grad, input))  # fmt: skip
+@traits(contiguous=True)
 def _logsigmoid(input: Tensor) -> Tensor: ...
 
 

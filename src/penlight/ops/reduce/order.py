@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...kernels.copies.order import empty_like as memory_like
 from ...kernels.numpy_calls import moveaxis
 from ...kernels.reduce import quantiles
 from ...tensor import Tensor, wrap
@@ -42,15 +43,27 @@ def _put_back(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, 
     return None if grads[0] is None else xp.value_selecting_backward(grads[0], indices, input_shape, dim, True)
 
 
-_sort_kernel = _refuse_complex("Sort", lazy("sorting", "sort"))
+def _laid_out_as(input: Any, result: Any) -> Any:
+    if input.flags.c_contiguous:
+        return result
+    out = memory_like(input, result.dtype)
+    out[...] = result
+    return out
+
+
+_sort_array, _argsort_array = lazy("sorting", "sort"), lazy("sorting", "argsort")
+_sort_kernel = _refuse_complex("Sort", lambda input, *rest: tuple([_laid_out_as(input, part) for part in _sort_array(input, *rest)]))  # fmt: skip
+_argsort_kernel = _refuse_complex("Sort", lambda input, *rest: _laid_out_as(input, _argsort_array(input, *rest)))
 
 
 @differentiable(_sort_kernel, node="SortBackward0", results=("values", "indices"), input=_put_back)
+@traits(any_layout=True)
 def _sort(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, descending, stable: _sort_kernel(input, dim, descending), node="SortBackward1",
                 results=("values", "indices"), input=_put_back)  # fmt: skip
+@traits(any_layout=True)
 def _sort_stable(input: Tensor, dim: int, descending: bool, stable: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -74,7 +87,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     return _Sort(*_sort_stable(input, axis, bool(descending), stable, out=out))
 
 
-@plain(_refuse_complex("Sort", lazy("sorting", "argsort")))
+@plain(_argsort_kernel)
+@traits(any_layout=True)
 def _argsort(input: Tensor, dim: int, descending: bool) -> Tensor: ...
 
 

@@ -32,6 +32,7 @@ _scatter = lazy_import(globals(), "_scatter", "...kernels.index.scatter")
 def _cumprod_array(input: Any, dim: int) -> Any:
     if input.ndim == 0:
         return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
+    input = np.ascontiguousarray(input)
     if input.dtype.kind == "f":
         return running(input, dim, np.multiply)
     return np.multiply.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
@@ -225,7 +226,14 @@ _log_kernel = lazy("scan", "logcumsumexp_backward")
 both("logcumsumexp_backward", _log_back_array, _log_back_graph)
 
 
-@differentiable(only("fcV", "logcumsumexp_out_cpu", lazy("scan", "logcumsumexp")), node="LogcumsumexpBackward0",
+_logcumsumexp_kernel = lazy("scan", "logcumsumexp")
+
+
+def _logcumsumexp_array(input: Any, dim: int) -> Any:
+    return _logcumsumexp_kernel(input if input.flags.c_contiguous else input.copy(), dim)
+
+
+@differentiable(only("fcV", "logcumsumexp_out_cpu", _logcumsumexp_array), node="LogcumsumexpBackward0",
                 input=lambda grad, input, result, dim, xp: xp.logcumsumexp_backward(grad, input, result, dim))  # fmt: skip
 def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
 

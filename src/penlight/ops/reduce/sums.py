@@ -353,9 +353,10 @@ def _accumulate(ufunc: Any) -> Any:
     def kernel(input: Any, dim: int) -> Any:
         if input.ndim == 0:
             return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
+        input = np.ascontiguousarray(input)
         if input.dtype.kind == "f":
             return running(input, dim, ufunc)
-        return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+        return ufunc.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
     return kernel
 

@@ -13,7 +13,7 @@ from ... import dtypes
 from ...autograd.modes import NAMESPACE
 from ...autograd.views import history_first
 from ...kernels.copies import FROM as COPIES_FROM, contiguous as rows_of, fresh
-from ...kernels.copies.order import astype
+from ...kernels.copies.order import astype, empty_like as memory_like
 from ...kernels.numpy_calls import flip as flip_array, roll as roll_array, tile as tile_array
 from ...tensor import Tensor
 from ..machinery.arguments import as_int, sizes, wrap_dim, wrap_dims
@@ -325,12 +325,17 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     return repeat(input, (1,) * (input.dim() - len(times)) + times)
 
 
-@linear(
-    lambda input, dims: fresh(flip_array(input, dims)),
-    node="FlipBackward0",
-    input=lambda grad, dims, xp: xp._flip(grad, dims),
-)
-@traits(channels_last=(4, 5))
+def flipped_array(input: Any, dims: tuple[int, ...]) -> Any:
+    flipped = flip_array(input, dims)
+    if input.flags.c_contiguous:
+        return fresh(flipped)
+    out = memory_like(input)
+    out[...] = flipped
+    return out
+
+
+@linear(flipped_array, node="FlipBackward0", input=lambda grad, dims, xp: xp._flip(grad, dims))
+@traits(any_layout=True)
 def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 
@@ -357,6 +362,7 @@ def _roll_array(input: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> A
 
 @linear(_roll_array, node="RollBackward0",
         input=lambda grad, shifts, dims, xp: xp._roll(grad, tuple(-s for s in shifts), dims))  # fmt: skip
+@traits(channels_last=(4, 5))
 def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor: ...
 
 

@@ -12,6 +12,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
 from ..machinery.guards import lazy, need_number, not_written, only
+from ..machinery.op import traits
 from ..machinery.overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def _mvlgamma_rule(grad: Any, input: Any, p: int, xp: Any) -> Any:
 
 
 @pointwise(only("fV", "mvlgamma", _mvlgamma_array), floating=True, input=_mvlgamma_rule)
+@traits(contiguous=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p.
 

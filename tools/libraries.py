@@ -1,0 +1,240 @@
+"""Runs the own tests of libraries that are built on PyTorch, once on PyTorch and once on Penlight, and writes a table of docs/conformance.md.
+
+    python tools/libraries.py einops zuko    # these libraries; without names, all of the list
+    python tools/libraries.py --table        # only the table, from the runs so far
+    python tools/libraries.py --seconds 60 einops
+
+The tests come from the source distribution on PyPI. They run in one environment, /tmp/libraries/environment, which sees the packages of the Python
+that started this (PyTorch among them). This file is also the plugin by which pytest writes each outcome down as soon as it is known: what ran
+before the time was over counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "conformance.md"
+BEGIN, END = "<!-- written by tools/libraries.py -->", "<!-- until here -->"
+PLACE = Path("/tmp/libraries")
+ENVIRONMENT = PLACE / "environment"
+SIDES = {"PyTorch": ["-m", "pytest"], "Penlight": ["-m", "penlight", "run", "-m", "pytest"]}
+SAME = ("numpy", "scipy", "torch", "pytest", "llvmlite", "ml_dtypes")  # no library may bring other versions of these
+
+
+class Library(NamedTuple):
+    name: str
+    version: str
+    tests: str  # arguments of pytest, in the unpacked source distribution
+    needs: str = ""  # packages that only the tests need
+    settings: Mapping[str, str] = {}  # of the environment
+    why: str = ""  # why tests that pass on PyTorch do not pass on Penlight
+
+
+LIBRARIES = [
+    Library("einops", "0.8.2", "einops/tests", "parameterized", {"EINOPS_TEST_BACKENDS": "numpy,torch"}),
+    Library("zuko", "1.6.0", "tests"),
+    Library("ema-pytorch", "0.8.3", "tests"),
+    Library("local-attention", "1.11.2", "tests"),
+    Library("unfoldNd", "0.2.3", "test"),
+    Library("roma", "1.8.0", "test"),
+    Library("torch-struct", "0.5", "torch_struct"),
+    Library("auraloss", "0.4.0", "tests", "librosa"),
+    Library("egnn-pytorch", "0.2.8", "tests"),
+    Library("pytorch-warmup", "0.2.0", "test"),
+    Library("julius", "0.2.8", "tests"),
+    Library("pytorch-seed", "0.2.0", "tests"),
+    Library("torch-kmeans", "0.2.0", "tests", why="two centres coincide: last bits decide"),
+    Library("torch-pca", "1.1.0", "tests", "pytest-check scikit-learn"),
+    Library("pytorch-kinematics", "0.10.0", "tests"),
+    Library("blitz-bayesian-pytorch", "0.2.8", "blitz"),
+    Library("cooper-optim", "1.0.1", "tests"),
+    Library("torchkbnufft", "1.5.2", "tests", why="took longer than 60 s"),
+    Library("xitorch", "0.5.1", "xitorch/_tests"),
+    Library("nflows", "0.14", "tests", "torchtestcase", why="draws without a seed: fails at times on PyTorch too"),
+    Library("normflows", "1.7.3", "normflows"),
+    Library("torch-optimizer", "0.3.0", "tests"),
+    Library("schedulefree", "1.4.1", "schedulefree"),
+    Library("torchsde", "0.2.6", "tests", why="took longer than 60 s"),
+    Library("linear_operator", "0.6.1", "test/functions test/utils"),
+    Library("gpytorch", "1.15.2", "test/means test/distributions test/constraints test/priors test/kernels"),
+    Library("e3nn", "0.6.0", "tests"),
+    Library("opt_einsum", "3.4.0", "opt_einsum/tests"),
+    Library("array-api-compat", "1.16.0", "tests", why="`import *` takes modules of Penlight's own along"),
+    Library("skorch", "1.4.0", "skorch/tests/test_net.py skorch/tests/test_classifier.py skorch/tests/test_regressor.py skorch/tests/test_utils.py skorch/tests/test_dataset.py", "flaky pandas"),
+]  # fmt: skip
+
+
+# ----- As a plugin of pytest --------------------------------------------------------------------------------------------
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Write an outcome down: the test, whether it passed, failed or was skipped, and the last line of an error."""
+    if report.when != "call" and report.passed:
+        return
+    crash = getattr(report.longrepr, "reprcrash", None)
+    _write(report.nodeid, report.outcome, crash.message if crash else "")
+
+
+def pytest_collectreport(report: Any) -> None:
+    if report.failed:
+        _write(report.nodeid, "failed", str(report.longrepr).strip().splitlines()[-1])
+
+
+def _write(test: str, outcome: str, message: str) -> None:
+    with open(os.environ["OUTCOMES"], "a") as file:
+        file.write(json.dumps([test, outcome, message]) + "\n")
+
+
+# ----- The environment --------------------------------------------------------------------------------------------------
+
+
+def make_environment() -> None:
+    if ENVIRONMENT.exists():
+        return
+    subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
+    packages = next(ENVIRONMENT.glob("lib/python*/site-packages"))
+    (packages / "beneath.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")))
+    install("pytest-timeout")
+
+
+def install(*packages: str) -> None:
+    from importlib.metadata import version
+
+    constraints = PLACE / "constraints.txt"
+    constraints.write_text("".join(f"{name}=={version(name)}\n" for name in SAME))
+    command = [ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "-q", "-c", constraints, *packages]
+    subprocess.run(command, check=True)
+
+
+def unpacked(library: Library) -> Path:
+    """The folder of a library's source distribution, without the library itself, which is installed."""
+    place = PLACE / "sources" / library.name
+    if not place.exists():
+        with urllib.request.urlopen(f"https://pypi.org/pypi/{library.name}/json") as answer:
+            files = json.load(answer)["releases"][library.version]
+        address = next(file["url"] for file in files if file["packagetype"] == "sdist")
+        answer = urllib.request.urlopen(urljoin(f"https://pypi.org/simple/{library.name}/", address))
+        with answer, tarfile.open(fileobj=answer, mode="r|gz") as archive:
+            archive.extractall(place, filter="data")
+        folder = next(path for path in place.iterdir() if path.is_dir())
+        (folder / "__init__.py").unlink(missing_ok=True)
+        for inside in folder.glob("*/__init__.py"):
+            if inside.parent.name not in library.tests:
+                shutil.rmtree(inside.parent)
+    return next(path for path in place.iterdir() if path.is_dir())
+
+
+# ----- The runs ---------------------------------------------------------------------------------------------------------
+
+
+def run(library: Library, seconds: float) -> None:
+    """Run a library's tests on both sides at the same time; the outcomes stay in a file for each side."""
+    install(f"{library.name}=={library.version}", *library.needs.split())
+    folder = unpacked(library)
+    running = []
+    for side, start in SIDES.items():
+        outcomes = outcomes_of(library, side)
+        outcomes.parent.mkdir(parents=True, exist_ok=True)
+        outcomes.write_text("")
+        paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tools")])
+        command = [ENVIRONMENT / "bin" / "python", *start, "-p", "libraries", "-p", "no:cacheprovider", "-q"]
+        command += ["-o", "addopts=", "--timeout", "60", "--continue-on-collection-errors", *library.tests.split()]
+        with open(outcomes.with_suffix(".log"), "w") as log:
+            surroundings = {**os.environ, **library.settings, "PYTHONPATH": paths, "OUTCOMES": str(outcomes)}
+            surroundings["OMP_NUM_THREADS"] = "1"  # threads of two processes hold each other up
+            running.append(
+                subprocess.Popen(
+                    command, cwd=folder, env=surroundings, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                )
+            )
+    end = time.monotonic() + seconds
+    for process in running:
+        try:
+            process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def outcomes_of(library: Library, side: str) -> Path:
+    return PLACE / "outcomes" / side / f"{library.name}.jsonl"
+
+
+class Count(NamedTuple):
+    passed: int  # on PyTorch, of the tests that came to an end on both
+    also: int  # of these, on Penlight
+    errors: dict[str, str]  # of the others
+    unfinished: int  # tests that passed on PyTorch, and were not reached on Penlight in the time
+
+
+def count(library: Library) -> Count | None:
+    files = [outcomes_of(library, side) for side in SIDES]
+    if not all(file.exists() for file in files):
+        return None
+    theirs, ours = (
+        {test: (outcome, message) for test, outcome, message in map(json.loads, file.read_text().splitlines())}
+        for file in files
+    )
+    passed = {test for test, (outcome, _) in theirs.items() if outcome == "passed"}
+    for test in passed - ours.keys():
+        if (file := test.partition("::")[0]) in ours:  # it could not be imported
+            ours[test] = ours[file]
+    both = passed & ours.keys()
+    errors = {test: ours[test][1] for test in both if ours[test][0] != "passed"}
+    return Count(len(both), len(both) - len(errors), errors, len(passed - both))
+
+
+def table() -> str:
+    lines = ["| library | tests | passed on PyTorch | of these on Penlight | why not |", "|---|---|---|---|---|"]
+    sums = [0, 0]
+    for library in sorted(LIBRARIES, key=lambda library: library.name.lower()):
+        if counted := count(library):
+            tests = " ".join(f"`{part}`" for part in library.tests.split())
+            lines.append(
+                f"| {library.name} {library.version} | {tests} | {counted.passed} | {counted.also} | {library.why} |"
+            )
+            sums[0] += counted.passed
+            sums[1] += counted.also
+    lines.append(f"| {len(lines) - 2} libraries | | {sums[0]} | {sums[1]} | |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="libraries; all of them, if none is named")
+    parser.add_argument("--table", action="store_true", help="write the table, run nothing")
+    parser.add_argument("--seconds", type=float, default=180, help="the most that the tests of one library may take")
+    options = parser.parse_args()
+    if options.table:
+        before, _, rest = PAGE.read_text().partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n\n{table()}\n\n{END}{rest.partition(END)[2]}")
+        return
+    make_environment()
+    for library in LIBRARIES:
+        if options.names and library.name not in options.names:
+            continue
+        try:
+            run(library, options.seconds)
+        except subprocess.CalledProcessError as error:
+            print(f"{library.name}: not installed: {error}")
+            continue
+        counted = count(library)
+        print(f"{library.name}: {counted.also} of {counted.passed}, {counted.unfinished} not reached", flush=True)
+        for test, error in sorted(counted.errors.items()):
+            print(f"    {test}: {' '.join(error.split())[:300]}")
+
+
+if __name__ == "__main__":
+    main()
