@@ -348,3 +348,10 @@ def test_layers_of_sparse_inputs():
     torch.nn.functional.linear(s, layer.weight).sum().backward()
     assert layer.weight.grad.tolist() == [[3.0, 2.0]] * 3
     assert torch._segment_reduce(torch.arange(4.0), "sum", lengths=torch.tensor([1, 3])).tolist() == [0.0, 6.0]
+
+
+def test_import_star_takes_no_modules_along():
+    taken: dict[str, object] = {}
+    exec("from penlight import *", taken)
+    assert {"Tensor", "tensor", "float32", "no_grad", "vmap"} <= taken.keys()
+    assert not [name for name, value in taken.items() if isinstance(value, type(torch))]

@@ -238,6 +238,9 @@ def __getattr__(name: str) -> _Any:
         return globals()[name]
     if name == "torch":
         return _importlib.import_module(__package__)
+    if name == "__all__":  # `from torch import *` takes no modules along, as in PyTorch
+        package = _sys.modules[__name__]
+        return [n for n in __dir__() if n[0] != "_" and not isinstance(getattr(package, n), type(_sys))]
     if name.startswith("_foreach_"):
         return getattr(_importlib.import_module(".ops.foreach", __package__), name)
     if name.startswith("__"):
