@@ -176,8 +176,11 @@ class Tensor(_Parts):
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else hint))
         try:
             edge = views.edge_of(self)
-        except RuntimeError:
-            return  # a view whose history is forbidden: PyTorch says so when it is asked for the history, not here
+        except (
+            RuntimeError
+        ):  # a view whose history is forbidden: PyTorch says so when it is asked for the history, not here
+            self._view.own = (AccumulateGrad(self), 0) if value else NO_EDGE  # type: ignore[union-attr]
+            return
         if (edge is not NO_EDGE) == value and not (edge is DEAD_END and value):
             return
         if not value:
