@@ -165,11 +165,13 @@ def disagreement(
         if not close(want, have):
             return f"{name}: {want} but {have}"
         g, h = want.grad, have.grad
+        if g is not None and g.shape != want.shape:
+            continue  # PyTorch's, retained before an in-place view changed the shape
         if (g is None) != (h is None):
             return f"{name}.grad: {g} but {h}"
         if g is not None and (not close(g, h) or tuple(g.shape) != tuple(h.shape)):
             return f"{name}.grad: {g} but {h}"
-        if g is not None and next_nodes and g.requires_grad != h.requires_grad and not np.isnan(numbers(g)).all():
+        if g is not None and next_nodes and g.requires_grad != h.requires_grad and not np.isnan(numbers(g)).any():
             return f"{name}.grad: {g} but {h}"
     a, b = oracle.names["log"], other.names["log"]
     if len(a) != len(b) or (repr(a) != repr(b) and not _same_log(a, b)):
@@ -189,6 +191,8 @@ def _unexcused(
         # Neither is of which ops its formula is made.
         for key in ("version", "is_view", "next"):
             expected.pop(key, None), found.pop(key, None)
+        if want.numel() == 1:  # for which PyTorch's formulas have ways of their own
+            expected.pop("grad_fn", None), found.pop("grad_fn", None)
         if want._is_view() and expected["requires_grad"] != found["requires_grad"]:
             return OF_A_GRADIENT
     if not (dense(want) and dense(have)):
@@ -264,6 +268,8 @@ class Maker:
             text = f"{self.fresh()} = " + choose(BINARY).format(a=a, b=b)
         elif kind < 0.57:
             text = f"{self.fresh()} = " + choose(SCALAR).format(a=a)
+            if "%" in text and not (side.names[a].abs() < 50).all():
+                text = f"v{self.count - 1} = {a}.clone()"  # the remainder of a large number is one of rounding
         elif kind < 0.78:
             targets = [n for n in names if side.names[n].is_floating_point()]
             text = self.leaf()
@@ -333,8 +339,16 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
             return None
         if wrong and oracle.gradients and any(words in expected for words in OF_ENGINE_VIEWS):
             return None
-        if found == "ok" and "a second time" in expected and "[[0]]" in "".join(program):
-            return None  # nodes of index_put keep their indices here, so that another pass through them is possible
+        if (
+            found == "ok"
+            and "a second time" in expected
+            and re.search(r"\[\[0]]|no_grad.*(/|div_)", "".join(program), re.S)
+        ):
+            return None  # nodes of index_put keep their indices here, and quotients of views that lead nowhere need no divisor
+        if found == "ok" and any(words in expected for words in REFUSED_BY_PYTORCH):
+            return None
+        if found == "ok" and "more than one element of the written-to" in expected and "backward(" in statement:
+            return None  # PyTorch's gradient of a write to expanded memory writes to such memory itself
         if wrong and oracle.permuted and ("view" in wrong or "View" in wrong):
             return None  # `flatten` and `reshape` copy in one library only
         if wrong:
@@ -342,9 +356,17 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
     return None
 
 
+# What PyTorch says where it can't compute a gradient that there is.
+REFUSED_BY_PYTORCH = (
+    "Negation, the `-` operator, on a bool tensor",  # of atan2 with a tensor of bools
+    "a saved tensor that has been detached in-place",  # though what was saved is as it was
+)
+
+
 # What PyTorch says about gradients because its engine hands out some as views.
 OF_ENGINE_VIEWS = (
     "A view was created in no_grad mode",
+    "a view of a view which was created in no_grad mode",
     "Can't detach views in-place",
     "modified by an inplace operation",
 )

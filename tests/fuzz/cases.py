@@ -60,7 +60,7 @@ COSTLY = {
     "linalg.": 24, "cdist": 80, "pdist": 60, "conv": 40, "matrix_exp": 12, "svd": 24, "qr": 24, "lu": 24, "cholesky": 24, "inverse": 24, "pinverse": 24,
     "det": 24, "lstsq": 24, "geqrf": 24, "orgqr": 24, "ormqr": 24, "eig": 24, "kron": 40, "combinations": 20, "cartesian_prod": 30, "einsum": 60, "outer": 300,
     "ctc_loss": 40, "lu_": 24, "triangular_solve": 24, "slogdet": 24, "logdet": 24, "matrix_power": 24, "vander": 100, "meshgrid": 60, "ger": 300,
-    "addr": 300, "tensordot": 60, "chain_matmul": 60, "bilinear": 30, "attention": 60, "cov": 100, "corrcoef": 100, "block_diag": 100, "diag": 200, "triplet": 300,
+    "addr": 300, "tensordot": 60, "chain_matmul": 60, "bilinear": 30, "attention": 60, "cov": 100, "corrcoef": 100, "block_diag": 100, "diag": 200, "diagflat": 40, "triplet": 300,
     "multilabel_margin": 60, "stft": 300, "istft": 300, "matmul": 130, "mm": 130, "bmm": 70, "inner": 200, "grid_sample": 60, "interpolate": 60, "upsample": 60,
     "rnn": 40, "lstm": 40, "gru": 40, "fold": 60, "_one_hot": 1000, "tile": 300, "repeat": 300, "hermite": 3000, "laguerre": 3000, "chebyshev": 3000, "legendre": 3000,
     "pool": 120, "zeta": 5000, "polygamma": 5000, "trunc_normal": 5000, "embedding": 300, "multinomial": 300, "pad": 200, "lobpcg": 24, "lowrank": 24, "addbmm": 70,
