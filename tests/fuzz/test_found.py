@@ -515,9 +515,15 @@ def test_which_mistake_is_told_first() -> None:
         "interpolation must be one of",
         lambda: torch.quantile(torch.ones(3, dtype=torch.bool), 0.5, interpolation="foo"),
     )
+    refused("Unknown Complex ScalarType for Byte", lambda: torch.linalg.eigvals(torch.tensor(1, dtype=torch.uint8)))
     refused("must be batches of square matrices", lambda: torch.linalg.matrix_exp(torch.ones(2, 3, dtype=torch.int16)))
 
 
 def test_softmax_of_nothing_has_any_dtype() -> None:
     for function in (torch.softmax, torch.log_softmax):
         assert function(torch.zeros(0, 3, dtype=torch.bool), -1).dtype == torch.bool
+
+
+def test_masked_sums_of_complex_exponentials_become_real_in_the_end() -> None:
+    x, mask = torch.tensor([1 + 2j, 0.5 - 1j, 2j]), torch.tensor([True, False, True])
+    assert torch.masked.logsumexp(x, mask=mask, dtype=torch.float64) == x[mask].logsumexp(0).real.double()

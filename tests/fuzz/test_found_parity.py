@@ -30,7 +30,9 @@ CASES = [
     "node(t, t.ones(3), lambda x: x.masked_fill(x > 2, 2.0))",
     "t.quantile(t.ones(3, dtype=t.bool), 0.5, interpolation='foo')",
     "t.linalg.matrix_exp(t.ones(2, 3, dtype=t.int16))",
+    "t.linalg.eigvals(t.tensor(1, dtype=t.uint8))",
     "t.zeros(0, 3, dtype=t.bool).softmax(-1)",
+    "t.masked.logsumexp(t.tensor([1 + 2j, 2j]), mask=t.tensor([True, True]), dtype=t.float64)",
 ]  # fmt: skip
 
 
