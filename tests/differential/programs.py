@@ -271,7 +271,7 @@ class Maker:
             text = f"{self.fresh()} = " + choose(BINARY).format(a=a, b=b)
         elif kind < 0.57:
             text = f"{self.fresh()} = " + choose(SCALAR).format(a=a)
-            if "%" in text and not (side.names[a].abs() < 50).all():
+            if "%" in text and not (side.names[a].double().abs() < 50).all():
                 text = f"v{self.count - 1} = {a}.clone()"  # the remainder of a large number is one of rounding
         elif kind < 0.78:
             targets = [n for n in names if side.names[n].is_floating_point()]
