@@ -269,9 +269,11 @@ class Maker:
             text = f"{first}, {second} = {a}.{choose(MULTI)}[:2]"
         elif kind < 0.50:
             text = f"{self.fresh()} = " + choose(BINARY).format(a=a, b=b)
+            if "**" in text and (np.abs(numbers(side.names[b])) < 1e-6).any():
+                text = f"v{self.count - 1} = {a}.clone()"  # of a negative number, a power near zero is NaN or one by rounding
         elif kind < 0.57:
             text = f"{self.fresh()} = " + choose(SCALAR).format(a=a)
-            if "%" in text and not (side.names[a].double().abs() < 50).all():
+            if "%" in text and not (np.abs(numbers(side.names[a])) < 50).all():
                 text = f"v{self.count - 1} = {a}.clone()"  # the remainder of a large number is one of rounding
         elif kind < 0.78:
             targets = [n for n in names if side.names[n].is_floating_point()]

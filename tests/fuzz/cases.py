@@ -374,7 +374,8 @@ def resized(choice: random.Random, name: str, sample: Sample) -> Sample:
     for n in sorted(sizes, key=lambda _: choice.random())[: choice.choice([1, 1, 2, 4])]:
         trial = {**table, n: size_of(choice, most)}
         products = [int(np.prod([trial.get(k, k) for k in _shape(x)])) for x in plain if x.data is None]
-        if sum(products) <= (min(limit, 6000) if few else limit):
+        # Sizes of several operands that broadcast multiply.
+        if sum(products) <= (min(limit, 6000) if few else limit) and math.prod(trial.values()) <= 100 * MOST:
             table = trial
     others = choice.random() < 0.5
 

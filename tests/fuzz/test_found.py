@@ -527,3 +527,40 @@ def test_softmax_of_nothing_has_any_dtype() -> None:
 def test_masked_sums_of_complex_exponentials_become_real_in_the_end() -> None:
     x, mask = torch.tensor([1 + 2j, 0.5 - 1j, 2j]), torch.tensor([True, False, True])
     assert torch.masked.logsumexp(x, mask=mask, dtype=torch.float64) == x[mask].logsumexp(0).real.double()
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_nan_weights_of_a_single_cell(name: str) -> None:
+    layer = getattr(torch.nn, name)(1, 1, dtype=torch.float64)
+    torch.nn.init.constant_(layer.weight_hh_l0, nan)
+    assert layer(torch.zeros(2, 1, 1, dtype=torch.float64))[0].isnan().all()
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_nodes_of_gradients_of_extremes(name: str) -> None:
+    x, y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([3.0, 2.0, 1.0], requires_grad=True)
+    for slope in torch.autograd.grad(getattr(torch, name)(x, y).sin().sum(), (x, y), create_graph=True):
+        assert slope.grad_fn.name() == "MaskedFillBackward0"
+
+
+def test_bounds_of_logit_are_rounded_to_the_dtype() -> None:
+    x = torch.tensor([0.8], dtype=torch.bfloat16, requires_grad=True)
+    y = torch.logit(x, 0.2)
+    y.backward()
+    assert y.item() == 1.390625 and x.grad.item() == 6.28125
+
+
+@pytest.mark.parametrize("off", [lambda x: x.requires_grad_(False), lambda x: x.detach_()])
+def test_a_leaf_that_required_no_gradient_for_a_while(off: Any) -> None:
+    """Its hooks are still there, and graphs from before still lead to it."""
+    x = torch.ones(2, requires_grad=True)
+    seen: list[Any] = []
+    x.register_hook(seen.append)
+    before = x * 2
+    off(x)
+    x.requires_grad_()
+    after = x * 3
+    assert before.grad_fn.next_functions == after.grad_fn.next_functions
+    (before + after).sum().backward()
+    assert len(seen) == 1 and x.grad.tolist() == [5, 5]
+    assert torch.autograd.grad((x * 2).sum(), x)[0].tolist() == [2, 2]

@@ -28,6 +28,10 @@ CASES = [
     "t.ones(1).expand(1, 2)[:1].copy_(t.ones(1, 2))",
     "(lambda x: x[:1].copy_(x))(t.ones(1).expand(1, 2))",
     "node(t, t.ones(3), lambda x: x.masked_fill(x > 2, 2.0))",
+    *[f"node(t, t.tensor([1.0, 2.0, 3.0]), lambda x: t.{f}(x, t.ones(3) * 2))" for f in ("maximum", "minimum", "fmax", "fmin")],
+    *[f"t.logit(t.tensor([0.2, 0.8, {e}], dtype=t.bfloat16), {e})" for e in (0.2, 0.3)],
+    *[f"toggled(t, lambda x: x.{off})" for off in ("requires_grad_(False)", "detach_()")],
+    "t.cross(t.ones(1, 1), t.ones(1))",
     "t.quantile(t.ones(3, dtype=t.bool), 0.5, interpolation='foo')",
     "t.linalg.matrix_exp(t.ones(2, 3, dtype=t.int16))",
     "t.linalg.eigvals(t.tensor(1, dtype=t.uint8))",
@@ -48,11 +52,22 @@ def node(t: Any, x: Any, function: Any) -> str:
     return str(t.autograd.grad(function(x).exp().sum(), x, create_graph=True)[0].grad_fn.next_functions[0][0].name())
 
 
+def toggled(t: Any, off: Any) -> Any:
+    """What comes of a leaf with a hook that does not require a gradient for a while."""
+    x, seen = t.ones(2, requires_grad=True), []
+    x.register_hook(seen.append)
+    before = x * 2
+    off(x)
+    x.requires_grad_()
+    (before + x * 3).sum().backward()
+    return seen, x.grad, t.autograd.grad((x * 2 + before).sum(), x)
+
+
 def outcome(t: Any, text: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return str(eval(text, {"t": t, "slope": slope, "node": node}))
+            return str(eval(text, {"t": t, "slope": slope, "node": node, "toggled": toggled}))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 

@@ -267,7 +267,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _extreme(grad: Any, loses: Any, ties: Any, xp: Any) -> Any:
-    return xp.where(loses, 0.0, xp.where(ties, grad / 2, grad))
+    return xp.cleared(xp.where(ties, grad / 2, grad), loses)
 
 
 def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
@@ -325,6 +325,7 @@ def _as_operands(*values: Any) -> list[Tensor]:
 
 
 both("where", np.where, where)
+both("cleared", lambda grad, mask: np.where(mask, 0.0, grad), lambda grad, mask: grad.masked_fill(mask, 0))
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
