@@ -543,6 +543,12 @@ def test_nodes_of_gradients_of_extremes(name: str) -> None:
         assert slope.grad_fn.name() == "MaskedFillBackward0"
 
 
+def test_the_node_of_the_gradient_of_an_angle() -> None:
+    x = torch.ones(3, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch.atan2(torch.ones(3), x).sum(), x, create_graph=True)
+    assert slope.grad_fn.name() == "MulBackward0" and slope.tolist() == [-0.5] * 3
+
+
 def test_bounds_of_logit_are_rounded_to_the_dtype() -> None:
     x = torch.tensor([0.8], dtype=torch.bfloat16, requires_grad=True)
     y = torch.logit(x, 0.2)

@@ -29,6 +29,7 @@ CASES = [
     "(lambda x: x[:1].copy_(x))(t.ones(1).expand(1, 2))",
     "node(t, t.ones(3), lambda x: x.masked_fill(x > 2, 2.0))",
     *[f"node(t, t.tensor([1.0, 2.0, 3.0]), lambda x: t.{f}(x, t.ones(3) * 2))" for f in ("maximum", "minimum", "fmax", "fmin")],
+    "node(t, t.ones(3), lambda x: t.atan2(t.ones(3), x))",
     *[f"t.logit(t.tensor([0.2, 0.8, {e}], dtype=t.bfloat16), {e})" for e in (0.2, 0.3)],
     *[f"toggled(t, lambda x: x.{off})" for off in ("requires_grad_(False)", "detach_()")],
     "t.cross(t.ones(1, 1), t.ones(1))",
