@@ -570,3 +570,22 @@ def test_a_leaf_that_required_no_gradient_for_a_while(off: Any) -> None:
     (before + after).sum().backward()
     assert len(seen) == 1 and x.grad.tolist() == [5, 5]
     assert torch.autograd.grad((x * 2).sum(), x)[0].tolist() == [2, 2]
+
+
+def test_the_gradient_of_a_variance_without_freedom_has_its_dtype() -> None:
+    x = torch.ones(1, requires_grad=True)
+    assert {torch.autograd.grad(spread(x), x)[0].dtype for spread in (torch.var, torch.std)} == {torch.float32}
+
+
+def test_the_node_of_the_gradient_of_a_stack() -> None:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.float64, requires_grad=True)
+    slopes = torch.autograd.grad(torch.stack([x, y]).exp().sum(), (x, y), create_graph=True)
+    assert [slope.grad_fn.name() for slope in slopes] == ["ToCopyBackward0", "SelectBackward0"]
+
+
+def test_which_of_two_modified_operands_is_told_of() -> None:
+    x, y = torch.ones(2, 3), torch.ones(3)
+    result = torch.minimum(x, y.requires_grad_())
+    with torch.no_grad():
+        x.add_(1), y.add_(1)
+    refused(r"\[torch.FloatTensor \[3\]\] is at version 1", lambda: result.sum().backward())

@@ -222,7 +222,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 def _stack_rule(grad: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
     if type(grad) is np.ndarray and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
         return list(grad if dim == 0 else np.moveaxis(grad, dim, 0))
-    return [xp.cast(part, d) for part, d in zip(xp._unbind(grad, dim), tensors_dtypes)]
+    return [xp.cast(xp._select(grad, dim, i), d) for i, d in enumerate(tensors_dtypes)]
 
 
 @linear(
