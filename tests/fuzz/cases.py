@@ -66,8 +66,8 @@ COSTLY = {
     "pool": 120, "zeta": 5000, "polygamma": 5000, "trunc_normal": 5000, "embedding": 300, "multinomial": 300, "pad": 200, "lobpcg": 24, "lowrank": 24, "addbmm": 70,
     "hash": 500, "mvlgamma": 5000, "multigammaln": 5000, "igamma": 5000, "gammainc": 5000, "tril_indices": 300, "triu_indices": 300,
 }  # fmt: skip
-# Functions that are not smooth where elements are equal, and attention, for which PyTorch reads other memory than that of operands that
-# overlap themselves. Neither is writing into memory that overlaps itself defined, nor drawing for it.
+# Functions that are not smooth where elements are equal; attention, for which PyTorch reads other memory than that of operands that
+# overlap themselves; and stft, whose gradient it averages over elements at one place. Neither is writing into memory that overlaps itself defined, nor drawing for it.
 ALL_DIFFERENT = (
     "linalg.",
     "svd",
@@ -96,6 +96,7 @@ ALL_DIFFERENT = (
     "nn.functional.batch_norm",
     "nn.functional.instance_norm",
     "nn.functional.scaled_dot_product_attention",
+    "stft",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",
