@@ -386,7 +386,7 @@ def argmax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: 
     """The index of the largest element (of the flattened tensor, or along a dimension)."""
 def argmin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ...) -> Tensor:
+def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Tensor | None = ...) -> Tensor:
     """The indices that would sort a dimension."""
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, a row each."""

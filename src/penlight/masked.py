@@ -295,8 +295,8 @@ def logsumexp(
     >>> torch.masked.logsumexp(torch.zeros(3), mask=torch.tensor([True, False, True]))
     tensor(0.6931)
     """
-    filled = _filled("logsumexp", _as(input, dtype), mask, -math.inf)
-    return penlight.logsumexp(filled, _dims(input, dim), keepdim).to(filled.dtype)
+    filled = _filled("logsumexp", input if input.is_complex() else _as(input, dtype), mask, -math.inf)
+    return penlight.logsumexp(filled, _dims(input, dim), keepdim).to(dtype or filled.dtype)
 
 
 def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,

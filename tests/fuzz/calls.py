@@ -88,7 +88,7 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
         coarse=coarse,
     )
     what = comparing.difference(outcomes[pair[0]], outcomes[pair[1]], compared)
-    if what is None or comparing.accepted(case.name, what, own):
+    if what is None or comparing.accepted(case, what, own):
         return None
     return what
 

@@ -60,14 +60,14 @@ COSTLY = {
     "linalg.": 24, "cdist": 80, "pdist": 60, "conv": 40, "matrix_exp": 12, "svd": 24, "qr": 24, "lu": 24, "cholesky": 24, "inverse": 24, "pinverse": 24,
     "det": 24, "lstsq": 24, "geqrf": 24, "orgqr": 24, "ormqr": 24, "eig": 24, "kron": 40, "combinations": 20, "cartesian_prod": 30, "einsum": 60, "outer": 300,
     "ctc_loss": 40, "lu_": 24, "triangular_solve": 24, "slogdet": 24, "logdet": 24, "matrix_power": 24, "vander": 100, "meshgrid": 60, "ger": 300,
-    "addr": 300, "tensordot": 60, "chain_matmul": 60, "bilinear": 30, "attention": 60, "cov": 100, "corrcoef": 100, "block_diag": 100, "diag": 200, "triplet": 300,
+    "addr": 300, "tensordot": 60, "chain_matmul": 60, "bilinear": 30, "attention": 60, "cov": 100, "corrcoef": 100, "block_diag": 100, "diag": 200, "diagflat": 40, "triplet": 300,
     "multilabel_margin": 60, "stft": 300, "istft": 300, "matmul": 130, "mm": 130, "bmm": 70, "inner": 200, "grid_sample": 60, "interpolate": 60, "upsample": 60,
     "rnn": 40, "lstm": 40, "gru": 40, "fold": 60, "_one_hot": 1000, "tile": 300, "repeat": 300, "hermite": 3000, "laguerre": 3000, "chebyshev": 3000, "legendre": 3000,
     "pool": 120, "zeta": 5000, "polygamma": 5000, "trunc_normal": 5000, "embedding": 300, "multinomial": 300, "pad": 200, "lobpcg": 24, "lowrank": 24, "addbmm": 70,
     "hash": 500, "mvlgamma": 5000, "multigammaln": 5000, "igamma": 5000, "gammainc": 5000, "tril_indices": 300, "triu_indices": 300,
 }  # fmt: skip
-# Functions that are not smooth where elements are equal, and attention, for which PyTorch reads other memory than that of operands that
-# overlap themselves. Neither is writing into memory that overlaps itself defined, nor drawing for it.
+# Functions that are not smooth where elements are equal; attention, for which PyTorch reads other memory than that of operands that
+# overlap themselves; and stft, whose gradient it averages over elements at one place. Neither is writing into memory that overlaps itself defined, nor drawing for it.
 ALL_DIFFERENT = (
     "linalg.",
     "svd",
@@ -96,6 +96,7 @@ ALL_DIFFERENT = (
     "nn.functional.batch_norm",
     "nn.functional.instance_norm",
     "nn.functional.scaled_dot_product_attention",
+    "stft",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",
@@ -374,7 +375,8 @@ def resized(choice: random.Random, name: str, sample: Sample) -> Sample:
     for n in sorted(sizes, key=lambda _: choice.random())[: choice.choice([1, 1, 2, 4])]:
         trial = {**table, n: size_of(choice, most)}
         products = [int(np.prod([trial.get(k, k) for k in _shape(x)])) for x in plain if x.data is None]
-        if sum(products) <= (min(limit, 6000) if few else limit):
+        # Sizes of several operands that broadcast multiply.
+        if sum(products) <= (min(limit, 6000) if few else limit) and math.prod(trial.values()) <= 100 * MOST:
             table = trial
     others = choice.random() < 0.5
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from tests.machine_code import without_machine_code
 
 F = torch.nn.functional
 inf, nan = float("inf"), float("nan")
@@ -382,3 +383,209 @@ def test_the_second_gradient_of_xlogy_with_a_number_is_zero_at_zero() -> None:
         (slope,) = torch.autograd.grad(function(x, number), x, grad, create_graph=True)
         (second,) = torch.autograd.grad(slope.sum(), grad)
         assert second.tolist() == [0.0, float("-inf")]
+
+
+def test_numbers_beside_expanded_tensors() -> None:
+    assert torch.copysign(torch.ones(1).expand(2), -1).tolist() == [-1, -1]
+
+
+def test_samples_from_misaligned_memory() -> None:
+    rates = np.frombuffer(bytearray(17), np.float64, 2, 1)
+    with without_machine_code():
+        assert torch.poisson(torch.from_numpy(rates)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp"])
+@pytest.mark.parametrize("rows", [5, 683])
+def test_scans_are_contiguous(name: str, rows: int) -> None:
+    x = torch.ones(3, rows).t()
+    assert getattr(x, name)(0).stride() == (3, 1)
+    with without_machine_code():
+        assert getattr(x, name)(0).stride() == (3, 1)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_the_gradient_of_a_scan_of_one_element_is_what_came_in(name: str) -> None:
+    x = torch.ones(1, 3, requires_grad=True)
+    (slope,) = torch.autograd.grad(getattr(x, name)(0).sum(), x, create_graph=True)
+    assert slope.stride() == (0, 0) and not slope.requires_grad
+
+
+def test_empty_tensors_in_a_list_have_gradients() -> None:
+    empty, full = torch.zeros(0, requires_grad=True), torch.ones(2, 3)
+    for joined in (torch.cat([empty, torch.ones(2)]), torch.cat([full, empty]), torch.cat([empty.double(), full])):
+        assert torch.autograd.grad(joined.sum(), empty)[0].shape == (0,)
+
+
+def test_sorting_indices_into_out() -> None:
+    out = torch.zeros(3, dtype=torch.int64)
+    torch.argsort(torch.tensor([3, 1, 2]), stable=True, out=out)
+    assert out.tolist() == [1, 2, 0]
+    refused("invalid combination", lambda: torch.argsort(torch.ones(3), out=out), TypeError)
+    refused("to have dtype long int", lambda: torch.argsort(torch.ones(3), stable=True, out=torch.ones(3)))
+
+
+def test_medians_of_nothing() -> None:
+    for dtype, median in ((torch.int8, 0), (torch.int16, 0), (torch.int32, -(2**31)), (torch.int64, -(2**63))):
+        nothing = torch.zeros(0, dtype=dtype)
+        assert nothing.median() == nothing.nanmedian() == median
+
+
+def test_indices_beyond_what_a_number_is_scattered_into() -> None:
+    x, index = torch.zeros(1, 1), torch.tensor([[0], [0]])
+    for call in (
+        lambda: x.scatter(1, index, 5.0),
+        lambda: x.scatter_(1, index, 5.0),
+        lambda: x.scatter(1, index, 5.0, reduce="add"),
+    ):
+        refused(r"Expected index \[2, 1\] to be no larger than self \[1, 1\] apart from dimension 1$", call)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_nan_times_a_single_zero(dtype: str) -> None:
+    column = torch.full((3, 1), nan, dtype=getattr(torch, dtype))
+    zero = torch.zeros(1, 1, dtype=column.dtype)
+    for product in (column @ zero, zero @ column.t(), column @ zero[0], torch.addmm(column, column, zero)):
+        assert product.isnan().all()
+
+
+def test_gradients_through_dimensions_that_are_not_squeezed() -> None:
+    x = torch.ones(2, 1, requires_grad=True) * 2
+    for squeezed, node in (
+        (x.squeeze(0), "MulBackward0"),
+        (x.squeeze(1), "UnsqueezeBackward0"),
+        (x.squeeze(), "UnsqueezeBackward0"),
+    ):
+        (slope,) = torch.autograd.grad(squeezed.exp().sum(), x, create_graph=True)
+        assert slope.grad_fn.name() == node and slope.shape == (2, 1)
+
+
+def test_the_gradient_of_a_window_is_laid_out_like_its_tensor() -> None:
+    column = torch.arange(6.0).view(2, 3).requires_grad_()[:, 0]
+    (slope,) = torch.autograd.grad(column.as_strided((2,), (1,)).sum(), column)
+    assert slope.tolist() == [1, 0] and slope.stride() == (3,)
+
+
+def test_layouts_of_flipped_and_rolled_tensors() -> None:
+    x = torch.ones(2, 3).t()
+    assert x.flip(0).stride() == x.rot90(2).stride() == (1, 3) and x.roll(1, 0).stride() == (2, 1)
+    images = torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert images.flip(0).stride() == images.roll(1, 0).stride() == images.stride()
+    assert torch.arange(3).roll(1, None).tolist() == [2, 0, 1]
+
+
+def test_powers_of_a_number_are_contiguous() -> None:
+    assert (2 ** torch.ones(2, 3).t()).stride() == (2, 1)
+
+
+def test_expanded_memory_copied_onto_itself() -> None:
+    x = torch.ones(1).expand(1, 2)
+    x[:1].copy_(x)
+    assert x._version == 1
+    refused("more than one element of the written-to", lambda: x.copy_(torch.ones(1, 2)))
+
+
+def test_a_leaf_of_its_own_whose_base_requires_grad_later() -> None:
+    base = torch.ones(2, 3)
+    view = base[0]
+    base.add_(1)
+    view.requires_grad_()
+    base.requires_grad_()
+    assert view.grad_fn.name() == "AsStridedBackward0"
+
+
+def test_a_view_without_history_may_require_grad_by_itself() -> None:
+    base = torch.ones(4, requires_grad=True)
+    with torch.no_grad():
+        view = base[:2]
+        view.mul_(2)
+    view.requires_grad_()
+    base.requires_grad_(False)
+    assert view.requires_grad and view.is_leaf
+
+
+def test_the_node_of_a_masked_gradient() -> None:
+    x = torch.ones(3, requires_grad=True)
+    (slope,) = torch.autograd.grad(x.masked_fill(x > 2, 2.0).cos().sum(), x, create_graph=True)
+    assert slope.grad_fn.name() == "MaskedFillBackward0"
+
+
+def test_which_mistake_is_told_first() -> None:
+    refused(
+        "interpolation must be one of",
+        lambda: torch.quantile(torch.ones(3, dtype=torch.bool), 0.5, interpolation="foo"),
+    )
+    refused("Unknown Complex ScalarType for Byte", lambda: torch.linalg.eigvals(torch.tensor(1, dtype=torch.uint8)))
+    refused("must be batches of square matrices", lambda: torch.linalg.matrix_exp(torch.ones(2, 3, dtype=torch.int16)))
+
+
+def test_softmax_of_nothing_has_any_dtype() -> None:
+    for function in (torch.softmax, torch.log_softmax):
+        assert function(torch.zeros(0, 3, dtype=torch.bool), -1).dtype == torch.bool
+
+
+def test_masked_sums_of_complex_exponentials_become_real_in_the_end() -> None:
+    x, mask = torch.tensor([1 + 2j, 0.5 - 1j, 2j]), torch.tensor([True, False, True])
+    assert torch.masked.logsumexp(x, mask=mask, dtype=torch.float64) == x[mask].logsumexp(0).real.double()
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_nan_weights_of_a_single_cell(name: str) -> None:
+    layer = getattr(torch.nn, name)(1, 1, dtype=torch.float64)
+    torch.nn.init.constant_(layer.weight_hh_l0, nan)
+    assert layer(torch.zeros(2, 1, 1, dtype=torch.float64))[0].isnan().all()
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_nodes_of_gradients_of_extremes(name: str) -> None:
+    x, y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([3.0, 2.0, 1.0], requires_grad=True)
+    for slope in torch.autograd.grad(getattr(torch, name)(x, y).sin().sum(), (x, y), create_graph=True):
+        assert slope.grad_fn.name() == "MaskedFillBackward0"
+
+
+def test_the_node_of_the_gradient_of_an_angle() -> None:
+    x = torch.ones(3, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch.atan2(torch.ones(3), x).sum(), x, create_graph=True)
+    assert slope.grad_fn.name() == "MulBackward0" and slope.tolist() == [-0.5] * 3
+
+
+def test_bounds_of_logit_are_rounded_to_the_dtype() -> None:
+    x = torch.tensor([0.8], dtype=torch.bfloat16, requires_grad=True)
+    y = torch.logit(x, 0.2)
+    y.backward()
+    assert y.item() == 1.390625 and x.grad.item() == 6.28125
+
+
+@pytest.mark.parametrize("off", [lambda x: x.requires_grad_(False), lambda x: x.detach_()])
+def test_a_leaf_that_required_no_gradient_for_a_while(off: Any) -> None:
+    """Its hooks are still there, and graphs from before still lead to it."""
+    x = torch.ones(2, requires_grad=True)
+    seen: list[Any] = []
+    x.register_hook(seen.append)
+    before = x * 2
+    off(x)
+    x.requires_grad_()
+    after = x * 3
+    assert before.grad_fn.next_functions == after.grad_fn.next_functions
+    (before + after).sum().backward()
+    assert len(seen) == 1 and x.grad.tolist() == [5, 5]
+    assert torch.autograd.grad((x * 2).sum(), x)[0].tolist() == [2, 2]
+
+
+def test_the_gradient_of_a_variance_without_freedom_has_its_dtype() -> None:
+    x = torch.ones(1, requires_grad=True)
+    assert {torch.autograd.grad(spread(x), x)[0].dtype for spread in (torch.var, torch.std)} == {torch.float32}
+
+
+def test_the_node_of_the_gradient_of_a_stack() -> None:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.float64, requires_grad=True)
+    slopes = torch.autograd.grad(torch.stack([x, y]).exp().sum(), (x, y), create_graph=True)
+    assert [slope.grad_fn.name() for slope in slopes] == ["ToCopyBackward0", "SelectBackward0"]
+
+
+def test_which_of_two_modified_operands_is_told_of() -> None:
+    x, y = torch.ones(2, 3), torch.ones(3)
+    result = torch.minimum(x, y.requires_grad_())
+    with torch.no_grad():
+        x.add_(1), y.add_(1)
+    refused(r"\[torch.FloatTensor \[3\]\] is at version 1", lambda: result.sum().backward())

@@ -208,11 +208,10 @@ def requirement_changed(base: Tensor) -> None:
         if base._edge is NO_EDGE:
             if edge is DEAD_END:
                 view._edge = NO_EDGE
+        elif view._view.stale:
+            _make_stale(view)
         elif edge is NO_EDGE:
-            if view._view.stale:
-                del view._edge
-            else:
-                view._edge = DEAD_END
+            view._edge = DEAD_END
 
 
 def edge_of(tensor: Tensor) -> Edge:

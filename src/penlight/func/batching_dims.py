@@ -258,7 +258,7 @@ def _vector_norm(level: BatchLevel, input: Any, ord: Any, dim: Any, keepdim: boo
 
 @rule("_cat_list")
 def _cat_list(level: BatchLevel, tensors: Any, dim: int, tensors_shapes: Any, tensors_dtypes: Any) -> Any:
-    shapes = tuple([None if s is None else (level.size, *s) for s in tensors_shapes])
+    shapes = tuple([(level.size, *s) for s in tensors_shapes])
     return OPS["_cat_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, shapes, tensors_dtypes)
 
 

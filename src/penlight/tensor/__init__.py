@@ -73,6 +73,15 @@ def wrap(array: np.ndarray[Any, Any]) -> Tensor:
     return out
 
 
+def _leaf_edge(tensor: Tensor) -> Edge:
+    """The edge of a leaf that requires a gradient: the one it once had, if any, so that graphs and hooks from before still lead to it."""
+    edge = getattr(tensor, "_leaf_edge", None)
+    if edge is None:
+        return (AccumulateGrad(tensor), 0)
+    edge[0]._array, edge[0]._versions = tensor._array, tensor._vc
+    return edge
+
+
 class Tensor(_Parts):
     """A multi-dimensional array that remembers how it was computed.
 
@@ -82,10 +91,11 @@ class Tensor(_Parts):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_rare_state", "_vc", "_view")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_leaf_edge", "_rare_state", "_vc", "_view")
 
     _array: np.ndarray[Any, Any]
     _edge: Edge  # may be unset: see Note [Stale edges]
+    _leaf_edge: Edge  # where gradients arrived before it was told to require none; unset otherwise
     _vc: list[Any] | None  # [version, family of views], shared by views and detach()
     _grad: Tensor | None
     _view: views.View | None
@@ -176,12 +186,16 @@ class Tensor(_Parts):
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else hint))
         try:
             edge = views.edge_of(self)
-        except RuntimeError:
-            return  # a view whose history is forbidden: PyTorch says so when it is asked for the history, not here
+        except (
+            RuntimeError
+        ):  # a view whose history is forbidden: PyTorch says so when it is asked for the history, not here
+            self._view.own = _leaf_edge(self) if value else NO_EDGE  # type: ignore[union-attr]
+            return
         if (edge is not NO_EDGE) == value and not (edge is DEAD_END and value):
             return
         if not value:
             if edge is not DEAD_END:
+                self._leaf_edge = edge
                 self._edge = NO_EDGE if self._view is None else views.unrecorded_edge(self)
                 views.requirement_changed(self)
             return
@@ -189,7 +203,7 @@ class Tensor(_Parts):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not modes.inference.get():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._edge = (AccumulateGrad(self), 0)
+        self._edge = _leaf_edge(self)
         views.requirement_changed(self)
 
     @requires_grad.deleter
@@ -215,7 +229,7 @@ class Tensor(_Parts):
         if requires_grad and getattr(self, "_edge", None) is NO_EDGE and self._rare_state is None is self._level:
             versions = self._vc
             if self._array.dtype.kind == "f" and (versions is None or (type(versions) is list and versions[1] is None)):
-                self._edge = (AccumulateGrad(self), 0)  # the usual case: nobody has a view of it
+                self._edge = _leaf_edge(self)  # the usual case: nobody has a view of it
                 return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -360,6 +374,8 @@ class Tensor(_Parts):
             )
         if _NAMESPACE["SLOW"]:
             modes.tell_cut(self, self, "detach_()")
+        if isinstance(self._edge[0], AccumulateGrad):
+            self._leaf_edge = self._edge
         self._edge = NO_EDGE
         views.requirement_changed(self)
         return self

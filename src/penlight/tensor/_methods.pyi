@@ -155,7 +155,7 @@ class TensorMethods:
         """The index of the largest element (of the flattened tensor, or along a dimension)."""
     def argmin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ...) -> Tensor:
+    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Tensor | None = ...) -> Tensor:
         """The indices that would sort a dimension."""
     def argwhere(self) -> Tensor:
         """The indices of the elements that are not zero, a row each."""

@@ -118,7 +118,7 @@ def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> 
         return out
     width = len(columns)
     if width == 1:
-        table = np.ascontiguousarray(columns[0], np.float64)
+        table = np.require(columns[0], np.float64, ["C", "A"])  # a memoryview needs it aligned
     else:
         table = np.empty((out.size, width))
         for i, column in enumerate(columns):

@@ -24,8 +24,9 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
     """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
+    x = np.ascontiguousarray(x)
     if x.size >= _LEAST_COMPILED and x.dtype.kind == "f":
-        result = _running_natively(np.ascontiguousarray(x), dim, ufunc)
+        result = _running_natively(x, dim, ufunc)
         if result is not None:
             return result
     token = hush()
@@ -133,7 +134,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     wide = widen(x)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if wide.dtype.kind != "c":
-            return narrow(_log_sums(wide, dim), x.dtype)
+            return narrow(_log_sums(np.ascontiguousarray(wide), dim), x.dtype)
         return np.ascontiguousarray(np.moveaxis(_complex_scan(np.moveaxis(wide, dim, -1)), -1, dim))
 
 

@@ -12,15 +12,19 @@ from ..numpy_warnings import silent
 from .common import Array, as_it_is, is_half, piecewise, unary
 
 
+def logit_bounds(eps: float, dtype: np.dtype) -> tuple[float, float]:
+    """eps and 1 - eps as numbers of a dtype."""
+    low = float(np.float64(eps).astype(dtype))
+    return low, float(np.float64(1 - low).astype(dtype))
+
+
 def logit(x: Array, eps: float | None = None) -> Array:
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps >= 0. Derivative: 1 / (x (1 - x)), 0 where clamped."""
-    if is_half(x.dtype):
-        return logit(x.astype(np.float32), eps).astype(x.dtype)
-    low = high = None
-    if eps is not None and eps >= 0.0:
-        least = x.dtype.type(eps)
-        low, high = float(least), float(1 - least)
+    low, high = (None, None) if eps is None or eps < 0.0 else logit_bounds(eps, x.dtype)
+    return _logit(x.astype(np.float32), low, high).astype(x.dtype) if is_half(x.dtype) else _logit(x, low, high)
 
+
+def _logit(x: Array, low: float | None, high: float | None) -> Array:
     def kernel(x: Array, out: Array) -> None:
         if low is not None and high is not None:
             x = np.where(x < low, low, np.minimum(x, high))

@@ -210,12 +210,14 @@ def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: A
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
         if src.dtype is not input.dtype:
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-        for d, (i, n, s) in enumerate(zip(where, shape, given)):
-            if (d != dim and i > n) or i > s:
-                raise RuntimeError(
-                    f"Expected index {list(where)} to be no larger than self {list(shape)} apart from dimension "
-                    f"{dim} and to be no larger size than src {list(given)}"
-                )
+    else:
+        given = where
+    for d, (i, n, s) in enumerate(zip(where, shape, given)):
+        if (d != dim and i > n) or i > s:
+            beside = f" and to be no larger size than src {list(given)}" if isinstance(src, Tensor) else ""
+            raise RuntimeError(
+                f"Expected index {list(where)} to be no larger than self {list(shape)} apart from dimension {dim}{beside}"
+            )
     return input, dim, index, src
 
 

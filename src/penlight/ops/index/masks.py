@@ -37,14 +37,14 @@ def _filled(input: Any, mask: Any, value: Any) -> Any:
 
 
 @pointwise(_filled, node="MaskedFillBackward0", exempt=("mask",),
-           input=lambda grad, mask, xp: xp.where(mask, 0.0, grad))  # fmt: skip
+           input=lambda grad, mask, xp: xp.cleared(grad, mask))  # fmt: skip
 @traits(contiguous=True)
 def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
 
 
 @pointwise(lambda input, mask, value: np.where(mask, value.astype(input.dtype), input), node="MaskedFillBackward1",
            exempt=("mask", "value"),
-           input=lambda grad, mask, xp: xp.where(mask, 0.0, grad),
+           input=lambda grad, mask, xp: xp.cleared(grad, mask),
            value=lambda grad, mask, xp: xp.where(mask, grad, 0.0))  # fmt: skip
 @traits(contiguous=True)
 def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...

@@ -28,7 +28,8 @@ __all__ = [
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    if mat1.dtype is _FLOAT32 and mat1.size * mat2.shape[-1] < _FEW and mat1.ndim == 2 and beta == 1 == alpha:
+    small = mat1.dtype is _FLOAT32 and mat1.size * mat2.shape[-1] < _FEW and mat1.ndim == 2
+    if small and mat1.size != 1 != mat2.size and beta == 1 == alpha:
         product = mat1.dot(mat2)  # the shortest way for small layers
         product += input
         return product

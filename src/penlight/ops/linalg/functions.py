@@ -47,8 +47,8 @@ def matrix_exp(input: Tensor) -> Tensor:
             [0., 1.]])
     """
     need_tensor("linalg_matrix_exp", input=input)
-    need_floating(input, "linalg.matrix_exp")
     need_square(input, "linalg.matrix_exp")
+    need_floating(input, "linalg.matrix_exp")
     return _linalg_matrix_exp(input)
 
 

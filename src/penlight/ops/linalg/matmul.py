@@ -55,9 +55,9 @@ def _matmul_array(a: Any, b: Any) -> Any:
     if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
             return _blas.multiply(a, b)
-        if a.ndim == 2:
+        if a.ndim == 2 and a.size != 1 != b.size:  # a single zero it would not multiply with NaN
             return a.dot(b)  # the same call of BLAS with half the overhead
-    elif a.ndim == b.ndim == 2 and dtype.kind == "c":
+    elif a.ndim == b.ndim == 2 and dtype.kind == "c" and a.size != 1 != b.size:
         return a.dot(b)
     if dtype.itemsize < 4 and dtype.kind not in "iu":
         if dtype.kind == "b":
@@ -244,7 +244,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
 @warning_free
 def _small_product(x: Any, y: Any) -> Any:
     """np.matmul; a batch times one matrix or vector as one tall matrix."""
-    if x.ndim > 2 >= y.ndim and x.flags.c_contiguous:
+    if x.ndim > 2 >= y.ndim and x.flags.c_contiguous and y.size != 1:
         *lead, k = x.shape
         return x.reshape(math.prod(lead), k).dot(y).reshape((*lead, *y.shape[1:]))
     return np.matmul(x, y)

@@ -122,9 +122,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
     tensor([0, 0, 1])
     """
     if dim is None:
-        if input.dim() != other.dim():
-            raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-
         warn_user(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
             "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "

@@ -201,7 +201,7 @@ def arranged(op: Op, *raws: Any) -> Any:
     shape, strides = first.shape, first.strides
     alike = 0 not in strides and 1 not in shape
     for r in raws[1:]:
-        if r.ndim and (r.strides != strides or r.shape != shape):
+        if type(r) is np.ndarray and r.ndim and (r.strides != strides or r.shape != shape):
             alike = False
     if alike:
         return NAMESPACE["call"](kernel, raws).view()  # NumPy lays it out in the same way; a view has a base

@@ -97,11 +97,11 @@ def _costly(rule: Any) -> bool:
 def _rule(op: Op, place: int, i: str, scalars: bool) -> list[str]:
     """Lines that fetch what one rule wants, and run it."""
     wants = op.wants[i]
-    lines, values = [], []
-    for want in wants:
-        value, fetched = _unpack(op, want, scalars)
-        lines += fetched
-        values.append(value)
+    lines: list[str] = []
+    fetched = {want: _unpack(op, want, scalars) for want in wants}
+    for want in sorted(wants, key=lambda want: (want in op.results, "self" if want == "input" else want)):
+        lines += fetched[want][1]  # in PyTorch's order: if several were modified, it tells of the same one
+    values = [fetched[want][0] for want in wants]
     call = f"rule_{op.name}_{i}({', '.join(values)})"
     fits = op.kind == "pointwise" and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1
     if op.kind == "pointwise" and not scalars:

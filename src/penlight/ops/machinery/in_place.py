@@ -199,7 +199,7 @@ def refuse_inference(tensor: Tensor) -> None:
 def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
     """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
     if array.size and _stacked(array):
-        if op.name in ("_zero", "_fill"):
+        if op.name in ("_zero", "_fill") or (op.name == "_copy" and _same_elements(array, env["src"]._array)):
             return
         if op.public not in _ON_EXPANDED:
             raise RuntimeError(OVERLAPS)
@@ -220,6 +220,12 @@ _PARTLY_OVER = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."
 )
+
+
+def _same_elements(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays are one in all but name."""
+    same_form = a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    return same_form and a.__array_interface__["data"] == b.__array_interface__["data"]
 
 
 def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

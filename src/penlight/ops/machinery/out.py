@@ -22,7 +22,7 @@ _ELEMENTWISE = "result type {need} can't be cast to the desired output type {got
 
 _SAME: dict[Any, str] = {
     _EXACT: "sum prod cumsum cumprod addmm addmv alias_copy aminmax argmax argmin as_strided_copy avg_pool2d avg_pool3d baddbmm bmm detach_copy diagonal_copy "
-    "expand_copy gather index_add index_copy index_reduce isin linalg_cholesky linalg_cholesky_ex linalg_cross cross linalg_det linalg_eigh "
+    "expand_copy argsort gather index_add index_copy index_reduce isin linalg_cholesky linalg_cholesky_ex linalg_cross cross linalg_det linalg_eigh "
     "linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve linalg_lu linalg_lu_factor "
     "linalg_lu_factor_ex linalg_lu_solve linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_svd linalg_svdvals vector_norm "
     "linear log_softmax lu_solve lu_unpack max_dim min_dim mm msort norm permute_copy qr renorm scatter scatter_add scatter_reduce "

@@ -341,7 +341,7 @@ def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
     if dtype is not None and input.dtype is not dtype:
         input = input.to(dtype)
-    if input.dtype.category < dtypes.FLOATING:
+    if input.dtype.category < dtypes.FLOATING and input.numel():
         raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dtypes.LEGACY[input.dtype]}'")
     return input
 

@@ -267,7 +267,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _extreme(grad: Any, loses: Any, ties: Any, xp: Any) -> Any:
-    return xp.where(loses, 0.0, xp.where(ties, grad / 2, grad))
+    return xp.cleared(xp.where(ties, grad / 2, grad), loses)
 
 
 def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
@@ -276,7 +276,7 @@ def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
 
 @pointwise(np.arctan2, floating=True,
            input=lambda grad, input, other, xp: _atan2_rule(grad, other, input * input + other * other, xp),
-           other=lambda grad, input, other, xp: -_atan2_rule(grad, input, input * input + other * other, xp))  # fmt: skip
+           other=lambda grad, input, other, xp: _atan2_rule(grad, input, -(input * input + other * other), xp))  # fmt: skip
 @traits(refuses={"c": "atan2_cpu"})
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input).
@@ -325,6 +325,7 @@ def _as_operands(*values: Any) -> list[Tensor]:
 
 
 both("where", np.where, where)
+both("cleared", lambda grad, mask: np.where(mask, 0.0, grad), lambda grad, mask: grad.masked_fill(mask, 0))
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

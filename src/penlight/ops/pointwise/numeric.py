@@ -122,11 +122,11 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _first_wins(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
-    return xp.where(wins | xp.isnan(other), grad, 0.0)
+    return xp.cleared(grad, ~(wins | xp.isnan(other)))
 
 
 def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
-    return xp.where(wins | xp.isnan(other), 0.0, grad)
+    return xp.cleared(grad, wins | xp.isnan(other))
 
 
 def _not_nan(first: Any, input: Any, other: Any) -> Any:

@@ -13,6 +13,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, method, pointwise
+from ..machinery.op import traits
 from ..machinery.overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def _power_to(exponent: Any, base: Any) -> Any:
 
 @pointwise(_power_to, node="PowBackward2", inplace=False,
            exponent=_base_rule)  # fmt: skip
+@traits(contiguous=True)
 def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
 
 

@@ -93,13 +93,17 @@ def _argsort(input: Tensor, dim: int, descending: bool) -> Tensor: ...
 
 
 @method
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Tensor | None = None
+) -> Tensor:
     """The indices that would sort a dimension.
 
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    return _argsort(input, wrap_dim(dim, input.dim()), bool(descending))
+    if out is not None and stable is None:
+        raise TypeError("argsort() received an invalid combination of arguments - got out=Tensor without stable")
+    return _argsort(input, wrap_dim(dim, input.dim()), bool(descending), out=out)
 
 
 @method
@@ -197,8 +201,9 @@ def _median_of_all(name: str) -> Any:
         if input.dtype.kind in "bc":
             raise not_implemented("median_cpu", input.dtype)
         shape = input.shape[:lead]
-        if input.size == 0:
-            return np.full(shape, math.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
+        if input.size == 0:  # NaN, which C turns into the smallest number of an integer of at least 32 bits
+            least = np.iinfo(input.dtype).min if input.dtype.kind in "iu" and input.itemsize >= 4 else 0
+            return np.full(shape, math.nan if input.dtype.kind in "fV" else least, input.dtype)
         if not lead:
             return of_all(input, name == "nanmedian")
         return kernel(np.ascontiguousarray(input).reshape(*shape, -1), lead, False)[0]
@@ -273,6 +278,10 @@ _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
     """What PyTorch has against these arguments; q as a tensor."""
+    if interpolation not in _MODES:
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     number = not isinstance(q, Tensor)
     if number:
         if not 0 <= q <= 1:
@@ -286,10 +295,6 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if q.dtype is not input.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-    if interpolation not in _MODES:
-        raise RuntimeError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
-        )
     if not number:
         found = values_of(q)
         if not ((found >= 0) & (found <= 1)).all():

@@ -8,15 +8,13 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels.lazy import lazy_import
-from ...kernels.scan import running
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, method
 from ..machinery.guards import lazy, only, without_numpy_warnings
-from ..machinery.half_precision import in_float32
-from .sums import in_out, named_result, refuse_bool
+from .sums import accumulating, in_out, named_result, refuse_bool
 
 __all__ = [
     "cummax", "cummin", "cumprod", "logcumsumexp"
@@ -28,24 +26,12 @@ _scatter = lazy_import(globals(), "_scatter", "...kernels.index.scatter")
 # ----- Products -----------------------------------------------------------------------------------------------------
 
 
-@in_float32
-def _cumprod_array(input: Any, dim: int) -> Any:
-    if input.ndim == 0:
-        return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
-    input = np.ascontiguousarray(input)
-    if input.dtype.kind == "f":
-        return running(input, dim, np.multiply)
-    return np.multiply.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
-
-
 def _cumprod_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """For each factor the sum, over the products it is in, of grad times the other factors.
 
     Without zeros that is a sum over grad * result, divided by the factor. With them, from a table whose row k has a one in
     place of factor k: nothing is divided, so zeros are exact, at every order.
     """
-    if not input.dim():
-        return grad
     if input._array.all():
         tail = (grad * result.conj()).flip(dim).cumsum(dim).flip(dim)
         return tail / input.conj()
@@ -56,16 +42,18 @@ def _cumprod_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
     return (others * grad.movedim(dim, -1).unsqueeze(-2)).sum(-1).movedim(-1, dim)
 
 
-def _cumprod_back_array(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    return grad if input.ndim == 0 else _cumprod_kernel(grad, input, result, dim)
+both("cumprod_backward", lazy("scan", "cumprod_backward"), _cumprod_back_graph)
 
 
-_cumprod_kernel = lazy("scan", "cumprod_backward")
-both("cumprod_backward", _cumprod_back_array, _cumprod_back_graph)
+def _cumprod_rule(grad: Any, input: Any, result: Any, dim: int, xp: Any) -> Any:
+    if not grad.shape or grad.shape[dim] == 1:
+        return grad
+    return xp.cumprod_backward(grad, input, result, dim)
 
 
-@differentiable(without_numpy_warnings(_cumprod_array), node="CumprodBackward0", inplace=True,
-                input=lambda grad, input, result, dim, xp: xp.cumprod_backward(grad, input, result, dim))  # fmt: skip
+@differentiable(
+    without_numpy_warnings(accumulating(np.multiply)), node="CumprodBackward0", inplace=True, input=_cumprod_rule
+)
 def _cumprod(input: Tensor, dim: int) -> Tensor: ...
 
 
@@ -226,14 +214,7 @@ _log_kernel = lazy("scan", "logcumsumexp_backward")
 both("logcumsumexp_backward", _log_back_array, _log_back_graph)
 
 
-_logcumsumexp_kernel = lazy("scan", "logcumsumexp")
-
-
-def _logcumsumexp_array(input: Any, dim: int) -> Any:
-    return _logcumsumexp_kernel(input if input.flags.c_contiguous else input.copy(), dim)
-
-
-@differentiable(only("fcV", "logcumsumexp_out_cpu", _logcumsumexp_array), node="LogcumsumexpBackward0",
+@differentiable(only("fcV", "logcumsumexp_out_cpu", lazy("scan", "logcumsumexp")), node="LogcumsumexpBackward0",
                 input=lambda grad, input, result, dim, xp: xp.logcumsumexp_backward(grad, input, result, dim))  # fmt: skip
 def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
 

@@ -348,21 +348,27 @@ def refuse_bool(name: str, dtype: dtypes.dtype) -> None:
         raise not_implemented(name, dtype.np)
 
 
-def _accumulate(ufunc: Any) -> Any:
+def accumulating(ufunc: Any) -> Any:
+    """A kernel of running sums or products."""
+
     @in_float32
     def kernel(input: Any, dim: int) -> Any:
         if input.ndim == 0:
             return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
-        input = np.ascontiguousarray(input)
         if input.dtype.kind == "f":
             return running(input, dim, ufunc)
-        return ufunc.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+        return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
     return kernel
 
 
-@linear(_accumulate(np.add), node="CumsumBackward0", inplace=True,
-        input=lambda grad, dim, xp: xp._flip(xp._cumsum(xp._flip(grad, (dim,)), dim), (dim,)) if grad.shape else grad)  # fmt: skip
+def _cumsum_rule(grad: Any, dim: int, xp: Any) -> Any:
+    if not grad.shape or grad.shape[dim] == 1:
+        return grad
+    return xp._flip(xp._cumsum(xp._flip(grad, (dim,)), dim), (dim,))
+
+
+@linear(accumulating(np.add), node="CumsumBackward0", inplace=True, input=_cumsum_rule)
 def _cumsum(input: Tensor, dim: int) -> Tensor: ...
 
 

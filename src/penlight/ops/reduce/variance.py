@@ -89,7 +89,8 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
     free = _count(shape, dim) - correction
     mean = xp._mean_dims(input, dim, True)
     if free <= 0 and len(dim) == len(shape):
-        return xp.spread(grad, shape, dim, keepdim) * xp.where(input == mean, math.nan, math.inf)
+        steep = xp.cast(xp.where(input == mean, math.nan, math.inf), xp.np_dtype(input))
+        return xp.spread(grad, shape, dim, keepdim) * steep
     scale, centred = 2.0 / free if free else math.inf, input - mean
     return xp.spread(grad * scale, shape, dim, keepdim) * centred
 

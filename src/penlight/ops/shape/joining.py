@@ -12,8 +12,8 @@ import numpy as np
 from ... import dtypes
 from ...autograd.modes import NAMESPACE
 from ...autograd.views import history_first
-from ...kernels.copies import FROM as COPIES_FROM, contiguous as rows_of, fresh
-from ...kernels.copies.order import astype, empty_like as memory_like
+from ...kernels.copies import FROM as COPIES_FROM, contiguous as rows_of, copy, fresh
+from ...kernels.copies.order import astype, empty_like
 from ...kernels.numpy_calls import flip as flip_array, roll as roll_array, tile as tile_array
 from ...tensor import Tensor
 from ..machinery.arguments import as_int, sizes, wrap_dim, wrap_dims
@@ -102,15 +102,11 @@ def _slices(grad: Any, shapes: Any, dim: int) -> list[Any]:
 
 
 def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
-    plain = type(grad) is np.ndarray and None not in tensors_shapes
-    if plain and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
+    if type(grad) is np.ndarray and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
         return _slices(grad, tensors_shapes, dim)
     parts: list[Any] = []
     start = 0
     for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
-        if shape is None:
-            parts.append(None)
-            continue
         part = xp._slice(grad, dim, start, start + shape[dim], 1)
         parts.append(xp.cast(part, np_dtype))
         start += shape[dim]
@@ -202,9 +198,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         if t.dim() == 0:
             history_first(*tensors)
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    # A 1-d empty tensor is skipped whatever the others' shape: an old habit of PyTorch's.
-    legacy = [tuple(t.shape) == (0,) for t in tensors]
-    shaped = [t for t, skip in zip(tensors, legacy) if not skip] or tensors[:1]
+    # A 1-d empty tensor fits whatever the others' shape is: an old habit of PyTorch's.
+    shaped = [t for t in tensors if tuple(t.shape) != (0,)] or tensors[:1]
     dim = wrap_dim(dim, shaped[0].dim())
     first = shaped[0].shape
     for position, t in enumerate(shaped):
@@ -218,12 +213,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor "
                     f"number {position} in the list."
                 )
-    kept = tuple(shaped) if all(t.dtype is shaped[0].dtype for t in tensors) else tuple(tensors)
-    if len(kept) != len(shaped):
-        kept = tuple(
-            t if not skip else t.reshape(*(0 if d == dim else n for d, n in enumerate(first)))
-            for t, skip in zip(tensors, legacy)
-        )
+    empty = tuple([0 if d == dim else n for d, n in enumerate(first)])
+    kept = tuple([t if t.dim() == len(first) else t.reshape(empty) for t in tensors])
     shapes = tuple(tuple(t.shape) for t in kept)
     return _cat_list(kept, dim, shapes, tuple(t.dtype.np for t in kept), out=out)
 
@@ -231,7 +222,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 def _stack_rule(grad: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
     if type(grad) is np.ndarray and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
         return list(grad if dim == 0 else np.moveaxis(grad, dim, 0))
-    return [xp.cast(part, d) for part, d in zip(xp._unbind(grad, dim), tensors_dtypes)]
+    return [xp.cast(xp._select(grad, dim, i), d) for i, d in enumerate(tensors_dtypes)]
 
 
 @linear(
@@ -325,16 +316,16 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     return repeat(input, (1,) * (input.dim() - len(times)) + times)
 
 
-def flipped_array(input: Any, dims: tuple[int, ...]) -> Any:
-    flipped = flip_array(input, dims)
+def flipped(input: Any, dims: tuple[int, ...]) -> Any:
+    """A copy with the order of elements reversed along some dimensions, laid out like the array."""
     if input.flags.c_contiguous:
-        return fresh(flipped)
-    out = memory_like(input)
-    out[...] = flipped
+        return fresh(flip_array(input, dims))
+    out = empty_like(input)
+    copy(out, flip_array(input, dims))
     return out
 
 
-@linear(flipped_array, node="FlipBackward0", input=lambda grad, dims, xp: xp._flip(grad, dims))
+@linear(flipped, node="FlipBackward0", input=lambda grad, dims, xp: xp._flip(grad, dims))
 @traits(any_layout=True)
 def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
@@ -355,14 +346,18 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 def _roll_array(input: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
     if not dims:
         return roll_array(input.reshape(-1), shifts[0], 0).reshape(input.shape)
+    follows = input.ndim in (4, 5) and channels_last(input)
+    if follows:
+        dims = tuple([input.ndim - 1 if d == 1 else d - (d > 1) for d in dims])
+        input = np.moveaxis(input, 1, -1)
     for shift, dim in zip(shifts, dims):
         input = roll_array(input, shift, dim)
-    return input
+    return np.moveaxis(input, -1, 1) if follows else input
 
 
 @linear(_roll_array, node="RollBackward0",
         input=lambda grad, shifts, dims, xp: xp._roll(grad, tuple(-s for s in shifts), dims))  # fmt: skip
-@traits(channels_last=(4, 5))
+@traits(any_layout=True)
 def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor: ...
 
 
@@ -374,7 +369,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     tensor([3, 1, 2])
     """
     moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (as_int(shifts),)
-    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else () if dims is None else (dims,)
     if not moves:
         raise RuntimeError("`shifts` required")
     if (along and len(along) != len(moves)) or (not along and len(moves) > 1):

@@ -27,7 +27,7 @@ from ..machinery.arguments import as_int, broadcast_shape, wrap_dim
 from ..machinery.declare import linear, method
 from ..machinery.guards import not_implemented, unrecorded, unrecorded_view
 from ..machinery.op import traits
-from .joining import _check_list, flipped_array, stack
+from .joining import _check_list, flipped, stack
 from .views import _expand, _view
 
 __all__ = [
@@ -45,7 +45,7 @@ _batching = lazy_import(globals(), "_batching", "...func.batching")
 def _turned(input: Any, k: int, dims: tuple[int, int]) -> Any:
     """Flipped into memory of its own, then for an odd number of turns transposed: PyTorch's layout of the result."""
     flips = {0: (), 1: (dims[1],), 2: dims, 3: (dims[0],)}[k % 4]
-    out = flipped_array(input, flips) if flips else fresh(input)
+    out = flipped(input, flips) if flips else fresh(input)
     return np.swapaxes(out, *dims) if k % 2 else out
 
 

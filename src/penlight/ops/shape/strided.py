@@ -112,7 +112,9 @@ def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
         flat[window_offsets] = input
     if _overlaps(tensor_offsets):
         flat /= np.maximum(index_width.bincount(tensor_offsets.ravel(), minlength=span), 1).astype(flat.real.dtype)
-    return flat[tensor_offsets]
+    shape, strides, start = geometry
+    begin = start - min(start, window[2])
+    return views.strided_window(flat, shape, tuple([s * flat.itemsize for s in strides]), begin)
 
 
 def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:

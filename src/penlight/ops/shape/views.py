@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -216,11 +216,19 @@ def _squeeze_array(input: Any, dim: Any) -> Any:
     return input.squeeze(axes) if axes else input.view()
 
 
+def _unsqueezed(grad: Any, shape: tuple[int, ...], dims: Iterable[int], xp: Any) -> Any:
+    """The gradient with those of the dimensions put back that have size 1."""
+    for d in dims:
+        if shape and shape[d] == 1:
+            grad = xp._unsqueeze(grad, d)
+    return grad
+
+
 @linear(
     lambda input: input.squeeze(),
     view=True,
     node="SqueezeBackward0",
-    input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
+    input=lambda grad, input_shape, xp: _unsqueezed(grad, input_shape, range(len(input_shape)), xp),
 )
 def _squeeze_all(input: Tensor) -> Tensor: ...
 
@@ -229,7 +237,7 @@ def _squeeze_all(input: Tensor) -> Tensor: ...
     _squeeze_array,
     view=True,
     node="SqueezeBackward1",
-    input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape),
+    input=lambda grad, input_shape, dim, xp: _unsqueezed(grad, input_shape, (dim,), xp),
 )
 def _squeeze_dim(input: Tensor, dim: int) -> Tensor: ...
 
@@ -238,7 +246,7 @@ def _squeeze_dim(input: Tensor, dim: int) -> Tensor: ...
     _squeeze_array,
     view=True,
     node="SqueezeBackward2",
-    input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape),
+    input=lambda grad, input_shape, dim, xp: _unsqueezed(grad, input_shape, sorted(dim), xp),
 )
 def _squeeze_dims(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 

@@ -238,7 +238,11 @@ def _logit_rule(grad: Any, input: Any, eps: Any, xp: Any) -> Any:
     slope = grad / (input * (1 - input))
     if eps is None or eps < 0:
         return xp.where((input < 0) | (input > 1), math.nan, slope)
-    return xp.where((input < eps) | (input > 1 - eps), 0.0, slope)
+    low, high = _logit_bounds(eps, xp.np_dtype(input))
+    return xp.where((input < low) | (input > high), 0.0, slope)
+
+
+_logit_bounds = lazy("special.elementary", "logit_bounds")
 
 
 @pointwise(kernel("logit", "logit_cpu"), floating=True, input=_logit_rule)

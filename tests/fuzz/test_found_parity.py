@@ -1,0 +1,95 @@
+"""What fuzzing has found besides, on both libraries: each line is the body of a function of `t`, whose result is the same in PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import penlight
+
+CASES = [
+    "t.copysign(t.ones(1).expand(2), -1)",
+    *[f"t.ones(3, {n}).t().{scan}(0).stride()" for n in (5, 683) for scan in ("cumsum", "cumprod", "logcumsumexp")],
+    *[f"slope(t, t.ones(1, 3), lambda x: x.{scan}(0)).stride()" for scan in ("cumsum", "cumprod")],
+    *[f"slope(t, t.ones(0), lambda x: t.cat([x, t.ones({shape})]))" for shape in ("2", "2, 3", "0, 3")],
+    "t.argsort(t.tensor([3, 1, 2]), stable=True, out=t.zeros(3, dtype=t.int64))",
+    "t.argsort(t.ones(3), stable=True, out=t.ones(3))",
+    *[f"t.zeros(0, dtype=t.{d}).{name}()" for d in ("int8", "int16", "int32", "uint8") for name in ("median", "nanmedian")],
+    *[f"t.zeros(1, 1).scatter(1, t.tensor([[0], [{i}]]), 5.0)" for i in (0, 2)],
+    "t.zeros(1, 1).scatter(1, t.tensor([[0], [0]]), 5.0, reduce='add')",
+    *[f"t.full((3, 1), float('nan'), dtype=t.{d}) @ t.zeros(1, 1, dtype=t.{d})" for d in ("float32", "float64", "complex64")],
+    *[f"node(t, t.ones({s}), lambda x: (x * 2).squeeze({d}))" for s in ("2, 3", "1, 3", "2, 1, 3", "1, 1") for d in ("", 0, -1)],
+    "slope(t, t.ones(2, 3)[:, 0], lambda x: x.as_strided((2,), (1,))).stride()",
+    *[f"{x}.{f}.stride()" for x in ("t.ones(2, 3).t()", "t.ones(2, 4, 5, 3).permute(0, 3, 1, 2)", "t.ones(3).expand(2, 3)")
+      for f in ("flip(0)", "roll(1, 0)", "rot90()", "rot90(2)", "roll(1, None)")],
+    "(2 ** t.ones(2, 3).t()).stride()",
+    "t.ones(1).expand(1, 2)[:1].copy_(t.ones(1, 2))",
+    "(lambda x: x[:1].copy_(x))(t.ones(1).expand(1, 2))",
+    "node(t, t.ones(3), lambda x: x.masked_fill(x > 2, 2.0))",
+    *[f"node(t, t.tensor([1.0, 2.0, 3.0]), lambda x: t.{f}(x, t.ones(3) * 2))" for f in ("maximum", "minimum", "fmax", "fmin")],
+    *[f"slope(t, t.ones(1), lambda x: x.{spread}()).dtype" for spread in ("var", "std")],
+    "node(t, t.ones(3), lambda x: t.stack([x, x.double()]))",
+    "modified(t, t.minimum)",
+    "modified(t, t.pow)",
+    "modified(t, t.mul)",
+    "node(t, t.ones(3), lambda x: t.atan2(t.ones(3), x))",
+    *[f"t.logit(t.tensor([0.2, 0.8, {e}], dtype=t.bfloat16), {e})" for e in (0.2, 0.3)],
+    *[f"toggled(t, lambda x: x.{off})" for off in ("requires_grad_(False)", "detach_()")],
+    "t.cross(t.ones(1, 1), t.ones(1))",
+    "t.quantile(t.ones(3, dtype=t.bool), 0.5, interpolation='foo')",
+    "t.linalg.matrix_exp(t.ones(2, 3, dtype=t.int16))",
+    "t.linalg.eigvals(t.tensor(1, dtype=t.uint8))",
+    "t.zeros(0, 3, dtype=t.bool).softmax(-1)",
+    "t.masked.logsumexp(t.tensor([1 + 2j, 2j]), mask=t.tensor([True, True]), dtype=t.float64)",
+]  # fmt: skip
+
+
+def slope(t: Any, x: Any, function: Any) -> Any:
+    """The gradient of a sum over a function."""
+    x = x.detach().requires_grad_()
+    return t.autograd.grad(function(x).sum(), x)[0]
+
+
+def node(t: Any, x: Any, function: Any) -> str:
+    """What the gradient of a function comes from."""
+    x = x.requires_grad_()
+    return str(t.autograd.grad(function(x).exp().sum(), x, create_graph=True)[0].grad_fn.next_functions[0][0].name())
+
+
+def modified(t: Any, function: Any) -> Any:
+    """What is said of two operands that were modified before the backward pass."""
+    x, y = t.ones(2, 3).requires_grad_(), t.ones(3).requires_grad_()
+    result = function(x, y)
+    with t.no_grad():
+        x.add_(1), y.add_(1)
+    result.sum().backward()
+
+
+def toggled(t: Any, off: Any) -> Any:
+    """What comes of a leaf with a hook that does not require a gradient for a while."""
+    x, seen = t.ones(2, requires_grad=True), []
+    x.register_hook(seen.append)
+    before = x * 2
+    off(x)
+    x.requires_grad_()
+    (before + x * 3).sum().backward()
+    return seen, x.grad, t.autograd.grad((x * 2 + before).sum(), x)
+
+
+def outcome(t: Any, text: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return str(eval(text, {"t": t, "slope": slope, "node": node, "toggled": toggled, "modified": modified}))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("text", CASES)
+def test_found(text: str) -> None:
+    torch = pytest.importorskip("torch")
+    found, wanted = (outcome(t, text).partition(" Hint:")[0] for t in (penlight, torch))
+    assert found == wanted
