@@ -65,8 +65,10 @@ def updated(source: str, known: set[str]) -> str:
     names = public_names(tree, known)
     if not names:
         return source
-    lines_of_names = textwrap.wrap(", ".join(f'"{n}"' for n in names), 115)
-    block = "\n__all__ = [\n" + "".join(f"    {line}\n" for line in lines_of_names) + "]  # fmt: skip\n"
+    listed = ", ".join(f'"{n}"' for n in names)
+    block = f"\n__all__ = [{listed}]\n"
+    if len(block) > 120 + 2:  # with its two ends of line
+        block = "\n__all__ = [\n" + textwrap.indent(textwrap.fill(listed, 115), "    ") + "\n]  # fmt: skip\n"
     rest = "".join(lines[last:]).lstrip("\n")
     return "".join(lines[:last]) + block + "\n" + ("\n" if rest.startswith(("def", "@", "class")) else "") + rest
 

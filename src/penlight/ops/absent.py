@@ -13,9 +13,7 @@ from ..layout import sparse_coo, sparse_csc, sparse_csr
 from ..tensor import Tensor
 from .machinery.declare import install_method, method
 
-__all__ = [
-    "dequantize", "is_distributed"
-]  # fmt: skip
+__all__ = ["dequantize", "is_distributed"]
 
 _sparse_coo = lazy_import(globals(), "_sparse_coo", "..sparse.coo")
 _sparse_compressed = lazy_import(globals(), "_sparse_compressed", "..sparse.compressed")

@@ -25,9 +25,7 @@ from .machinery.public_functions import failed
 from .shape.joining import _clone_array, in_format
 from .shape.slicing import _select
 
-__all__ = [
-    "conj", "fill", "fill_", "imag", "real", "view_as_complex", "view_as_real", "zero_"
-]  # fmt: skip
+__all__ = ["conj", "fill", "fill_", "imag", "real", "view_as_complex", "view_as_real", "zero_"]
 
 _meta = lazy_import(globals(), "_meta", ".._meta")
 

@@ -23,9 +23,7 @@ from .machinery.in_place import refuse_inference
 from .machinery.in_place_views import in_place_class
 from .pointwise.arithmetic import scalar_like
 
-__all__ = [
-    "as_strided_", "from_dlpack", "resize_as_", "to_dlpack"
-]  # fmt: skip
+__all__ = ["as_strided_", "from_dlpack", "resize_as_", "to_dlpack"]
 
 _CHANNELS_LAST = {4: channels_last_format, 5: channels_last_3d}
 

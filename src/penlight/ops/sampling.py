@@ -19,9 +19,7 @@ from .machinery.declare import OPS, differentiable, install_method, method
 from .machinery.guards import lazy, no_derivative
 from .machinery.op import traits
 
-__all__ = [
-    "binomial", "multinomial", "poisson"
-]  # fmt: skip
+__all__ = ["binomial", "multinomial", "poisson"]
 
 _randomness = lazy_import(globals(), "_randomness", "..func.randomness")
 

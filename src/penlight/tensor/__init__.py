@@ -186,9 +186,8 @@ class Tensor(_Parts):
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else hint))
         try:
             edge = views.edge_of(self)
-        except (
-            RuntimeError
-        ):  # a view whose history is forbidden: PyTorch says so when it is asked for the history, not here
+        except RuntimeError:
+            # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
             self._view.own = _leaf_edge(self) if value else NO_EDGE  # type: ignore[union-attr]
             return
         if (edge is not NO_EDGE) == value and not (edge is DEAD_END and value):

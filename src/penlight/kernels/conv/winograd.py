@@ -44,9 +44,8 @@ _SUMMED_TILES = 256  # the same for sums
 _NS = 0.15  # for each result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
 _MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
-_SIGNED = (
-    _MIXING * np.kron([1, 1, 1, -1], [1, 1, 1, -1]).astype(np.float32)[:, None]
-)  # see kernels/conv/winograd_kernels.py, _mix_gradient
+# See kernels/conv/winograd_kernels.py, _mix_gradient
+_SIGNED = _MIXING * np.kron([1, 1, 1, -1], [1, 1, 1, -1]).astype(np.float32)[:, None]
 
 
 class _Blocks:

@@ -13,13 +13,11 @@ from ..lazy import lazy_import
 _kernels = lazy_import(globals(), "_kernels", ".kernels")
 
 FROM = 1 << 12  # elements; below, NumPy takes no longer
-LEAST_CONVERTED = (
-    1 << 11
-)  # elements from and to 16-bit floats: for fewer, looking for a kernel takes longer than it saves
+# Elements from and to 16-bit floats: for fewer, looking for a kernel takes longer than it saves
+LEAST_CONVERTED = 1 << 11
 _LONG_ROW = 1 << 12  # bytes; NumPy copies longer ones as fast
-_BACKWARDS = (
-    1 << 13
-)  # elements of rows that are read backwards, for each byte of one, but two at least; NumPy copies fewer as fast
+# Elements of rows that are read backwards, for each byte of one, but two at least; NumPy copies fewer as fast
+_BACKWARDS = 1 << 13
 _GRAIN = 1 << 17  # bytes that are worth waking a thread for
 _SHARED = 1 << 21  # bytes that threads copy together
 _ROW = 1 << 14  # bytes, of such a copy

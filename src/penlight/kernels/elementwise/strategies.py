@@ -6,26 +6,22 @@ from typing import Any
 
 import numpy as np
 
-LARGE = (
-    1 << 15
-)  # elements; below, not even the costliest ufunc gains from a second thread, and cheap ones nothing from machine code
+# Elements; below, not even the costliest ufunc gains from a second thread, and cheap ones nothing from machine code
+LARGE = 1 << 15
 HALVES = 1 << 10  # elements of 16-bit floats, which NumPy converts one by one
 COSTLY = 1 << 12  # elements of a rule that calls more than one machine instruction for each
-COMPILED = (
-    1 << 12
-)  # elements of a kernel with 16-bit floats, and of an optimiser's update: below, NumPy rounds and does them
+# Elements of a kernel with 16-bit floats, and of an optimiser's update: below, NumPy rounds and does them
+COMPILED = 1 << 12
 OUTER = 1 << 17  # elements of two operands, multiplied; below, the result is small, or as large as one of them
 BLOCK = 1 << 16  # elements of a block in NumPy: a result and a temporary of them fit in a second-level cache
-FEW_SELECTED = (
-    1 << 10
-)  # elements, of which NumPy selects by a mask faster than by bits: Note [Selecting without branches]
+# Elements, of which NumPy selects by a mask faster than by bits: Note [Selecting without branches]
+FEW_SELECTED = 1 << 10
 FASTER_FROM = 1 << 9  # elements of float32, from which on the Python calls in faster_ufuncs.py pay
 MOST_SUMMED = 1 << 13  # elements along a row that are summed in float32 on the way; longer rows lose digits
 SUMMED = 1 << 12  # elements that are summed in float32 where all are: those sums are added in float64
 LEAST_COLUMNS = 32  # elements of a row: shorter ones cost more in loops than in arithmetic, so NumPy does them
-MOST_OFFSETS = (
-    1 << 14
-)  # offsets of rows that are kept; more are computed each time, in a small part of the time that the rows take
+# Offsets of rows that are kept; more are computed each time, in a small part of the time that the rows take
+MOST_OFFSETS = 1 << 14
 MOST_PLANS = 4096  # plans that are kept; one for each layout of operands that are not contiguous
 MOST_VARIANTS = 64  # kernels of one function that differ in the scalars that it looks at
 
@@ -33,9 +29,8 @@ MOST_VARIANTS = 64  # kernels of one function that differ in the scalars that it
 GRAIN, CHEAP_GRAIN = 1 << 15, 1 << 16  # of machine code: of a kernel of more than LONG operations, of a shorter one
 LONG = 40  # operations; a kernel of fewer waits for memory most of the time
 NUMPY_GRAIN = LARGE // 2  # of NumPy's costly ufuncs, and of rules
-CHEAP_NUMPY_GRAIN = (
-    1 << 20
-)  # of ufuncs that are one machine instruction: they wait for memory, which a second thread does not speed up
+# Of ufuncs that are one machine instruction: they wait for memory, which a second thread does not speed up
+CHEAP_NUMPY_GRAIN = 1 << 20
 
 # From how many contiguous elements of one shape on machine code is faster than NumPy's loop, by how slow that is: Note [Native kernels]. NumPy does
 # ufuncs that are not here, except on 16-bit floats. One instruction is as fast in NumPy until threads share it; operands that broadcast gain from

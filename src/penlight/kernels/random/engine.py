@@ -18,9 +18,8 @@ twister = lazy_import(globals(), "twister", ".twister")
 
 BLOCK = 624  # words that the twister makes at a time
 PIECE = 26 * BLOCK  # draws handled at a time by the fills: 130 kB of raw words, which stay in the cache
-_LARGE_PIECE = (
-    4 * PIECE
-)  # the same where machine code makes them, in a fraction of the time that a call takes otherwise
+# The same where machine code makes them, in a fraction of the time that a call takes otherwise
+_LARGE_PIECE = 4 * PIECE
 STATE_SIZE = 5056
 DEFAULT_SEED = 67280421310721
 

@@ -14,9 +14,8 @@ from .engine import Engine
 from .uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
-_PERMUTATION_BY_PAIRS_OF_DRAWS = (
-    0xFFFFFFFF // 20
-)  # from this length on, randperm takes 64-bit draws and shuffles inside out
+# From this length on, randperm takes 64-bit draws and shuffles inside out
+_PERMUTATION_BY_PAIRS_OF_DRAWS = 0xFFFFFFFF // 20
 
 
 def randint(engine: Engine, shape: Shape, low: int, high: int | None, dtype: np.dtype) -> np.ndarray:

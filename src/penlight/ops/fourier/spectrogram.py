@@ -18,9 +18,7 @@ from ..shape.slicing import _unfold_array
 from .arguments import BY_N, BY_ROOT_N, NONE
 from .transforms import _fft_c2c, _fft_c2r, _fft_r2c
 
-__all__ = [
-    "istft", "stft"
-]  # fmt: skip
+__all__ = ["istft", "stft"]
 
 _padding = lazy_import(globals(), "_padding", "..nn.padding")
 

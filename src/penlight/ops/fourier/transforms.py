@@ -18,9 +18,7 @@ from ..machinery.declare import linear
 from ..machinery.guards import not_implemented
 from .arguments import Ints, fitted, line, space
 
-__all__ = [
-    "fft", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftn"
-]  # fmt: skip
+__all__ = ["fft", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftn"]
 
 _COMPLEX = frozenset(map(np.dtype, "FD"))
 _FLOATING = _COMPLEX | frozenset(map(np.dtype, "fd"))

@@ -13,9 +13,7 @@ from ...device import require_cpu
 from ...tensor import Tensor, wrap
 from ..machinery.guards import c_name
 
-__all__ = [
-    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"
-]  # fmt: skip
+__all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
 Array = np.ndarray[Any, Any]
 

@@ -24,9 +24,7 @@ from ..machinery.declare import OPS, linear, method
 from ..machinery.guards import lazy
 from ..machinery.op import traits
 
-__all__ = [
-    "index_put", "index_put_"
-]  # fmt: skip
+__all__ = ["index_put", "index_put_"]
 
 _indexing = lazy_import(globals(), "_indexing", ".subscripts")
 

@@ -24,9 +24,7 @@ from .sparse_gradient import follow
 if TYPE_CHECKING:
     from ..machinery.types import Number
 
-__all__ = [
-    "gather", "index_add", "index_select", "scatter", "scatter_add"
-]  # fmt: skip
+__all__ = ["gather", "index_add", "index_select", "scatter", "scatter_add"]
 
 _INT64 = dtypes.int64.np
 scatter_add_array, index_add_array = lazy("index.scatter", "scatter_add"), lazy("index.scatter", "index_add")

@@ -24,9 +24,7 @@ from ..shape.slicing import _writable
 if TYPE_CHECKING:
     from ..machinery.types import Number
 
-__all__ = [
-    "diag", "diag_embed", "masked_fill", "masked_select", "nonzero", "tril", "triu"
-]  # fmt: skip
+__all__ = ["diag", "diag_embed", "masked_fill", "masked_select", "nonzero", "tril", "triu"]
 
 # ----- Masks --------------------------------------------------------------------------------------------------------
 

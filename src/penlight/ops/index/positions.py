@@ -14,9 +14,7 @@ from ..machinery.declare import OPS, linear, method
 from ..machinery.guards import lazy
 from .advanced import extremes, within
 
-__all__ = [
-    "argwhere", "nonzero_static", "put", "take", "take_along_dim"
-]  # fmt: skip
+__all__ = ["argwhere", "nonzero_static", "put", "take", "take_along_dim"]
 
 # ----- Flat positions -----------------------------------------------------------------------------------------------
 

@@ -20,9 +20,7 @@ from ..machinery.op import traits
 from .advanced import extremes
 from .gather import _scatter_arguments
 
-__all__ = [
-    "index_copy", "index_fill", "index_reduce", "masked_scatter", "scatter_reduce"
-]  # fmt: skip
+__all__ = ["index_copy", "index_fill", "index_reduce", "masked_scatter", "scatter_reduce"]
 
 # ----- Reductions by index ------------------------------------------------------------------------------------------
 

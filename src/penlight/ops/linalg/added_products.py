@@ -16,9 +16,7 @@ from .product_checks import check_batched_sum, check_expand, check_sum, check_ve
 if TYPE_CHECKING:
     from ..machinery.types import Number
 
-__all__ = [
-    "addbmm", "addmv", "addmv_", "addr"
-]  # fmt: skip
+__all__ = ["addbmm", "addmv", "addmv_", "addr"]
 
 
 def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:

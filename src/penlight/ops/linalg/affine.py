@@ -22,9 +22,7 @@ from .product_checks import check_batched_sum, check_expand, check_sum, geometry
 if TYPE_CHECKING:
     from ..machinery.types import Number
 
-__all__ = [
-    "addmm", "baddbmm"
-]  # fmt: skip
+__all__ = ["addmm", "baddbmm"]
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:

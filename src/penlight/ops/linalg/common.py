@@ -16,9 +16,7 @@ from ..machinery.guards import not_implemented
 from ..machinery.in_place import fill_outs, outs_of, refuse_graph
 from ..reduce.sums import named_result
 
-__all__ = [
-    "LinAlgError"
-]  # fmt: skip
+__all__ = ["LinAlgError"]
 
 
 class _LinAlgError(RuntimeError):

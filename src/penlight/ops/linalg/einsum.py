@@ -18,9 +18,7 @@ from ..shape.transpose import _permute
 from ..shape.views import _expand, _unsqueeze, _view, reshape
 from .matmul import bmm
 
-__all__ = [
-    "einsum"
-]  # fmt: skip
+__all__ = ["einsum"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -19,9 +19,7 @@ from .common import are_matrices, into, need_floating, need_same_dtype, need_squ
 from .products import powers_of, vdot
 from .solve import inv
 
-__all__ = [
-    "matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"
-]  # fmt: skip
+__all__ = ["matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"]
 
 # ----- Powers and exponential -----------------------------------------------------------------------------------------
 

@@ -24,9 +24,7 @@ from .common import (
 )
 from .factor import check_system
 
-__all__ = [
-    "ldl_factor", "ldl_factor_ex", "ldl_solve"
-]  # fmt: skip
+__all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
 _factor_rule = no_derivative("linalg_ldl_factor_ex")
 _solve_rule = no_derivative("linalg_ldl_solve")

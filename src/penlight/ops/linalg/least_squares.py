@@ -17,9 +17,7 @@ from .common import by_columns, into, named, need_matrix, need_square, need_tens
 from .solve import in_both_namespaces
 from .spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
-__all__ = [
-    "lstsq", "matrix_rank", "pinv"
-]  # fmt: skip
+__all__ = ["lstsq", "matrix_rank", "pinv"]
 
 _batched = lazy_import(globals(), "_batched", "...func.batched")
 

@@ -13,9 +13,7 @@ from .orthogonal import qr
 from .solve import solve_triangular
 from .spectral import eigh, svd
 
-__all__ = [
-    "lobpcg", "pca_lowrank", "svd_lowrank"
-]  # fmt: skip
+__all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 
 
 def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:

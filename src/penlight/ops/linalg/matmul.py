@@ -27,9 +27,7 @@ from .product_checks import check_factors, geometry
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "bmm", "dot", "ger", "matmul", "mm", "mv", "outer"
-]  # fmt: skip
+__all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
 
 
 def _adjoint_array(x: Any) -> Any:

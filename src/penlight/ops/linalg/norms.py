@@ -14,9 +14,7 @@ from .common import are_matrices, identity_like, into, need_floating, need_matri
 from .solve import _linalg_inv_ex
 from .spectral import svdvals
 
-__all__ = [
-    "cond", "matrix_norm", "norm"
-]  # fmt: skip
+__all__ = ["cond", "matrix_norm", "norm"]
 
 # ----- Norms ----------------------------------------------------------------------------------------------------------
 

@@ -25,9 +25,7 @@ from .common import (
 )
 from .solve import in_both_namespaces
 
-__all__ = [
-    "geqrf", "householder_product", "ormqr", "qr"
-]  # fmt: skip
+__all__ = ["geqrf", "householder_product", "ormqr", "qr"]
 
 # ----- QR -------------------------------------------------------------------------------------------------------------
 

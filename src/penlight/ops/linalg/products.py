@@ -20,9 +20,7 @@ from ..machinery.op import traits
 from ..shape.joining import cat
 from ..shape.views import _unsafe_view
 
-__all__ = [
-    "chain_matmul", "cross", "dsmm", "hsmm", "inner", "kron", "spmm", "tensordot", "trace", "vander", "vdot"
-]  # fmt: skip
+__all__ = ["chain_matmul", "cross", "dsmm", "hsmm", "inner", "kron", "spmm", "tensordot", "trace", "vander", "vdot"]
 
 # ----- Vectors ------------------------------------------------------------------------------------------------------
 

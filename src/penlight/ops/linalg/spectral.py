@@ -26,9 +26,7 @@ from .common import (
     values_of,
 )
 
-__all__ = [
-    "eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"
-]  # fmt: skip
+__all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 
 # Note [Up to a phase]
 # Singular vectors and eigenvectors are determined up to a factor of absolute value one (a sign, for real ones), which the

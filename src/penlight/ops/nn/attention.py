@@ -25,9 +25,7 @@ from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import softmax
 
-__all__ = [
-    "multi_head_attention_forward", "scaled_dot_product_attention"
-]  # fmt: skip
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 _dropouts = lazy_import(globals(), "_dropouts", ".dropout")
 _padding = lazy_import(globals(), "_padding", ".padding")

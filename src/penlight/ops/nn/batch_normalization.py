@@ -18,9 +18,7 @@ from ..machinery.joint_gradients import Together, saved_as_input
 from ..machinery.op import traits
 from .normalization import check_parameters, input_grad, like, normalised, wide
 
-__all__ = [
-    "batch_norm", "instance_norm"
-]  # fmt: skip
+__all__ = ["batch_norm", "instance_norm"]
 
 # ----- Batch --------------------------------------------------------------------------------------------------------
 

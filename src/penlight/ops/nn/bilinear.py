@@ -17,9 +17,7 @@ from ..machinery.declare import differentiable
 from ..machinery.guards import c_name
 from ..shape.joining import cat, stack
 
-__all__ = [
-    "bilinear", "grouped_mm", "scaled_grouped_mm", "scaled_mm"
-]  # fmt: skip
+__all__ = ["bilinear", "grouped_mm", "scaled_grouped_mm", "scaled_mm"]
 
 
 @quiet

@@ -29,9 +29,7 @@ from ..pointwise.arithmetic import _div_number, _mul_number
 from .activation import log_softmax
 from .loss_reduction import WORDS, need_tensors, not_differentiable, reduction_number
 
-__all__ = [
-    "cross_entropy", "linear_cross_entropy", "nll_loss"
-]  # fmt: skip
+__all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
 
 Ints = tuple[int, ...]
 

@@ -20,9 +20,7 @@ from ..machinery.op import traits
 from .conv_arguments import Ints, check_dtypes, check_ranks, expand, refuse, settle, settled, transposed_shape
 from .padding import constant_pad_nd
 
-__all__ = [
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution"
-]  # fmt: skip
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution"]
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,7 @@ from ..machinery.declare import differentiable
 from ..machinery.guards import refuse_complex_gradient
 from . import conv as _conv  # noqa: F401  the rules use what it declares
 
-__all__ = [
-    "conv_tbc"
-]  # fmt: skip
+__all__ = ["conv_tbc"]
 
 Ints = tuple[int, ...]
 

@@ -14,9 +14,7 @@ from ..machinery.guards import lazy, no_derivative
 from ..pointwise.elementary import where
 from .loss_reduction import reduce_values, reduction_number
 
-__all__ = [
-    "ctc_loss"
-]  # fmt: skip
+__all__ = ["ctc_loss"]
 
 Ints = tuple[int, ...]
 

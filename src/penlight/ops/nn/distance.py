@@ -21,9 +21,7 @@ from ..machinery.op import traits
 from ..pointwise.arithmetic import no_bools
 from ..reduce.norms import _norm_array, _norm_rule, norm
 
-__all__ = [
-    "cdist", "dist", "frobenius_norm", "native_norm", "norm_except_dim", "nuclear_norm", "pdist", "renorm"
-]  # fmt: skip
+__all__ = ["cdist", "dist", "frobenius_norm", "native_norm", "norm_except_dim", "nuclear_norm", "pdist", "renorm"]
 
 _linalg = lazy_import(globals(), "_linalg", "...linalg")
 

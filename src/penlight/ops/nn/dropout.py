@@ -19,9 +19,7 @@ from ..machinery import dispatch
 from ..machinery.declare import OPS
 from ..pointwise.arithmetic import mul
 
-__all__ = [
-    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"
-]  # fmt: skip
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 _batched = lazy_import(globals(), "_batched", "...func.batched")
 _randomness = lazy_import(globals(), "_randomness", "...func.randomness")

@@ -20,9 +20,7 @@ from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable, linear
 from ..machinery.guards import refuse_complex_gradient, type_name
 
-__all__ = [
-    "embedding", "embedding_bag", "embedding_renorm_", "one_hot"
-]  # fmt: skip
+__all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
 Ints = tuple[int, ...]
 

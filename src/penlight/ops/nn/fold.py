@@ -12,9 +12,7 @@ from ..machinery.declare import linear
 from ..machinery.guards import not_implemented, plain_numbers
 from ..machinery.op import traits
 
-__all__ = [
-    "fold", "unfold"
-]  # fmt: skip
+__all__ = ["fold", "unfold"]
 
 Ints = tuple[int, ...]
 

@@ -27,9 +27,7 @@ from ._activation import floats_only, run
 from .activation import softmax as _softmax_along
 from .piecewise_activation import flat, leaky_result_rule
 
-__all__ = [
-    "glu", "gumbel_softmax", "prelu", "rrelu", "rrelu_", "softmin"
-]  # fmt: skip
+__all__ = ["glu", "gumbel_softmax", "prelu", "rrelu", "rrelu_", "softmin"]
 
 _randomness = lazy_import(globals(), "_randomness", "...func.randomness")
 _samplers = lazy_import(globals(), "_samplers", "...kernels.random.samplers")

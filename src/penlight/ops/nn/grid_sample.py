@@ -28,9 +28,7 @@ from ..machinery.guards import not_implemented
 from ..machinery.joint_gradients import saved_as_input
 from ..shape.views import _alias
 
-__all__ = [
-    "affine_grid", "affine_grid_generator", "grid_sample", "grid_sampler"
-]  # fmt: skip
+__all__ = ["affine_grid", "affine_grid_generator", "grid_sample", "grid_sampler"]
 
 Ints = tuple[int, ...]
 

@@ -20,9 +20,7 @@ from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.joint_gradients import Together, saved_as_input
 from ..machinery.op import traits
 
-__all__ = [
-    "group_norm", "layer_norm", "rms_norm"
-]  # fmt: skip
+__all__ = ["group_norm", "layer_norm", "rms_norm"]
 
 Ints = tuple[int, ...]
 

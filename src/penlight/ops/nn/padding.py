@@ -14,9 +14,7 @@ from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 
-__all__ = [
-    "constant_pad_nd", "pad"
-]  # fmt: skip
+__all__ = ["constant_pad_nd", "pad"]
 
 Ints = tuple[int, ...]
 

@@ -12,9 +12,7 @@ from penlight import Tensor
 
 from . import recurrent_loop
 
-__all__ = [
-    "gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"
-]  # fmt: skip
+__all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"]
 
 
 def lstm_cell(

@@ -16,9 +16,7 @@ from ..machinery.declare import OPS, linear
 from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 
-__all__ = [
-    "interpolate", "upsample", "upsample_bilinear", "upsample_nearest"
-]  # fmt: skip
+__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 _adaptive_pool = lazy_import(globals(), "_adaptive_pool", ".adaptive_pool")
 

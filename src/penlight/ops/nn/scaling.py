@@ -8,9 +8,7 @@ from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery.declare import OPS
 
-__all__ = [
-    "local_response_norm", "normalize"
-]  # fmt: skip
+__all__ = ["local_response_norm", "normalize"]
 
 _padding = lazy_import(globals(), "_padding", ".padding")
 _pool = lazy_import(globals(), "_pool", ".pool")

@@ -10,9 +10,7 @@ from ...tensor import Tensor
 from ..machinery.declare import linear
 from ..machinery.op import traits
 
-__all__ = [
-    "channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"
-]  # fmt: skip
+__all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
 def _pixels_array(input: Any, upscale_factor: int) -> Any:

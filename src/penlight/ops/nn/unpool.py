@@ -9,9 +9,7 @@ from ...tensor import Tensor
 from ..machinery.declare import OPS
 from .pool import expand
 
-__all__ = [
-    "max_unpool1d", "max_unpool2d", "max_unpool3d"
-]  # fmt: skip
+__all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 Ints = tuple[int, ...]
 

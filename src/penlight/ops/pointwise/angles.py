@@ -15,9 +15,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
 
-__all__ = [
-    "angle", "complex", "conj_physical", "conj_physical_", "deg2rad", "polar", "rad2deg"
-]  # fmt: skip
+__all__ = ["angle", "complex", "conj_physical", "conj_physical_", "deg2rad", "polar", "rad2deg"]
 
 
 def _real_only(name: str, kernel: Any) -> Any:

@@ -17,9 +17,7 @@ from ..machinery.half_precision import rounded_once
 if TYPE_CHECKING:
     from ..machinery.types import Number
 
-__all__ = [
-    "addcdiv", "addcmul", "lerp"
-]  # fmt: skip
+__all__ = ["addcdiv", "addcmul", "lerp"]
 
 
 def _lerp_array(input: Any, end: Any, weight: Any) -> Any:

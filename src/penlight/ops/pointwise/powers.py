@@ -19,9 +19,7 @@ from ..machinery.overloads import no_tensor
 if TYPE_CHECKING:
     from ..machinery.types import Number
 
-__all__ = [
-    "pow", "square", "square_"
-]  # fmt: skip
+__all__ = ["pow", "square", "square_"]
 
 
 @one_pass

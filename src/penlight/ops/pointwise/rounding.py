@@ -17,9 +17,7 @@ from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
 from ..machinery.op import traits
 
-__all__ = [
-    "abs", "ceil", "floor", "frac", "round", "round_", "sgn", "sign", "trunc"
-]  # fmt: skip
+__all__ = ["abs", "ceil", "floor", "frac", "round", "round_", "sgn", "sign", "trunc"]
 
 
 def _integers_stay(kernel: Any) -> Any:

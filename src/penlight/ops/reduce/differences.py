@@ -14,9 +14,7 @@ from ..machinery.guards import unrecorded
 from ..pointwise.arithmetic import _div_number, _mul_number
 from ..shape.joining import cat
 
-__all__ = [
-    "cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"
-]  # fmt: skip
+__all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 
 # ----- Differences --------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,7 @@ from ..machinery.op import traits
 from ..pointwise import elementary
 from .sums import _sum_array
 
-__all__ = [
-    "amax", "amin", "argmax", "argmin", "max", "min"
-]  # fmt: skip
+__all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
 
 
 def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:

@@ -18,9 +18,7 @@ from ..machinery.arguments import check_keepdim, wrap_dims
 from ..machinery.declare import differentiable, method
 from ..machinery.half_precision import in_float32
 
-__all__ = [
-    "norm", "vector_norm"
-]  # fmt: skip
+__all__ = ["norm", "vector_norm"]
 
 _linalg_norms = lazy_import(globals(), "_linalg_norms", "..linalg.norms")
 

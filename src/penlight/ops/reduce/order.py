@@ -20,9 +20,7 @@ from ..machinery.op import traits
 from .extremes import _place_rule
 from .sums import named_result
 
-__all__ = [
-    "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"
-]  # fmt: skip
+__all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"]
 
 # ----- Sorting ------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,7 @@ from ..machinery.declare import OPS, differentiable, method
 from ..machinery.guards import lazy, only, without_numpy_warnings
 from .sums import accumulating, in_out, named_result, refuse_bool
 
-__all__ = [
-    "cummax", "cummin", "cumprod", "logcumsumexp"
-]  # fmt: skip
+__all__ = ["cummax", "cummin", "cumprod", "logcumsumexp"]
 
 _scatter = lazy_import(globals(), "_scatter", "...kernels.index.scatter")
 

@@ -15,9 +15,7 @@ from ..machinery.arguments import as_int
 from ..machinery.declare import differentiable
 from ..machinery.guards import not_implemented
 
-__all__ = [
-    "segment_reduce"
-]  # fmt: skip
+__all__ = ["segment_reduce"]
 
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 

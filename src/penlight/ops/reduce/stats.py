@@ -21,9 +21,7 @@ from .extremes import _share
 from .sums import _add_reduce, _count, in_out, named_result
 from .variance import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
 
-__all__ = [
-    "aminmax", "corrcoef", "cov", "nanmean", "nansum", "std_mean", "var_mean"
-]  # fmt: skip
+__all__ = ["aminmax", "corrcoef", "cov", "nanmean", "nansum", "std_mean", "var_mean"]
 
 _angles = lazy_import(globals(), "_angles", "..pointwise.angles")
 

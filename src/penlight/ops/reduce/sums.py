@@ -30,9 +30,7 @@ from ..machinery.op import traits
 from ..machinery.out import check_out
 from ..pointwise.arithmetic import _div_number
 
-__all__ = [
-    "all", "any", "cumsum", "logsumexp", "mean", "prod", "sum"
-]  # fmt: skip
+__all__ = ["all", "any", "cumsum", "logsumexp", "mean", "prod", "sum"]
 
 # ----- Sums and means -----------------------------------------------------------------------------------------------
 

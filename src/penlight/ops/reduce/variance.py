@@ -17,9 +17,7 @@ from ..machinery.guards import lazy
 from ..machinery.half_precision import in_float32
 from .sums import _FLOAT32, _add_reduce, _count, _mean_array
 
-__all__ = [
-    "std", "var"
-]  # fmt: skip
+__all__ = ["std", "var"]
 
 _FEW_SPREAD = 4096  # elements
 _row_moments = lazy("norm.kernels", "row_moments")

@@ -22,9 +22,7 @@ from ..machinery.channels_last import channels_last
 from ..machinery.declare import linear, method
 from ..machinery.op import traits
 
-__all__ = [
-    "cat", "clone", "concat", "concatenate", "flip", "roll", "stack", "tile"
-]  # fmt: skip
+__all__ = ["cat", "clone", "concat", "concatenate", "flip", "roll", "stack", "tile"]
 
 # ----- Copies -------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,7 @@ from ..machinery.arguments import ABSENT, as_int, wrap_dim
 from ..machinery.declare import linear, method
 from ..machinery.op import traits
 
-__all__ = [
-    "chunk", "diagonal", "narrow", "select", "split", "split_with_sizes", "tensor_split", "unbind"
-]  # fmt: skip
+__all__ = ["chunk", "diagonal", "narrow", "select", "split", "split_with_sizes", "tensor_split", "unbind"]
 
 # ----- One index or a range --------------------------------------------------------------------------------------------------------
 

@@ -18,9 +18,7 @@ from ..machinery.dispatch import new_node
 from ..machinery.guards import lazy, unrecorded, unrecorded_view
 from .slicing import SHORT, at
 
-__all__ = [
-    "as_strided"
-]  # fmt: skip
+__all__ = ["as_strided"]
 
 # Note [Windows of memory]
 # as_strided reads the memory behind a tensor, whatever the tensor's own shape. Its derivative thinks of that memory as one

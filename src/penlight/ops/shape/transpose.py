@@ -13,9 +13,7 @@ from ..machinery.declare import install_method, linear, method
 from ..machinery.in_place_views import in_place_view
 from .views import _alias
 
-__all__ = [
-    "adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"
-]  # fmt: skip
+__all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
 
 
 @linear(

@@ -21,9 +21,7 @@ from ..machinery.in_place_views import in_place_view
 from ..machinery.op import traits
 from ..machinery.public_functions import failed
 
-__all__ = [
-    "broadcast_to", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"
-]  # fmt: skip
+__all__ = ["broadcast_to", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"]
 
 # ----- Another shape over the same elements -------------------------------------------------------------------------
 
