@@ -25,6 +25,7 @@ CASES = [
     *[f"{x}.{f}.stride()" for x in ("t.ones(2, 3).t()", "t.ones(2, 4, 5, 3).permute(0, 3, 1, 2)", "t.ones(3).expand(2, 3)")
       for f in ("flip(0)", "roll(1, 0)", "rot90()", "rot90(2)", "roll(1, None)")],
     "(2 ** t.ones(2, 3).t()).stride()",
+    *[f"t.ones({s}dtype=t.{d}).topk({k})" for s in ("2, 3, ", "(), ") for d in ("complex64", "float32") for k in (0, 1, 4, -1)],
     "t.ones(1).expand(1, 2)[:1].copy_(t.ones(1, 2))",
     "(lambda x: x[:1].copy_(x))(t.ones(1).expand(1, 2))",
     "node(t, t.ones(3), lambda x: x.masked_fill(x > 2, 2.0))",

@@ -121,7 +121,7 @@ _topk_array = lazy("sorting", "topk")
 
 
 def _topk_kernel(input: Any, k: int, dim: int, largest: bool) -> Any:
-    if input.ndim == 0 and k in (0, 1):
+    if input.ndim == 0:
         return input.copy(), np.zeros((), np.int64)
     return _topk_array(input, k, dim, largest)
 
@@ -138,7 +138,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
     tensor([5., 3.])
     """
-    return _Topk(*_topk(input, as_int(k), wrap_dim(dim, input.dim()), bool(largest), out=out))
+    k, dim = as_int(k), wrap_dim(dim, input.dim())
+    if not 0 <= k <= (input.shape[dim] if input.dim() else 1):
+        raise RuntimeError("selected index k out of range")
+    return _Topk(*_topk(input, k, dim, bool(largest), out=out))
 
 
 # ----- One element by its rank --------------------------------------------------------------------------------------
