@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
+from itertools import accumulate
 from time import perf_counter
 from typing import Any
 
@@ -89,26 +91,30 @@ class timeline(Listener):
 
     # ----- What was seen ------------------------------------------------------------------------------------------------
 
-    def _held(self) -> tuple[list[dict[str, int]], list[int]]:
-        """After each event: the bytes that each line holds, and their sum."""
-        held: dict[str, int] = {}
-        each, sums, total = [], [], 0
-        for _, size, where in self.events:
-            held[where] = held.get(where, 0) + size
-            total += size
-            each.append(dict(held))
-            sums.append(total)
-        return each, sums
+    def _sums(self) -> list[int]:
+        """The bytes that are held after each event."""
+        return list(accumulate(size for _, size, _ in self.events))
+
+    def _held(self, moments: list[int]) -> list[dict[str, int]]:
+        """The bytes that each line holds after certain events, which are given in order."""
+        held: Counter[str] = Counter()
+        found, done = [], 0
+        for moment in moments:
+            for _, size, where in self.events[done : moment + 1]:
+                held[where] += size
+            found.append(dict(held))
+            done = moment + 1
+        return found
 
     @property
     def peak(self) -> int:
         """The most bytes that were held at a time."""
-        return max(self._held()[1], default=0)
+        return max(self._sums(), default=0)
 
     def at_peak(self) -> dict[str, int]:
         """The bytes that each line held when the most was held, greatest first."""
-        each, sums = self._held()
-        held = each[sums.index(max(sums))] if sums else {}
+        sums = self._sums()
+        held = self._held([sums.index(max(sums))])[0] if sums else {}
         return dict(sorted([(where, size) for where, size in held.items() if size], key=lambda item: -item[1]))
 
     def __str__(self) -> str:
@@ -119,10 +125,10 @@ class timeline(Listener):
 
     def svg(self) -> str:
         """What is held over time, by the lines that hold the most at the peak."""
-        each, sums = self._held()
-        shown = list(self.at_peak())[:_SHOWN]
+        sums, shown = self._sums(), list(self.at_peak())[:_SHOWN]
         picked = sorted({round(k * (len(sums) - 1) / _POINTS) for k in range(_POINTS + 1)}) if sums else []
-        series = {where or "(line not known)": [each[k].get(where, 0) / 2**20 for k in picked] for where in shown}
+        each = self._held(picked)
+        series = {where or "(line not known)": [held.get(where, 0) / 2**20 for held in each] for where in shown}
         rest = [sums[k] / 2**20 - sum(values[i] for values in series.values()) for i, k in enumerate(picked)]
         if any(value > 1e-9 for value in rest):
             series["others"] = [max(value, 0.0) for value in rest]
