@@ -18,7 +18,7 @@ from ..linalg.matmul import bmm
 from ..machinery.arguments import mismatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable
-from ..machinery.guards import c_name, not_implemented
+from ..machinery.guards import c_name, not_implemented, unrecorded
 from ..machinery.joint_gradients import Together
 from ..machinery.op import traits
 from ..pointwise.elementary import where
@@ -383,6 +383,15 @@ def multi_head_attention_forward(
     width = embed_dim // num_heads
     _expect(width * num_heads == embed_dim, f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    beside = bias_k, bias_v, static_k, static_v, separate, key_padding_mask
+    if query is key is value and not need_weights and not add_zero_attn and all([other is None for other in beside]):
+        given = [t for t in (in_proj_weight, in_proj_bias, out_proj_weight, out_proj_bias) if t is not None]
+        if in_proj_weight is not None and unrecorded((query, *given)):
+            mask = None if attn_mask is None else _shape_mask(attn_mask, rows, rows, batch * num_heads)
+            fused = lambda q, k, v: _fused(q, k, v, mask, dropout_p if training else 0.0, is_causal)
+            output = _unrecorded_self_attention(query, in_proj_weight, in_proj_bias, num_heads, fused)
+            output = wrap(linear(output, out_proj_weight, out_proj_bias)._array.reshape(rows, batch, -1))
+            return output if batched else output.squeeze(1), None
     q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias, separate)
     if attn_mask is not None:
         attn_mask = _shape_mask(attn_mask, rows, key.shape[0], batch * num_heads)
@@ -448,7 +457,8 @@ def _project(
     query: Tensor, key: Tensor, value: Tensor, packed: Tensor | None, bias: Tensor | None, separate: Any
 ) -> Any:
     if separate is None:
-        _expect(key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}")
+        if key.shape != value.shape:
+            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
         if packed is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         return _in_projection_packed(query, key, value, packed, bias)
@@ -480,9 +490,23 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: flo
             is_causal: bool) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Attention by the fused op."""
     rows, columns, width = q.shape[1], k.shape[1], q.shape[2]
-    if mask is not None:
-        mask = mask.unsqueeze(0) if mask.shape[0] == 1 and mask.dim() == 3 else mask.view(batch, heads, -1, columns)
     q = q.view(batch, heads, rows, width)
     k, v = k.view(batch, heads, columns, width), v.view(batch, heads, columns, width)
-    output = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    output = _fused(q, k, v, mask, dropout_p, is_causal)
     return output.permute(2, 0, 1, 3).reshape(batch * rows, heads * width), None
+
+
+def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool) -> Tensor:
+    """`scaled_dot_product_attention` with a mask of three dimensions, for all heads or for each."""
+    if mask is not None:
+        batch, heads, columns = q.shape[0], q.shape[1], k.shape[2]
+        mask = mask.unsqueeze(0) if mask.shape[0] == 1 and mask.dim() == 3 else mask.view(batch, heads, -1, columns)
+    return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+
+
+def _unrecorded_self_attention(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int, attend: Any) -> Tensor:
+    """The usual self-attention (L, N, E) as (L * N, E), where no graph is recorded: heads are views of arrays, and no tensors between."""
+    rows, batch, embed_dim = x._array.shape
+    packed = linear(x, weight, bias)._array.reshape(rows, batch, 3, heads, embed_dim // heads)
+    output = attend(*map(wrap, packed.transpose(2, 1, 3, 0, 4)))
+    return wrap(output._array.transpose(2, 0, 1, 3).reshape(rows * batch, embed_dim))
