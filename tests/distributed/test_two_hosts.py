@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -103,4 +104,5 @@ def test_training_on_two_hosts(hosts, tmp_path):
 def test_a_rank_that_dies_on_the_other_host(hosts, tmp_path):
     codes, printed = run(hosts, tmp_path / "program.py", "killed")
     assert codes[1] != 0
-    assert "Connection closed by peer: rank 3 has ended" in printed[0][0]
+    # Its launcher ends the rank beside it, which a rank that looks late sees too.
+    assert re.search("Connection closed by peer: (rank 3 has|ranks 2, 3 have) ended", printed[0][0])
