@@ -194,16 +194,8 @@ def _scatter_reduce_arguments(
 
 
 @method
-def scatter_reduce(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    src: Tensor = ABSENT,
-    reduce: str = ABSENT,
-    *,
-    include_self: bool = True,
-    out: Tensor | None = None,
-) -> Tensor:
+def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *,
+                   include_self: bool = True, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
 
     >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
@@ -213,15 +205,8 @@ def scatter_reduce(
 
 
 @method
-def scatter_reduce_(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    src: Tensor = ABSENT,
-    reduce: str = ABSENT,
-    *,
-    include_self: bool = True,
-) -> Tensor:
+def scatter_reduce_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *,
+                    include_self: bool = True) -> Tensor:  # fmt: skip
     """In-place version of `scatter_reduce`.
 
     >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
@@ -290,16 +275,8 @@ def _index_reduce_arguments(
 
 
 @method
-def index_reduce(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    source: Tensor = ABSENT,
-    reduce: str = ABSENT,
-    *,
-    include_self: bool = True,
-    out: Tensor | None = None,
-) -> Tensor:
+def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *,
+                 include_self: bool = True, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
 
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
@@ -309,15 +286,8 @@ def index_reduce(
 
 
 @method
-def index_reduce_(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    source: Tensor = ABSENT,
-    reduce: str = ABSENT,
-    *,
-    include_self: bool = True,
-) -> Tensor:
+def index_reduce_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *,
+                  include_self: bool = True) -> Tensor:  # fmt: skip
     """In-place version of `index_reduce`.
 
     >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")

@@ -354,15 +354,8 @@ def _read(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 
 @method
-def quantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor | None = None,
-) -> Tensor:
+def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+             interpolation: str = "linear", out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension.
 
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
@@ -372,15 +365,8 @@ def quantile(
 
 
 @method
-def nanquantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor | None = None,
-) -> Tensor:
+def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
+                interpolation: str = "linear", out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Quantiles of the elements that are not NaN.
 
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
