@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .copies import contiguous, copy
+from .copies import contiguous
 from .lazy import lazy_import
 
 definitions = lazy_import(globals(), "definitions", ".copies.triangle")
@@ -199,8 +199,8 @@ def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
         return out
     shift %= n
     lead = (slice(None),) * axis
-    copy(out[(*lead, slice(shift, None))], array[(*lead, slice(0, n - shift))])
-    copy(out[(*lead, slice(0, shift))], array[(*lead, slice(n - shift, None))])
+    out[(*lead, slice(shift, None))] = array[(*lead, slice(0, n - shift))]
+    out[(*lead, slice(0, shift))] = array[(*lead, slice(n - shift, None))]
     return out
 
 
