@@ -41,7 +41,7 @@ _dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
 
 
 add = np.add
-_by_age = attrgetter("seq")
+_by_age, _array_of = attrgetter("seq"), attrgetter("_array")
 NONE = 1 << 62  # the age of the last consumer of a leaf that has none
 DONE = -1  # and of a leaf that has run
 _DEEPEST = 24  # passes within each other in one thread: each takes a dozen of the thousand frames that Python allows
@@ -134,7 +134,7 @@ def execute(
         graph = create_graph or (NAMESPACE["SLOW"] != 0 and not _plain(grads))
         token_numpy = None if graph else hush()
         try:
-            start = list(grads) if graph else [g._array for g in grads]
+            start = list(grads if graph else map(_array_of, grads))
             _start(roots, start, last, buffers, graph, captures)
             if graph or picky is not None or ((seen := log.get()) is not None and seen.sees_nodes):
                 _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)

@@ -39,14 +39,14 @@ def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
     extra = grad.ndim - len(shape)
     if extra > 0:
         grad = _sum(grad, tuple(range(extra)), False)
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1)
+    axes = tuple([i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1])
     return _sum(grad, axes, True) if axes else grad
 
 
 def _sum(grad: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if grad.size >= _MANY and grad.dtype.kind == "f":
         return reduce_sum(grad, axes, keepdims)
-    return grad.sum(axis=axes, keepdims=keepdims)
+    return np.add.reduce(grad, axes, None, None, keepdims)
 
 
 def fitted(grad: Any, shape: tuple[int, ...]) -> Any:

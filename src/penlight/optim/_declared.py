@@ -269,7 +269,7 @@ class Elementwise(Declared):
     @classmethod
     def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[int, tuple[Any, ...]]:
         """The numbers that `_on_arrays` takes, one after the other, and how many of them are for `before_formula`."""
-        step = float(scalars["step"][0]) if "step" in scalars else None
+        step = scalars["step"].item(0) if "step" in scalars else None
         decay = decay_of(group)
         return len(decay), decay + cls._numbers(group, step, scalars)
 

@@ -80,7 +80,7 @@ class Lane:
             np.concatenate(self.parts, out=self.flat)
 
     def store(self) -> None:
-        for part, piece in zip(self.parts, self.pieces, strict=True):
+        for part, piece in zip(self.parts, self.pieces):
             part[...] = piece
 
 
@@ -320,10 +320,10 @@ class Written(np.lib.mixins.NDArrayOperatorsMixin):
 class Bucket:
     """Parameters that are updated together."""
 
-    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "pattern", "program", "rows", "scalars", "work")
+    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "members", "pattern", "program", "rows", "scalars", "work")  # fmt: skip
 
     def __init__(self, rows: list[int], table: Table, work: Work) -> None:
-        self.rows, self.work = rows, work
+        self.rows, self.members, self.work = rows, itemgetter(*rows), work
         self.pattern: list[Any] | None = None
         values = Lane([table.arrays[i] for i in rows], work.values)
         slots = [Lane([column[i] for i in rows]) for column in table.slots]
@@ -347,12 +347,15 @@ class Bucket:
         if len(self.rows) == 1:
             grad = grads[self.rows[0]].reshape(-1)
         else:
-            grad = np.concatenate([grads[i] for i in self.rows], None, out=self.grad)
+            grad = np.concatenate(self.members(grads), None, out=self.grad)
         for lane in self.copied:
             lane.load()
+        step = None
         if "step" in self.scalars:
-            self.scalars["step"] += 1
-        step = float(self.scalars["step"][0]) if self.scalars.keys() == {"step"} else None
+            steps = self.scalars["step"]
+            steps += 1
+            if len(self.scalars) == 1:
+                step = steps.item(0)
         found = known.get(step)
         if found is None:
             decays, numbers = rule._numbers_for_arrays(group, self.scalars)

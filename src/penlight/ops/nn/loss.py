@@ -70,7 +70,7 @@ def _mse_array(input: Any, target: Any, reduction: int) -> Any:
         and difference.itemsize > 2
     ):
         flat = difference.reshape(-1)
-        total = np.dot(flat, flat)
+        total = flat.dot(flat)
         return total / flat.size if reduction == 1 else total
     return (
         kernels.mse_loss(input, target, WORDS[reduction])
