@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from penlight.kernels import distance, executable, fma, scalars, special
-from penlight.kernels.attention import kernels as attention, rows as attention_rows
+from penlight.kernels.attention import rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
@@ -46,8 +46,6 @@ DOMAINS = {
 EITHER = (False, True)
 # Functions with loops, whether float32 is computed with as float64, and what is known when they are compiled.
 LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
-    (attention.attend, False, {"causal": EITHER}),
-    (attention.attend_backward, False, {}),
     (distance._all_pairs, False, {"squared": EITHER}),
     (distance._euclid_back, False, {}),
     (distance._cosines, True, {}),

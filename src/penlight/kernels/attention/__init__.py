@@ -20,7 +20,7 @@ from ..reduce.in_numpy import row_max, row_sum
 from ..rows import narrow, widen
 from ..strategy import Strategy, apply
 from . import compiled, rows as definitions
-from .compiled import _side_by_side, causal_limits
+from .compiled import KINDS, _side_by_side, causal_limits
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -55,8 +55,8 @@ class _Heads:
         self.mask = None if mask is None else widen(mask)
         self.causal = causal
         self.dtype = query.dtype if query.itemsize > 2 else np.dtype(np.float32)
-        self.native = self.dtype == np.float32 and native.available()
-        block = _SHARED_ELEMENTS if self.native else _BLOCK_ELEMENTS
+        self.kind = KINDS.get(self.dtype) if native.available() else None  # of native kernels
+        block = _BLOCK_ELEMENTS if self.kind is None else _SHARED_ELEMENTS
         self.parts = self._parts(max(1, block // max(self.rows * self.columns, 1)))
 
     def _parts(self, each: int) -> list[Part]:
@@ -88,7 +88,7 @@ class _Heads:
                 body(part)
 
         total = len(self.parts)
-        if self.native or work < 2 * _GRAIN:
+        if self.kind is not None or work < 2 * _GRAIN:
             with silent():
                 run(0, total)
             return
@@ -123,7 +123,7 @@ def _probabilities(
     out: np.ndarray | None,
 ) -> np.ndarray:
     """The probabilities of some heads, whose logs of the sums of exponentials are written to `logs`."""
-    if heads.native:
+    if heads.kind is not None:
         return _native_probabilities(definitions.attend, query, key, heads, part, scale, logs, out)
     scores = _scores(query, key, heads, part, scale, out)
     flat = scores.reshape(-1, heads.columns)
@@ -143,7 +143,7 @@ def _probabilities_again(
     query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray
 ) -> np.ndarray:
     """The same from the logs, which are +inf where a row may look at nothing."""
-    if heads.native:
+    if heads.kind is not None:
         return _native_probabilities(definitions.attend_again, query, key, heads, part, scale, logs, None)
     p = _scores(query, key, heads, part, scale, None)
     np.subtract(p, logs[..., None], p)
@@ -158,13 +158,13 @@ def _native_probabilities(
     """See Note [Native kernels]."""
     q = query[part]
     if heads.mask is not None:  # which is added to what is scaled already
-        q, scale = q * np.float32(scale), 1.0
+        q, scale = q * q.dtype.type(scale), 1.0
     scores = multiply(q, key[part].swapaxes(2, 3), out)
     heads.add_mask(scores, part)
     count = scores.shape[0] * scores.shape[1]
-    limits = causal_limits(heads.rows, heads.columns, count) if heads.causal else ()
+    limits = causal_limits(heads.rows, heads.columns, count, heads.kind) if heads.causal else ()
     shape = (count * heads.rows, heads.columns)
-    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal)
+    native.over_rows(define, shape, scores, logs, *limits, numbers=(scale,), causal=heads.causal, kind=heads.kind)
     return scores
 
 
@@ -209,9 +209,9 @@ def _backward_in_blocks(
         if dq is None and dk is None:
             return
         slopes = multiply(g[part], v[part].swapaxes(2, 3))
-        if heads.native:
+        if heads.kind is not None:
             shape = (p.size // heads.columns, heads.columns)
-            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,))
+            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,), kind=heads.kind)
         else:
             slopes -= np.einsum("nhle,nhle->nhl", g[part], seen[part])[..., None]
             slopes *= p

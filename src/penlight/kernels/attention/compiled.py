@@ -1,4 +1,4 @@
-"""Attention with few scores, in as few calls as there can be, with the native kernels of rows.py, or kernels.py for float64.
+"""Attention with few scores, in as few calls as there can be, with the native kernels of rows.py.
 
 Functions give None where `kernels/attention/` has to do it.
 """
@@ -11,28 +11,26 @@ from typing import Any
 import numpy as np
 
 from .. import native
-from ..compiler.loops import compile_loops
 from ..numpy_warnings import silent
-from . import kernels
 from .rows import attend, attend_backward
 
-_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+KINDS = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64"}
 
 
 @lru_cache(None)
-def _run_of(causal: bool) -> Any:
-    return native.kernel(attend, causal=causal).run
+def _run_of(causal: bool, kind: str) -> Any:
+    return native.kernel(attend, causal=causal, kind=kind).run
 
 
 @lru_cache(None)
-def _back_run() -> Any:
-    return native.kernel(attend_backward).run
+def _back_run(kind: str) -> Any:
+    return native.kernel(attend_backward, kind=kind).run
 
 
 @lru_cache(maxsize=16)
-def causal_limits(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
+def causal_limits(rows: int, columns: int, heads: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of all columns, and of the last column that counts for each row of several heads."""
-    return np.arange(columns, dtype=_FLOAT), np.tile(np.arange(rows, dtype=_FLOAT), heads)
+    return np.arange(columns, dtype=kind), np.tile(np.arange(rows, dtype=kind), heads)
 
 
 def attention(
@@ -42,7 +40,8 @@ def attention(
     batch, heads, rows, width = query.shape
     columns, count = key.shape[2], batch * heads * rows
     dtype = query.dtype
-    if not count * columns or (dtype != _FLOAT and dtype != _DOUBLE):
+    kind = KINDS.get(dtype)
+    if not count * columns or kind is None:
         return None
     if query.strides[3] != dtype.itemsize or query.strides[2] < width * dtype.itemsize:  # rows that BLAS would copy
         return None
@@ -55,13 +54,9 @@ def attention(
         scores = np.matmul(query, key.swapaxes(2, 3), np.empty((batch, heads, rows, columns), dtype))
         if mask is not None:
             scores += mask
-        if dtype == _DOUBLE:
-            run = compile_loops(kernels.attend, dtype, causal=causal)
-            _, logs = run(0, count, scores, (batch, heads, rows), columns, rows, scale)
-            return np.matmul(scores, value, out), logs, scores
         logs = np.empty((batch, heads, rows), dtype)
-        limits = causal_limits(rows, columns, batch * heads) if causal else ()
-        _run_of(causal)(0, count, columns, scores, logs, *limits, scale)
+        limits = causal_limits(rows, columns, batch * heads, kind) if causal else ()
+        _run_of(causal, kind)(0, count, columns, scores, logs, *limits, scale)
         return np.matmul(scores, value, out), logs, scores
 
 
@@ -84,7 +79,8 @@ def attention_backward(
     dtype = kept.dtype
     if not dtype == grad.dtype == query.dtype == key.dtype == value.dtype or not grad.size:
         return None
-    if dtype != _FLOAT and dtype != _DOUBLE:
+    kind = KINDS.get(dtype)
+    if kind is None:
         return None
     dq, dk, dv = (_side_by_side(x) if need else None for x, need in zip((query, key, value), needs))
     with silent():
@@ -93,11 +89,7 @@ def attention_backward(
         if dq is not None or dk is not None:
             slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
             columns = kept.shape[3]
-            if dtype == _DOUBLE:
-                run = compile_loops(kernels.attend_backward, dtype)
-                run(0, kept.size // columns, slopes, kept, columns, scale)
-            else:
-                _back_run()(0, kept.size // columns, columns, slopes, kept, scale)
+            _back_run(kind)(0, kept.size // columns, columns, slopes, kept, scale)
             if dq is not None:
                 np.matmul(slopes, key, dq)
             if dk is not None:

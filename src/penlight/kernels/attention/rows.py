@@ -1,4 +1,4 @@
-"""What attention does to the scores of queries (rows) and keys (columns). The same in NumPy: kernels/attention/.
+"""What attention does to the scores of queries (rows) and keys (columns), of float32 or float64. The same in NumPy: kernels/attention/.
 
 Of a `causal` row only the keys up to a column count: `column_numbers` numbers the columns, `last` has the last one for each row.
 """
@@ -11,43 +11,43 @@ from ..compiler.math import exp_below, log
 from ..compiler.rows import Array, Rows
 from ..compiler.values import Value, full, greater, larger, less, where, without
 
-_LEAST = -3.4028234663852886e38
+_LEAST = {False: -3.4028234663852886e38, True: -1.7976931348623157e308}  # of float32 and of float64
 
 
-def attend(b: Rows, causal: bool) -> None:
+def attend(b: Rows, causal: bool, kind: str) -> None:
     """From products to probabilities, in place: softmax of x * scale; and the log of the sum of exponentials.
 
     A row that may look at nothing becomes 0.
     """
-    x, logs = b.array(), b.per_row()
-    score = _scores(b, x, causal)
-    top = larger(b.largest(score, unroll=2), _LEAST)  # finite, so that hidden scores stay -inf
+    x, logs = b.array(kind=kind), b.per_row()
+    score = _scores(b, x, causal, kind)
+    top = larger(b.largest(score, unroll=2), _LEAST[b.double])  # finite, so that hidden scores stay -inf
     total = b.total(lambda: x.store(exp_below(score() - top)))
     logs.put(log(total) + top)
     inverse = without(less(total, 0.5), 1.0 / total)  # the largest counts 1, so less means that there is none
     b.each(lambda: x.store(x.load() * inverse), unroll=4)
 
 
-def attend_again(b: Rows, causal: bool) -> None:
+def attend_again(b: Rows, causal: bool, kind: str) -> None:
     """The same from the logs, which are +inf where a row may look at nothing."""
-    x, logs = b.array(), b.per_row()
+    x, logs = b.array(kind=kind), b.per_row()
     low = logs.get()
-    score = _scores(b, x, causal)
+    score = _scores(b, x, causal, kind)
     b.each(lambda: x.store(exp_below(score() - low)))
 
 
-def attend_backward(b: Rows) -> None:
+def attend_backward(b: Rows, kind: str) -> None:
     """Gradients of the products, in place of those of the probabilities p: scale * p * (grad - sum(p * grad))."""
-    grad, p, scale = b.array(), b.array(), b.number()
+    grad, p, scale = b.array(kind=kind), b.array(kind=kind), b.number()
     along, factor = b.total(lambda: p.load() * grad.load(), unroll=4), scale()
     b.each(lambda: grad.store(p.load() * factor * (grad.load() - along)), unroll=4)
 
 
-def _scores(b: Rows, x: Array, causal: bool) -> Callable[[], Value]:
+def _scores(b: Rows, x: Array, causal: bool, kind: str) -> Callable[[], Value]:
     """The scores of a loop's vector: x * scale, and -inf for what may not be looked at."""
     scale = b.number()()
     if not causal:
         return lambda: x.load() * scale
-    column_numbers, last = b.array(width=0), b.per_row().get()
+    column_numbers, last = b.array(width=0, kind=kind), b.per_row().get()
     hidden = full(scale, float("-inf"))
     return lambda: where(greater(column_numbers.load(), last), hidden, x.load() * scale)

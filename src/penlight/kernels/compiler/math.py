@@ -206,7 +206,9 @@ def _power_of_two_64(n: Value) -> Value:
 def _exp_of_doubles(x: Value) -> Value:
     n, rest = _reduced(clip(x, _LOWEST, _HIGHEST))
     half = rounded(n * 0.5, "floor")
-    return (rest + 1.0) * _power_of_two_64(half) * _power_of_two_64(n - half)
+    # What is below the least subnormal number is made 0 beforehand: see `_scaled`.
+    power = without(less(x, -745.2), (rest + 1.0) * _power_of_two_64(half))
+    return power * _power_of_two_64(n - half)
 
 
 def _expm1_of_doubles(x: Value) -> Value:
