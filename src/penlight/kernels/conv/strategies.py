@@ -19,7 +19,7 @@ from .depthwise_compiled import find_plane, planes, planes_weight
 from .im2col import Ints, gather, gather_weight
 from .implicit import flat, flat_together, flat_weight
 from .products import patches_input, points, points_weight, whole, whole_input, whole_weight
-from .transposed import Part, by_remainders, flip
+from .transposed import Part, by_remainders
 from .winograd import tiles, tiles_weight
 
 
@@ -69,7 +69,6 @@ _IMAGE_BYTES = 1 << 24  # of an image and its result: they stay in the last cach
 _LEAST_PRODUCTS = 1 << 14  # below, preparations take longer
 _LEAST_GROUP_PRODUCTS = 1 << 10  # the same for each group
 _LEAST_PATCH = 9  # elements of windows side by side: fewer make short runs in memory
-_MOST_ZEROS = 4  # that stand for each element of a gradient with zeros between its elements
 
 
 def is_depthwise(p: Problem) -> bool:
@@ -128,16 +127,6 @@ def suits_winograd(p: Problem) -> bool:
     )
 
 
-def suits_zeros_between(p: Problem) -> bool:
-    """Whether the transpose of a strided depthwise convolution is a plain one of the gradient with zeros between its elements.
-
-    It has more products than `_by_remainders`, but all of neighbours, and at once.
-    """
-    if not p.strided or p.weight[1] > 1 or p.groups != p.weight[0] or p.dtype != np.float32:
-        return False
-    return prod(p.stride) <= _MOST_ZEROS and suits_planes(_with_zeros_between(p))
-
-
 def every(p: Problem) -> bool:
     """Always."""
     return True
@@ -155,32 +144,12 @@ def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
     return bool(finite and np.isfinite(w).all() and w.all())
 
 
-def _are_finite_weights(grad: np.ndarray, w: np.ndarray) -> bool:
-    """Whether no weight turns the zeros between a gradient's elements into NaN."""
-    return bool(np.isfinite(w).all())
-
-
 # ----- The strategies, called alike --------------------------------------------------------------------------------------------------------------
 
 
 def direct_weight(grad: np.ndarray, x: np.ndarray, p: Problem) -> np.ndarray:
     """The gradient of the weights by im2col, which is right for infinities too."""
     return gather_weight(grad, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups)
-
-
-def _with_zeros_between(p: Problem) -> Problem:
-    """The plain convolution that `suits_zeros_between` speaks of."""
-    ones = (1,) * len(p.stride)
-    low = tuple([d * (k - 1) - q for k, d, q in zip(p.weight[2:], p.dilation, p.padding)])
-    wide = (*p.out[:2], *[(n - 1) * s + 1 for n, s in zip(p.out[2:], p.stride)])
-    return p._replace(input=wide, out=p.input, stride=ones, padding=low)
-
-
-def _zeros_between(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, bias: np.ndarray | None) -> None:
-    q = _with_zeros_between(p)
-    wide = np.zeros(q.input, np.float32)
-    wide[(slice(None), slice(None), *[slice(None, None, s) for s in p.stride])] = grad
-    planes(wide, flip(w, 1).swapaxes(0, 1), q.padding, q.stride, q.dilation, x, bias)
 
 
 def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, bias: np.ndarray | None) -> None:
@@ -226,7 +195,6 @@ INPUT_GRADIENTS = (
              "14 times the general way, for which the gradient is one element with a wide border"),
     Strategy(lambda p: p.weight[1] > 1 and is_patches(p), lambda g, w, p, x, bias: patches_input(g, w, p.stride, p.groups, x, bias),
              "4 times the general way, which has a correlation for each element of a patch"),
-    Strategy(suits_zeros_between, _zeros_between, "1.5 times the general way: one depthwise correlation instead of four", _are_finite_weights),
     Strategy(every, _by_remainders, "the general way: plain correlations of the gradient, by the table above"),
 )
 WEIGHT_GRADIENTS = (
