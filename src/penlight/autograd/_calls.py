@@ -96,7 +96,7 @@ def grad(
     roots = root_edges(sources)
     captures = Captures(input_edges(wanted))
     if is_grads_batched:
-        return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)
+        return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)  # type: ignore[no-any-return]
     execute(roots, found, keep, create_graph, captures)
     return _results(wanted, captures.grads, allow_unused, materialize_grads, found)
 
@@ -108,7 +108,7 @@ def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     grads = as_tuple(grads)
     if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    return grads
+    return grads  # type: ignore[no-any-return]
 
 
 def _results(

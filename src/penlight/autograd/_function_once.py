@@ -21,7 +21,7 @@ class Error(Node):
         self.seq = next(sequence)
         self._hooks = self._fit = None
         self.message, self.next_functions = message, next_functions
-        self.outputs = len(next_functions)  # type: ignore[misc]
+        self.outputs = len(next_functions)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         raise RuntimeError(self.message)

@@ -30,7 +30,7 @@ def tie_outputs(
     `separate` says that the context was set up apart from forward, by `setup_context`.
     """
     outputs = list(output) if isinstance(output, tuple) else [output]
-    ctx.outputs = len(outputs)  # type: ignore[misc]
+    ctx.outputs = len(outputs)
     ctx._input_metadata = tuple(
         [_sparse_metadata(t) if t.is_sparse else (t._array.shape, t._array.dtype) for t in inputs]
     )

@@ -139,7 +139,7 @@ def _vector(tensor: Tensor, generator: Any, real: bool = False) -> np.ndarray[An
         dtype = np.dtype(f"f{dtype.itemsize // 2}")
     entries = rand(tensor.numel(), generator=generator)._array.astype(dtype)
     with np.errstate(all="ignore"):
-        return entries / np.linalg.norm(entries).astype(dtype)
+        return entries / np.linalg.norm(entries).astype(dtype)  # type: ignore[no-any-return]
 
 
 def _fast(func: Callable[..., Any], func_out: Any, inputs: Any, outputs: Any, settings: Settings, part: Part) -> None:

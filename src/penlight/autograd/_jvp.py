@@ -127,4 +127,4 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
 
 
 def _fit(tensor: Tensor, shape: Any) -> Tensor:
-    return graph.sum_to(tensor, tuple(shape))
+    return graph.sum_to(tensor, tuple(shape))  # type: ignore[no-any-return]

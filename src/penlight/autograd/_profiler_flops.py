@@ -7,7 +7,7 @@ from typing import Any
 from ..tensor import Tensor
 
 
-def count(name: str, arguments: Any, result: Any) -> int:
+def count(name: str, arguments: Any, result: Tensor) -> int:
     """Multiplications and additions of one call; 0 for ops that are not counted."""
     name = name.removeprefix("aten::").rstrip("_")
     tensors = [a for a in arguments if isinstance(a, Tensor)]

@@ -83,7 +83,7 @@ class GraphExecGroup:
 
     @classmethod
     def _get_current_group(cls) -> GraphExecGroup | None:
-        return _group.get()
+        return _group.get()  # type: ignore[no-any-return]
 
 
 GraphExecGroup.__module__ = "penlight.utils.checkpoint"
@@ -272,7 +272,7 @@ def _take(holder: Holder, current: Any) -> Tensor:
             "issue with details on your use case."
         )
     holder.values[current] = _TAKEN
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve_rng_state: bool,

@@ -192,4 +192,4 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
 
 def _wrap(array: Any) -> Tensor:
     globals()["_wrap"] = _tensor.wrap  # the tensor module needs this package: it can't be imported at the top
-    return _tensor.wrap(array)
+    return _tensor.wrap(array)  # type: ignore[no-any-return]

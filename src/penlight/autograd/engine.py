@@ -307,7 +307,7 @@ def _run(
             for leaf, _ in edges:
                 if leaf in last and last[leaf] == age:
                     last[leaf] = DONE
-                    if captures is None and leaf._hooks is None:  # type: ignore[union-attr]
+                    if captures is None and leaf._hooks is None:
                         accumulate(leaf, buffers)  # type: ignore[arg-type]
                     else:
                         _run_leaf(leaf, buffers.pop(leaf), False, captures)

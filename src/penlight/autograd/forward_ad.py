@@ -277,7 +277,7 @@ class _ForwardContext:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         kept = self._ctx.saved_for_forward
-        return self._ctx.saved_tensors if kept is None else kept
+        return self._ctx.saved_tensors if kept is None else kept  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
@@ -480,7 +480,7 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     """A view of `tensor` with a tangent at a level."""
     if tensor._level is not None:
         levels = _batched.levels_of(tensor)
-        return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))
+        return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))  # type: ignore[no-any-return]
     token = _below(level)
     try:
         dual = _alias(tensor)

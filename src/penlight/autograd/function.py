@@ -139,7 +139,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         results = self.run_graph(wrapped if self.outputs != 1 else wrapped[0], keep)
         results = tuple(None if r is None else r._array for r in results)
         if bare and self._hooks is not None:  # its own backward registered one: it runs already
-            return hooks.after(self, results, [], False)
+            return hooks.after(self, results, [], False)  # type: ignore[no-any-return]
         return results
 
 

@@ -194,7 +194,7 @@ class save_on_cpu(saved_tensors_hooks):
             return (tensor.device, tensor.detach().clone() if pin_memory else tensor.detach())
 
         def unpack_from_cpu(packed: Any) -> Tensor:
-            return packed[1]
+            return packed[1]  # type: ignore[no-any-return]
 
         super().__init__(pack_to_cpu, unpack_from_cpu)
 

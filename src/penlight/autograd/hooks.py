@@ -77,8 +77,8 @@ def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
 
 def _as_tensor(grad: Any) -> Tensor | None:
     if grad is None or hasattr(grad, "_array"):
-        return grad
-    return _tensor.wrap(writable(grad))
+        return grad  # type: ignore[no-any-return]
+    return _tensor.wrap(writable(grad))  # type: ignore[no-any-return]
 
 
 def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:

@@ -181,7 +181,7 @@ class Node:
         >>> node.metadata
         {'made by': 'me'}
         """
-        return self.extra().setdefault("metadata", {})
+        return self.extra().setdefault("metadata", {})  # type: ignore[no-any-return]
 
     def extra(self) -> dict[str, Any]:
         """What few nodes have, by name. A `__dict__` would cost every node."""

@@ -191,7 +191,7 @@ class FunctionEventAvg(FormattedTimesMixin):
     def __init__(self) -> None:
         self.key: str | None = None
         self.count = 0
-        self.cpu_time_total = self.self_cpu_time_total = 0.0  # type: ignore[misc]
+        self.cpu_time_total = self.self_cpu_time_total = 0.0
         self.cpu_memory_usage = self.self_cpu_memory_usage = 0
         self.input_shapes: Any = None
         self.stack: list[str] = []
@@ -237,7 +237,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        return sum(event.self_cpu_time_total for event in self)
+        return sum(event.self_cpu_time_total for event in self)  # type: ignore[no-any-return]
 
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
@@ -283,7 +283,7 @@ class EventList(list[Any]):
             events.sort(key=lambda event: getattr(event, attribute), reverse=True)
         widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
         table = _profiler_table.Table(events, self._profile_memory, self._with_flops, widths, time_unit)
-        return table.text(header, row_limit, top_level_events_only)
+        return table.text(header, row_limit, top_level_events_only)  # type: ignore[no-any-return]
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events into a file that chrome://tracing and Perfetto show."""

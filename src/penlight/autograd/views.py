@@ -141,7 +141,7 @@ def _window(view: Tensor, source: Tensor) -> Any:
     def take(tensor: Tensor) -> Tensor:
         from ..tensor import wrap
 
-        return _ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))
+        return _ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))  # type: ignore[no-any-return]
 
     return take
 

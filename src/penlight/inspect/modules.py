@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..autograd.node import sequence
+from ..autograd.modes import sequence
 from .draw import Box, Drawing, Link
 
 

@@ -311,7 +311,7 @@ def _copied_onto_itself(tensor: Tensor) -> Tensor:
     """Nothing to write, though PyTorch counts it as a write all the same."""
     env = {"input": tensor, "src": tensor}
     edges = dispatch.input_edges(OPS["_copy"], env)
-    dispatch.write_back(OPS["_copy"], env, tensor, edges, edges is not None and dispatch.is_grad_enabled(), None)
+    dispatch.write_back(OPS["_copy"], env, tensor, edges, edges is not None and modes.is_grad_enabled(), None)
     return tensor
 
 

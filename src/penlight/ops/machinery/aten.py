@@ -21,7 +21,7 @@ class OpOverload:
 
     @property
     def _overloadpacket(self) -> OpOverloadPacket:
-        return getattr(aten, self._name)
+        return getattr(aten, self._name)  # type: ignore[no-any-return]
 
     overloadpacket = _overloadpacket
     namespace = "aten"

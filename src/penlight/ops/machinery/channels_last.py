@@ -31,7 +31,7 @@ def channels_last(array: np.ndarray[Any, Any]) -> bool:
         if size == 0 or step < least or step <= 0:
             return False
         least = step * size
-    return array.shape[1] > 1
+    return array.shape[1] > 1  # type: ignore[no-any-return]
 
 
 def with_channels_last(array: Any) -> Any:

@@ -99,7 +99,7 @@ def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadca
 
 def _declarator(
     kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any
-) -> Any:
+) -> Callable[[F], F]:
     given = warning_free(kernel)
 
     def decorate(face: F) -> F:
@@ -117,7 +117,8 @@ def _declarator(
                 install_method(op.name + "_", inplace_function(op))
         if operator is not None:
             _install_operator(op, operator)
-        return op.function
+        function: F = op.function
+        return function
 
     return decorate
 

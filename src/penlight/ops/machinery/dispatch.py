@@ -439,9 +439,9 @@ def make_node(
     if any(op.kinds[i] == LIST for i in op.rules):
         requires = dict.fromkeys(op.rules, True)
     if op.kind == "multi":
-        node.outputs = len(outs)  # type: ignore[misc]
+        node.outputs = len(outs)
     elif op.outputs > 1:
-        node.outputs = sum(o._array.dtype.kind in "fcV" for o in outs)  # type: ignore[misc]
+        node.outputs = sum(o._array.dtype.kind in "fcV" for o in outs)
     node._fit = fit_of(op, env, outs)
     for i, wants in op.wants.items():
         for want in wants:
@@ -454,7 +454,7 @@ def make_node(
             if value is not None and getattr(value, "_vc", None) is written._vc:
                 setattr(node, "v_" + want, getattr(node, "v_" + want) - 1)
     announce(node)
-    return node
+    return node  # type: ignore[no-any-return]
 
 
 def announce(node: Node) -> None:

@@ -40,7 +40,7 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
 
 def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
     """Whether a class with `__torch_function__` is among the operands. See Note [Functions taken over] in _takeover.py."""
-    return _takeover.foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
+    return _takeover.foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)  # type: ignore[no-any-return]
 
 
 def _looks(op: Op) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _forward_ad = lazy_import(globals(), "_forward_ad", "...autograd.forward_ad")
 
 
-class ComplexFit(tuple):
+class ComplexFit(tuple[Any, ...]):
     """The `_fit` of a pointwise node with a complex result: per input its shape and dtype. See Note [Complex rules]."""
 
     __slots__ = ()
@@ -55,7 +55,7 @@ def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
 
 
 def grad_kind(grad: Any) -> str:
-    return (grad._array if hasattr(grad, "_array") else grad).dtype.kind
+    return (grad._array if hasattr(grad, "_array") else grad).dtype.kind  # type: ignore[no-any-return]
 
 
 def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
