@@ -114,7 +114,9 @@ def execute(
     if outer is not None and outer.depth >= _DEEPEST:
         _in_a_new_thread(outer, lambda: execute(roots, grads, keep, create_graph, captures))
         return
-    if NAMESPACE["SLOW"] and (seen := log.get()) is not None:
+    slow = NAMESPACE["SLOW"]
+    seen = log.get() if slow else None
+    if seen is not None:
         seen.on_backward(roots)
     order, last, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
@@ -131,12 +133,12 @@ def execute(
         if some:
             count_picky(1)
             counted = True
-        graph = create_graph or (NAMESPACE["SLOW"] != 0 and not _plain(grads))
+        graph = create_graph or (slow != 0 and not _plain(grads))
         token_numpy = None if graph else hush()
         try:
             start = list(grads if graph else map(_array_of, grads))
             _start(roots, start, last, buffers, graph, captures)
-            if graph or picky is not None or ((seen := log.get()) is not None and seen.sees_nodes):
+            if graph or picky is not None or (seen is not None and seen.sees_nodes):
                 _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)
             else:
                 _run(chosen, last, buffers, keep, captures)
