@@ -15,7 +15,6 @@ SHAPES = [(8, 8), (8, 9), (9, 8), (20, 33), (70, 130), (200, 9), (3, 5, 7), (5, 
 def everything(monkeypatch):
     """Small arrays are copied by machine code, too."""
     monkeypatch.setattr(copies, "FROM", 1)
-    monkeypatch.setattr(copies, "_BACKWARDS", 0)
     copies._plans.cache_clear()
     yield
     copies._plans.cache_clear()
@@ -32,21 +31,11 @@ def test_every_order_and_direction(shape, dtype, everything, either_way):
             for source in (view, view[..., ::2], view[1:] if len(view) > 1 else view):
                 result = copies.fresh(source)
                 assert result.flags.c_contiguous and np.array_equal(result, source)
-                around = np.zeros([n + 3 for n in source.shape], dtype)
-                target = around[tuple(slice(1, n + 1) for n in source.shape)]
-                copies.copy(target, source)
-                assert np.array_equal(target, source)
-                target[...] = 0
-                assert not around.any()
 
 
 def test_what_is_already_contiguous():
     x = np.arange(10_000)
     assert copies.contiguous(x) is x and copies.fresh(x) is not x
-    read_only = np.zeros((100, 100))
-    read_only.flags.writeable = False
-    with pytest.raises(ValueError):
-        copies.copy(read_only, np.ones((100, 100)).T)
     expanded = np.broadcast_to(np.arange(100.0), (90, 100))
     assert np.array_equal(copies.fresh(expanded), expanded)
 

@@ -7,38 +7,38 @@ from typing import Any
 
 import numpy as np
 
-from . import native
-from .native import fma
+from .compiler.loops import Floats, compile_loops, fma
+from .waiting_threads import over
 
-_kernels: list[Any] = []  # the room of machine code, once it was looked for
+_GRAIN = 1 << 16  # elements that are worth waking a thread for
 
 
-def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
-    """The processor's own, if there are native kernels, for float32 or float64."""
-    if not _kernels:
-        if native.available():
-            _kernels.append(fma)
-        else:
-            _kernels.append(None)
-    if (
-        _kernels[0] is None
-        or type(a) is not np.ndarray
-        or a.dtype.char not in "fd"
-        or not a.size
-        or not a.flags.c_contiguous
-        or bool(getattr(b, "ndim", 0))
-    ):
+def _shifted(begin: int, end: int, a: Floats, out: Floats, b: float, c: float) -> None:
+    for i in range(begin, end):
+        out[i] = fma(a[i], b, c)
+
+
+def _added(begin: int, end: int, a: Floats, c: Floats, out: Floats, b: float) -> None:
+    for i in range(begin, end):
+        out[i] = fma(a[i], b, c[i])
+
+
+def _compiled(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
+    """a * b + c by machine code for a number b; None if there is none for this."""
+    whole = bool(getattr(c, "ndim", 0))
+    run = compile_loops(_added if whole else _shifted, a.dtype) if type(a) is np.ndarray and a.size else None
+    if run is None or bool(getattr(b, "ndim", 0)) or not a.flags.c_contiguous or a.dtype.kind != "f":
         return None
-    if getattr(c, "ndim", 0):
-        if c.shape != a.shape or c.dtype != a.dtype:
-            return None
-        return _kernels[0].scaled_and_added(a, float(b), np.ascontiguousarray(c))
-    return _kernels[0].scaled_and_shifted(a, float(b), float(c))
+    if not whole:
+        return over(run, a.size, _GRAIN, a, a.shape, float(b), float(c))  # type: ignore[no-any-return]
+    if c.shape != a.shape or c.dtype != a.dtype:
+        return None
+    return over(run, a.size, _GRAIN, a, np.ascontiguousarray(c), a.shape, float(b))  # type: ignore[no-any-return]
 
 
 def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
     """a * b + c for float32, rounded once: the product is exact in float64."""
-    made = _natively(a, b, c)
+    made = _compiled(a, b, c)
     if made is not None:
         return made
     product = a.astype(np.float64)
@@ -53,7 +53,7 @@ def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.nda
     # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
     # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
     # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
-    made = _natively(a, b, c)
+    made = _compiled(a, b, c)
     if made is not None:
         return made
     size = max(float(np.abs(n).max(initial=0)) if isinstance(n, np.ndarray) else abs(n) for n in (b, c))

@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .copies import contiguous, copy
-from .lazy import lazy_import
-
-definitions = lazy_import(globals(), "definitions", ".copies.triangle")
-native = lazy_import(globals(), "native", ".native")
+from .copies import contiguous
 
 Shape = tuple[int, ...]
 _KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call
@@ -142,36 +138,13 @@ def tril(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
            [1, 1]])
     """
     array = contiguous(array)
-    large = _triangle(array, diagonal, True) if array.size > _KEPT else None
-    if large is not None:
-        return large
     return np.where(lower(array.shape[-2], array.shape[-1], diagonal), array, _zero(array.dtype))
 
 
 def triu(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
     """The upper triangles of matrices, with zeros below."""
     array = contiguous(array)
-    large = _triangle(array, diagonal - 1, False) if array.size > _KEPT else None
-    if large is not None:
-        return large
     return np.where(lower(array.shape[-2], array.shape[-1], diagonal - 1), _zero(array.dtype), array)
-
-
-def _triangle(array: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | None:
-    """What lies up to a diagonal, or above it, by machine code; None if there is none for this."""
-    kind = {"f": "float32", "d": "float64"}.get(array.dtype.char)
-    rows, columns = array.shape[-2:]
-    if kind is None or not array.dtype.isnative or max(rows, columns, abs(diagonal)) > 1 << 23:
-        return None
-    if not native.available():
-        return None
-    out = np.empty(array.shape, array.dtype)
-    column_numbers = np.arange(columns, dtype=array.dtype)
-    last = np.tile(np.arange(diagonal, diagonal + rows).astype(array.dtype), array.size // (rows * columns))
-    native.over_rows(
-        definitions.triangle, (len(last), columns), array, column_numbers, last, out, lower=lower, kind=kind
-    )
-    return out
 
 
 @lru_cache(32)
@@ -199,8 +172,8 @@ def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
         return out
     shift %= n
     lead = (slice(None),) * axis
-    copy(out[(*lead, slice(shift, None))], array[(*lead, slice(0, n - shift))])
-    copy(out[(*lead, slice(0, shift))], array[(*lead, slice(n - shift, None))])
+    out[(*lead, slice(shift, None))] = array[(*lead, slice(0, n - shift))]
+    out[(*lead, slice(0, shift))] = array[(*lead, slice(n - shift, None))]
     return out
 
 

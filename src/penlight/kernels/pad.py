@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 
 from .conv.im2col import is_half
-from .copies import copy
 from .numpy_calls import broadcast_to
 from .numpy_warnings import silent
 
@@ -42,10 +41,10 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
             np.copyto(out, value, casting="unsafe")
     else:
         out = np.empty(shape, x.dtype)
-    copy(out[interior], x)
+    out[interior] = x
     for target, source in borders:
         border = out[target]
-        copy(border, broadcast_to(out[source], border.shape))
+        border[...] = broadcast_to(out[source], border.shape)
     if cropped and mode in ("reflect", "replicate"):
         out = out[_crop(lead, pads)].copy()
     return out

@@ -10,23 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from penlight.kernels import distance, executable, scalars, special
+from penlight.kernels import distance, executable, fma, scalars, special
 from penlight.kernels.attention import kernels as attention, rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
-from penlight.kernels.copies import triangle
 from penlight.kernels.elementwise import plans
 from penlight.kernels.grid_sample import kernels as grid_sample
 from penlight.kernels.index import kernels as index
 from penlight.kernels.loss import compiled as loss, ctc_kernels
-from penlight.kernels.native import fma
 from penlight.kernels.norm import kernels as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
 from penlight.kernels.recurrent import kernels as recurrent_rows
-from penlight.kernels.scan import extrema, kernels as scan_rows
+from penlight.kernels.scan import kernels as scan
 from penlight.kernels.softmax import kernels as softmax_rows
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
@@ -86,8 +84,12 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (grid_sample._taps, False, {"taps": ((0, 1, 2, 3),), "mode": (2,), "padding": (2,), "align": (1,), "dims": (2,), "slopes": (True,)}),
     (grid_sample._sample, False, {"taps": ((0, 1),), "dims": (2, 3), "members": ((0, 1, 2, 3),)}),
     (grid_sample._image_grad, False, {"taps": ((0, 1),), "dims": (2, 3), "members": ((0, 1, 2, 3),)}),
-    (extrema._along_rows, False, {"largest": EITHER}),
-    (extrema._down_columns, False, {"largest": (True,)}),
+    (fma._shifted, False, {}),
+    (fma._added, False, {}),
+    (scan._extrema_rows, False, {"largest": EITHER}),
+    (scan._extrema_columns, False, {"largest": (True,)}),
+    (scan._rows, True, {"product": EITHER}),
+    (scan._columns, True, {"product": (True,)}),
     (index.along, False, {"act": ("take", "put", "max"), "shared": EITHER}),
     (index.along_inner, False, {"act": ("take", "add")}),
     (index.reduce_rows, False, {"act": ("add", "min")}),
@@ -111,7 +113,7 @@ def _loops() -> Iterator[tuple[str, Kernel]]:
 CHOICES: dict[str, tuple[Any, ...]] = {
     "kind": ("float32", "float64"), "mode": ("nearest", "bilinear"), "padding": ("zeros", "reflection"), "dims": (2, 3),
 }  # fmt: skip
-FLAT = (twister.uniform24, twister.uniform53, fma._with_numbers, fma._with_array)
+FLAT = (twister.uniform24, twister.uniform53)
 FLOATS = ("float32", "float64")
 
 
@@ -122,7 +124,7 @@ def of_rows(define: Callable[..., None], flat: bool = False, **options: Any) -> 
 
 
 def _definitions() -> Iterator[Callable[..., None]]:
-    modules = (attention_rows, normal_kernels, recurrent_rows, triangle, scan_rows, softmax_rows)
+    modules = (attention_rows, normal_kernels, recurrent_rows, softmax_rows)
     for module in modules:
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
@@ -283,7 +285,7 @@ def _for_loops(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[s
         else:
             named.setdefault(op.attribute, int(pick.integers(1, 4)))
     sizes = [op.attribute for op in kernel.arguments if not op.type.is_float and op.attribute not in ("begin", "end")]
-    for name in sizes[-1:] if length == 9 else pick.choice(sizes, 1).tolist() if length > 9 else []:
+    for name in sizes[-1:] if length == 9 else pick.choice(sizes, 1).tolist() if length > 9 and sizes else []:
         named[name] += int(pick.integers(4, 18))  # so that loops over vectors run, and leave something
     assert all([eval(condition, {}, named) for condition in found.conditions])
     for buffer in kernel.buffers.values():

@@ -14,7 +14,6 @@ import numpy as np
 import ml_dtypes
 from penlight.kernels import call
 from penlight.kernels.attention import rows as attention
-from penlight.kernels.copies import triangle
 from penlight.kernels.conv import conv_output_shape, depthwise_compiled, implicit, winograd
 from penlight.kernels.conv.im2col import gather_weight
 from penlight.kernels.index.moves import reduce_rows
@@ -26,7 +25,6 @@ from penlight.kernels.random import normal_kernels as normal
 from penlight.kernels.recurrent import kernels as recurrent
 from penlight.kernels.recurrent.product import panels, products
 from penlight.kernels.recurrent.sequence import repeat
-from penlight.kernels.scan import kernels as scan
 from penlight.kernels.softmax import kernels as softmax
 
 PAGE = mmap.PAGESIZE
@@ -53,7 +51,7 @@ CHOICES = {  # of options that are not flags
 
 
 def definitions():
-    for module in (attention, normal, recurrent, triangle, scan, softmax):
+    for module in (attention, normal, recurrent, softmax):
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
                 options = list(inspect.signature(define).parameters)[1:]

@@ -41,7 +41,7 @@ at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..rows import GROUP
@@ -59,34 +59,29 @@ _FREE = ("const", "bitcast", "first")  # ops without instructions
 
 
 class Array:
-    """An argument, or a part of one. Its index is `start`, that of the row, plus `scale` times that of the loop, plus where a
-    `part` begins in the row."""
+    """An argument, or a part of one. Its index is `start`, that of the row, plus that of the loop, plus where a `part` begins in
+    the row."""
 
-    def __init__(self, rows: Rows, buffer: int, start: Op, scale: int = 1, part: Op | None = None) -> None:
-        self.rows, self.buffer, self.start, self.scale, self.part = rows, buffer, start, scale, part
+    def __init__(self, rows: Rows, buffer: int, start: Op, part: Op | None = None) -> None:
+        self.rows, self.buffer, self.start, self.part = rows, buffer, start, part
 
     @property
     def _kind(self) -> Buffer:
         return self.rows.buffers[self.buffer]
 
-    def _index(self, shift: int = 0) -> Op:
+    def _index(self) -> Op:
         rows = self.rows
         build = rows.build
         assert rows.index is not None, "outside of a loop"
-        index = rows.index if self.scale == 1 else build.op("mul", I64, rows.index, build.const(self.scale, I64))
-        if self.part is not None:
-            index = build.op("add", I64, index, self.part)
+        index = rows.index if self.part is None else build.op("add", I64, rows.index, self.part)
         index = build.op("add", I64, self.start, index)
-        rows.scales[index] = self.scale
-        if shift:
-            index = build.op("add", I64, index, build.const(shift, I64))
-            rows.scales[index] = self.scale
+        rows.indices.add(index)
         return index
 
-    def _load(self, element: str, lanes: int, shift: int = 0) -> Value:
+    def _load(self, element: str, lanes: int) -> Value:
         build = self.rows.build
         one = build.const(1, I64)
-        made = build.op("load_vector", Type.of(element, lanes), self._index(shift), one, attribute=self._kind.name)
+        made = build.op("load_vector", Type.of(element, lanes), self._index(), one, attribute=self._kind.name)
         return Value(build, made)
 
     def load(self) -> Value:
@@ -117,23 +112,13 @@ class Array:
             self._store(value)
         return value
 
-    def _store(self, value: Value, shift: int = 0) -> None:
+    def _store(self, value: Value) -> None:
         self.rows.written.add(self.buffer)
-        self.rows.build.op("store_vector", NOTHING, self._index(shift), value.op, attribute=self._kind.name)
+        self.rows.build.op("store_vector", NOTHING, self._index(), value.op, attribute=self._kind.name)
 
     def add(self, value: Value) -> None:
         """Of an array of sums over rows: add to the elements at the loop's index."""
         self.store(self.load() + value)
-
-    def load_halves(self) -> tuple[Value, Value]:
-        """Of a row of float64 in a kernel of float32: the elements at the loop's index, in two values."""
-        half = self.rows.lanes // 2
-        return self._load("f64", half), self._load("f64", half, half)
-
-    def store_halves(self, low: Value, high: Value) -> None:
-        """Write them."""
-        self._store(low)
-        self._store(high, self.rows.lanes // 2)
 
     def get(self) -> Value:
         """Of an array with one number for each row: this row's, in all lanes."""
@@ -205,7 +190,7 @@ class Rows:
         self.numbers: list[Op] = []
         self.lanes = 8
         self.index: Op | None = None  # in a loop
-        self.scales: dict[Op, int] = {}  # of indices, by how much they change with that of the loop
+        self.indices: set[Op] = set()  # that change with that of the loop
         self.work = 0  # ops of all loops
         self.together = 1  # rows that one thread must take together
         self._asked = self._placed = 0
@@ -243,14 +228,6 @@ class Rows:
                 raise ValueError("a kernel of float64 takes nothing else")
             self.lanes = 4
         return self._array(width, local, kind, placed)
-
-    def doubles(self) -> Array:
-        """The next argument: one row of float64 for all rows of a kernel of float32, which has room for whole vectors."""
-        return self._array(0, False, "float64")
-
-    def of_doubles(self, number: float) -> Value:
-        """A number in a vector of float64, which has half as many lanes in a kernel of float32."""
-        return Value(self.build, self.build.const(number, Type.of("f64", 4)))
 
     def parts(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
@@ -314,50 +291,39 @@ class Rows:
 
     # Loops
 
-    def each(self, body: Callable[..., object], unroll: int = 0, carry: Sequence[Value] = ()) -> None:
-        """Do `body` for all elements of the row; 0 stands for as much unrolling as pays.
+    def each(self, body: Callable[[], object], unroll: int = 0) -> None:
+        """Do `body` for all elements of the row; 0 stands for as much unrolling as pays."""
 
-        What it carries from one vector to the next is given to the body, which returns what it is then.
-        """
+        def traced() -> list[Value]:
+            body()
+            return []
 
-        def traced(*carried: Value) -> tuple[list[Value], Iterable[Value]]:
-            found: Any = body(*carried)
-            return [], found if carried else ()
-
-        self._loop([], traced, unroll, carry)
+        self._loop([], traced, unroll)
 
     def total(self, body: Callable[[], Value], unroll: int = 1) -> Value:
         """The sum of `body` over the row, in all lanes."""
-        return self._loop(["add"], lambda: ([body()], ()), unroll)[0]
+        return self._loop(["add"], lambda: [body()], unroll)[0]
 
     def totals(self, body: Callable[[], Iterable[Value]], count: int, unroll: int = 1) -> list[Value]:
         """Several sums at once."""
-        return self._loop(["add"] * count, lambda: ([*body()], ()), unroll)
+        return self._loop(["add"] * count, body, unroll)
 
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
         """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""
-        return self._loop(["max"], lambda: ([body()], ()), unroll)[0]
+        return self._loop(["max"], lambda: [body()], unroll)[0]
 
-    def _loop(
-        self,
-        folds: list[str],
-        body: Callable[..., tuple[list[Value], Iterable[Value]]],
-        unroll: int,
-        carry: Sequence[Value] = (),
-    ) -> list[Value]:
+    def _loop(self, folds: list[str], body: Callable[[], Iterable[Value]], unroll: int) -> list[Value]:
         """See Note [Loops over a row]."""
         build = self.build
-        carried = tuple([Op("parameter", value.type) for value in carry])
         index = self.index = Op("parameter", I64)
-        build.begin((index, *carried), True)
-        values, after = body(*[Value(build, op) for op in carried])
-        traced = build.end((index, *carried), tuple([value.op for value in (*values, *after)]))
+        build.begin((index,), True)
+        traced = build.end((index,), tuple([value.op for value in body()]))
         drop_dead(traced)
         self.index = None
         length = sum([op.name not in _FREE for op in traced.ops])
         self.work += length
         unroll = unroll or next((times for times in (4, 2) if times * length <= _MOST_UNROLLED), 1)
-        return _Loop(self, folds, traced).written(unroll, [value.op for value in carry])
+        return _Loop(self, folds, traced).written(unroll)
 
     def limits(self, step: int) -> tuple[Op, Op]:
         """Of a loop by this step: what its index is below, and where it ends."""
@@ -407,47 +373,43 @@ class _Loop:
         self.rows, self.build, self.folds, self.traced = rows, rows.build, folds, traced
         self.masks: dict[Any, Op] = {}
 
-    def written(self, unroll: int, carried: list[Op]) -> list[Value]:
+    def written(self, unroll: int) -> list[Value]:
         """Append the loops; what they fold, in all lanes."""
         rows, build = self.rows, self.build
-        yielded = self.traced.yielded[: len(self.folds)]
-        zeros = [build.const(_NEUTRAL[fold], op.type) for fold, op in zip(self.folds, yielded, strict=True)]
+        zeros = [build.const(_NEUTRAL[fold], op.type) for fold, op in zip(self.folds, self.traced.yielded, strict=True)]
         sums = [zeros] * unroll
         start = rows.first
         for times in (unroll, 1) if unroll > 1 else (1,):
             below, end = rows.limits(times * rows.lanes)
-            sums[:times], carried = self.vectors(times, start, below, sums[:times], carried)
+            sums[:times] = self.vectors(times, start, below, sums[:times])
             start = end
         if not rows.narrow:
-            sums[0] = self.rest(start, sums[0], carried)
+            sums[0] = self.rest(start, sums[0])
         return [self.across(fold, [found[i] for found in sums]) for i, fold in enumerate(self.folds)]
 
-    def vectors(
-        self, times: int, start: Op, below: Op, sums: list[list[Op]], carried: list[Op]
-    ) -> tuple[list[list[Op]], list[Op]]:
+    def vectors(self, times: int, start: Op, below: Op, sums: list[list[Op]]) -> list[list[Op]]:
         """The loop over so many vectors at a time."""
         build, count = self.build, len(self.folds)
-        starts = [op for found in sums for op in found] + carried
+        starts = [op for found in sums for op in found]
         index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in starts]))
         build.begin((index, *entering), True)
-        folded, state = [], entering[times * count :]
+        folded = []
         for i in range(times):
-            values, state = self.copied(index, i * self.rows.lanes, state, None)
-            folded += self.fold(values, entering[i * count : (i + 1) * count])
-        region = build.end((index, *entering), (*folded, *state))
+            folded += self.fold(self.copied(index, i * self.rows.lanes, None), entering[i * count : (i + 1) * count])
+        region = build.end((index, *entering), tuple(folded))
         by = build.const(times * self.rows.lanes, I64)
         made = build.control("for", (start, below, by, *starts), None, region)
-        return [made[i * count : (i + 1) * count] for i in range(times)], made[times * count :]
+        return [made[i * count : (i + 1) * count] for i in range(times)]
 
-    def rest(self, start: Op, sums: list[Op], carried: list[Op]) -> list[Op]:
+    def rest(self, start: Op, sums: list[Op]) -> list[Op]:
         """The last elements, which fill no vector."""
         build, rows = self.build, self.rows
         for op in self.traced.ops:  # in front of the condition
-            if op.name in _MASKED and op.operands[0] in rows.scales:
+            if op.name in _MASKED and op.operands[0] in rows.indices:
                 self.mask(op, start)
         self.mask(None, start)
         build.begin()
-        values, _ = self.copied(start, 0, carried, start)
+        values = self.copied(start, 0, start)
         inside = self.mask(None, start)
         chosen = [
             build.op("select", value.type, inside, value, build.const(_NEUTRAL[fold], value.type))
@@ -462,47 +424,34 @@ class _Loop:
     def mask(self, access: Op | None, start: Op) -> Op:
         """The mask of a load or store in the rest of a row; without one, of the elements that are computed with."""
         rows, build = self.rows, self.build
-        element, lanes, scale, shift = "f64" if rows.double else "f32", rows.lanes, 1, 0
+        element, lanes = "f64" if rows.double else "f32", rows.lanes
         if access is not None:
             value = access.type if access.name == "load_vector" else access.operands[1].type
-            element, lanes, scale = value.element, value.lanes, rows.scales.get(access.operands[0], 0)
-            index = access.operands[0]
-            if index.operands and index.operands[1].name == "const" and index.operands[0] in rows.scales:
-                shift = index.operands[1].attribute
-        key = element, lanes, scale, shift
+            element, lanes = value.element, value.lanes
+        key = element, lanes
         if key not in self.masks:
-            first, last = start, rows.last
-            if scale > 1:
-                first, last = (build.op("mul", I64, op, build.const(scale, I64)) for op in (first, last))
-            if shift:
-                first = build.op("add", I64, first, build.const(shift, I64))
-            type_ = Type.of("bool", lanes)
-            self.masks[key] = build.op("lanes_below", type_, first, last, attribute=element)
+            self.masks[key] = build.op("lanes_below", Type.of("bool", lanes), start, rows.last, attribute=element)
         return self.masks[key]
 
-    def copied(self, index: Op, ahead: int, state: list[Op], masked: Op | None) -> tuple[list[Op], list[Op]]:
-        """Write what was traced down for the vector at an index and so many elements ahead; what it folds, and what it
-        carries."""
+    def copied(self, index: Op, ahead: int, masked: Op | None) -> list[Op]:
+        """Write what was traced down for the vector at an index and so many elements ahead; what it folds."""
         build, rows = self.build, self.rows
-        parameter, *carried = self.traced.parameters
-        new: dict[Op, Op] = {parameter: index, **dict(zip(carried, state, strict=True))}
+        new: dict[Op, Op] = {self.traced.parameters[0]: index}
         for op in self.traced.ops[:-1]:
             operands = [new.get(operand, operand) for operand in op.operands]
             name = op.name
             if op.type is I64:
                 new[op] = build.op(name, I64, *operands, attribute=op.attribute)
                 continue
-            if name in _MASKED and op.operands[0] in rows.scales:
+            if name in _MASKED and op.operands[0] in rows.indices:
                 if ahead:
-                    distance = build.const(ahead * rows.scales[op.operands[0]], I64)
-                    operands[0] = build.op("add", I64, operands[0], distance)
+                    operands[0] = build.op("add", I64, operands[0], build.const(ahead, I64))
                 if masked is not None:
                     name = _MASKED[name]
                     operands = [*operands[: 1 if name == "load_masked" else 2], self.mask(op, masked)]
             # What could be known of it, or done in front of the loop, was when it was traced.
             new[op] = build.append(Op(name, op.type, tuple(operands), op.attribute))
-        made = [new.get(op, op) for op in self.traced.yielded]
-        return made[: len(self.folds)], made[len(self.folds) :]
+        return [new.get(op, op) for op in self.traced.yielded]
 
     def fold(self, values: list[Op], sums: list[Op]) -> list[Op]:
         return [

@@ -185,14 +185,6 @@ class Assembler:
         """Reorder the four pairs of lanes, each numbered by two bits of `order`."""
         self._vector(f"vpermpd {{}}, {{}}, {order:#x}", 0x01, 3, 1 | _W, target, source, tail=bytes((order,)))
 
-    def shuffle_bytes(self, target: int, source: int, order: int) -> None:
-        """Reorder the bytes within each half, as the bytes of the register `order` number them."""
-        self._vector(f"vpshufb {{}}, ymm{source}, {{}}", 0x00, 2, 1, target, order, source)
-
-    def widen(self, target: int, source: int) -> None:
-        """The lower four lanes as whole numbers of 64 bits."""
-        self._vector("vpmovsxdq {}, {} (half)", 0x25, 2, 1, target, source)
-
     def move_half(self, target: int, source: Address) -> None:
         """Load the lower four lanes; the upper ones become 0."""
         self._vector("vmovups {}, {} (half)", 0x10, 1, 0, target, source, wide=False)

@@ -10,15 +10,11 @@ from ..copies import contiguous
 from ..index_width import wide_indices
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
-from ..reduce.large import short_columns, transposed
-from ..rows import is_half, narrow, split_shape, widen
+from ..rows import is_half, narrow, widen
 
-definitions = lazy_import(globals(), "definitions", ".kernels")
-native = lazy_import(globals(), "native", "..native")
-extrema = lazy_import(globals(), "extrema", ".extrema")
+kernels = lazy_import(globals(), "kernels", ".kernels")
 _LEAST_COMPILED = 1 << 11  # elements: for fewer, NumPy takes no longer
 _LEAST_EXTREMA = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
-_BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -26,7 +22,7 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
     """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
     x = np.ascontiguousarray(x)
     if x.size >= _LEAST_COMPILED and x.dtype.kind == "f":
-        result = _running_natively(x, dim, ufunc)
+        result = kernels.running(x, dim, ufunc is np.multiply)
         if result is not None:
             return result
     token = hush()
@@ -37,46 +33,6 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
         return found.astype(x.dtype, copy=False)
     finally:
         unhush(token)
-
-
-def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | None:
-    """The same by machine code, see Note [Native kernels]; None if there is none for this."""
-    if not native.available() or x.dtype not in (_SINGLE, _DOUBLE):
-        return None
-    outer, n, inner = split_shape(x.shape, dim)
-    if not x.size:
-        return None
-    product, wide = ufunc is np.multiply, x.dtype == _DOUBLE
-    out = np.empty(x.shape, x.dtype)
-    if inner == 1:
-        native.over_rows(definitions.running, (outer, n), x, out, product=product, wide=wide)
-        return out
-    sizes = short_columns(x, (dim,))
-    if sizes is not None:
-        return _running_transposed(x, ufunc, *sizes)
-    if wide and inner > 1:  # columns as rows
-        columns = contiguous(x.reshape(outer, n, inner).transpose(0, 2, 1))
-        rows = _running_natively(columns, 2, ufunc)
-        return None if rows is None else contiguous(rows.transpose(0, 2, 1)).reshape(x.shape)
-    if inner < 8 or n * inner < _BLOCK:
-        return None
-    so_far = np.empty(inner, np.float64)
-    for part, result in zip(x.reshape(outer, n, inner), out.reshape(outer, n, inner)):
-        so_far[...] = product
-        native.in_order(definitions.running_down, (n, inner), part, so_far, result, product=product)
-    return out
-
-
-def _running_transposed(x: np.ndarray, ufunc: np.ufunc, outer: int, n: int, inner: int) -> np.ndarray:
-    """Many short columns, all of them at once: see Note [Many short columns] in folds.py."""
-    rows = transposed(x, outer, n, inner)
-    so_far = rows[0].astype(_DOUBLE)
-    token = hush()
-    for k in range(1, n):
-        ufunc(so_far, rows[k], out=so_far)
-        rows[k] = so_far
-    unhush(token)
-    return contiguous(rows.reshape(n * inner, outer).T).reshape(x.shape)
 
 
 def _numbered(n: int, behind: int) -> np.ndarray:
@@ -112,7 +68,7 @@ def _compiled_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarra
     if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
         wide = _compiled_extrema(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
         return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
-    return extrema.run(x, dim, largest)  # type: ignore[no-any-return]
+    return kernels.running_extrema(x, dim, largest)  # type: ignore[no-any-return]
 
 
 @wide_indices(1)

@@ -1,54 +1,112 @@
-"""Running sums and products, in float64 as PyTorch's are. The same in NumPy: kernels/scan/."""
+"""Running sums and products, and running extrema with their positions, as compiled loops: Note [Compiled loops] in compiler/loops.py. The same in
+NumPy: __init__.py.
+
+Sums and products are float64, as PyTorch's are. Of extrema, an element that is at least as good as the best so far, or NaN, replaces it; nothing but NaN replaces
+NaN.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import prod
+from typing import Any
 
-from ..compiler.rows import Rows
-from ..compiler.values import Value, full, narrowed, shuffled, widened
+import numpy as np
 
+from ..compiler.loops import Doubles, Elements, Floats, Ints, compile_loops
+from ..waiting_threads import over
 
-def _combined(product: bool) -> Callable[[Value, Value], Value]:
-    return Value.__mul__ if product else Value.__add__
-
-
-def running(b: Rows, product: bool, wide: bool) -> None:
-    """The running sums or products of each row, of float32 or (`wide`) of float64.
-
-    Four numbers at a time: each with what is before it among the four, in two steps, and all with what came before them.
-    """
-    kind = "float64" if wide else "float32"
-    x, out = b.array(kind=kind), b.array(kind=kind)
-    combine = _combined(product)
-
-    def along(four: Value, before: Value) -> tuple[Value, Value]:
-        one = full(four, 1.0 if product else 0.0)
-        pairs = combine(four, shuffled(four, one, (4, 0, 4, 2)))
-        all_four = combine(pairs, shuffled(pairs, one, (4, 4, 1, 1)))
-        return combine(all_four, before), combine(shuffled(all_four, all_four, (3, 3, 3, 3)), before)
-
-    def step(before: Value) -> list[Value]:
-        if wide:
-            result, before = along(x.load(), before)
-        else:
-            low, high = widened(x.load())
-            lower, before = along(low, before)
-            upper, before = along(high, before)
-            result = narrowed((lower, upper))
-        out.store(result)
-        return [before]
-
-    b.each(step, carry=[b.of_doubles(1.0 if product else 0.0)])
+_GRAIN = 1 << 14  # elements that are worth waking a thread for
+_SERVED = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64))
 
 
-def running_down(b: Rows, product: bool) -> None:
-    """The running sums or products of each column, of rows that are done in order; the second array has them in float64."""
-    x, so_far, out = b.array(), b.doubles(), b.array()
-    combine = _combined(product)
+def _rows(begin: int, end: int, x: Floats, out: Floats, length: int, *, product: bool) -> None:
+    for row in range(begin, end):
+        so_far = 1.0 if product else 0.0
+        for i in range(length):
+            value = x[row * length + i]
+            so_far = so_far * value if product else so_far + value
+            out[row * length + i] = so_far
 
-    def step() -> None:
-        low, high = (combine(new, old) for new, old in zip(widened(x.load()), so_far.load_halves()))
-        so_far.store_halves(low, high)
-        out.store(narrowed((low, high)))
 
-    b.each(step)
+def _columns(
+    begin: int, end: int, x: Floats, out: Floats, so_far: Doubles, length: int, columns: int, *, product: bool
+) -> None:
+    """Of matrices; the range is over these. `so_far` has a row for each of them."""
+    for matrix in range(begin, end):
+        first, top = matrix * length * columns, matrix * columns
+        for c in range(columns):
+            so_far[top + c] = 1.0 if product else 0.0
+        for i in range(length):
+            row = first + i * columns
+            for c in range(columns):
+                value = so_far[top + c] * x[row + c] if product else so_far[top + c] + x[row + c]
+                so_far[top + c] = value
+                out[row + c] = value
+
+
+def _is_better(value: Any, best: Any, largest: bool) -> Any:
+    return (value >= best if largest else value <= best) or value != value
+
+
+def _extrema_rows(
+    begin: int, end: int, x: Elements, values: Elements, indices: Ints, length: int, *, largest: bool
+) -> None:
+    for row in range(begin, end):
+        best, position = x[row * length], 0
+        for i in range(length):
+            value = x[row * length + i]
+            is_better = _is_better(value, best, largest)
+            best, position = value if is_better else best, i if is_better else position
+            values[row * length + i] = best
+            indices[row * length + i] = position
+
+
+def _extrema_columns(
+    begin: int, end: int, x: Elements, values: Elements, indices: Ints, best: Elements, positions: Ints, length: int, columns: int,
+    *, largest: bool,
+) -> None:  # fmt: skip
+    """Of matrices; the range is over these. `best` and `positions` are rows that all rows of a matrix share."""
+    for matrix in range(begin, end):
+        first, top = matrix * length * columns, matrix * columns
+        for c in range(columns):
+            best[top + c] = x[first + c]
+        for c in range(columns):
+            positions[top + c] = 0
+        for i in range(length):
+            row = first + i * columns
+            for c in range(columns):
+                value, old, position = x[row + c], best[top + c], positions[top + c]
+                is_better = _is_better(value, old, largest)
+                new, now = value if is_better else old, i if is_better else position
+                best[top + c] = new
+                positions[top + c] = now
+                values[row + c] = new
+                indices[row + c] = now
+
+
+def running_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """(values, indices) of a contiguous array; None if there is no machine code for it."""
+    columns = prod(x.shape[dim + 1 :])
+    loops = _extrema_rows if columns == 1 else _extrema_columns
+    compiled = compile_loops(loops, x.dtype, largest=largest) if x.dtype in _SERVED and x.size else None
+    if compiled is None:
+        return None
+    length = x.shape[dim]
+    count, grain = x.size // (length * columns), -(-_GRAIN // (length * columns))
+    if columns == 1:
+        return over(compiled, count, grain, x, x.shape, x.shape, length)  # type: ignore[no-any-return]
+    scratch = (count * columns,)
+    return over(compiled, count, grain, x, x.shape, x.shape, scratch, scratch, length, columns)[:2]  # type: ignore[no-any-return]
+
+
+def running(x: np.ndarray, dim: int, product: bool) -> np.ndarray | None:
+    """Running sums or products of a contiguous array of floats; None if there is no machine code for it."""
+    columns = prod(x.shape[dim + 1 :])
+    compiled = compile_loops(_rows if columns == 1 else _columns, x.dtype, wide=True, product=product)
+    if compiled is None or not x.size:
+        return None
+    length = x.shape[dim]
+    count, grain = x.size // (length * columns), -(-_GRAIN // (length * columns))
+    if columns == 1:
+        return over(compiled, count, grain, x, x.shape, length)  # type: ignore[no-any-return]
+    return over(compiled, count, grain, x, x.shape, (count * columns,), length, columns)[0]  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...autograd.modes import NAMESPACE
 from ...autograd.views import history_first
-from ...kernels.copies import FROM as COPIES_FROM, contiguous as rows_of, copy, fresh
+from ...kernels.copies import contiguous as rows_of, fresh
 from ...kernels.copies.order import astype, empty_like
 from ...kernels.numpy_calls import flip as flip_array, roll as roll_array, tile as tile_array
 from ...tensor import Tensor
@@ -29,10 +29,10 @@ __all__ = ["cat", "clone", "concat", "concatenate", "flip", "roll", "stack", "ti
 
 def _clone_array(input: Any, contiguous: bool | int) -> Any:
     """A copy; unless it is to be contiguous, a dense layout stays as it is. 4 and 5 ask for channels last."""
-    if contiguous is True or not contiguous:
-        if input.size >= COPIES_FROM and (contiguous or input.flags.c_contiguous):
-            return fresh(input)
-        return np.array(input, order="C") if contiguous else astype(input, input.dtype)
+    if not contiguous:
+        return astype(input, input.dtype)
+    if contiguous is True:
+        return fresh(input)
     channels = input.ndim + 1 - contiguous
     return np.moveaxis(fresh(np.moveaxis(input, channels, -1)), -1, channels)
 
@@ -316,10 +316,8 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 
 def flipped(input: Any, dims: tuple[int, ...]) -> Any:
     """A copy with the order of elements reversed along some dimensions, laid out like the array."""
-    if input.flags.c_contiguous:
-        return fresh(flip_array(input, dims))
     out = empty_like(input)
-    copy(out, flip_array(input, dims))
+    out[...] = flip_array(input, dims)
     return out
 
 
