@@ -160,8 +160,10 @@ class Node:
         """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`, `Sum1` for `SumBackward1`."""
         return _label(self.name())
 
-    def __call__(self, *grads: Any) -> Any:
+    def __call__(self, *grads: Any, **named: Any) -> Any:
         """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""
+        if named:
+            raise TypeError("keyword arguments are not supported")
         return _engine.run_node(self, grads)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import autograd, dtypes
+from .._common.one_class import take_over
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
@@ -440,28 +440,7 @@ class Tensor(_Parts):
         return (self._rare_state is not None and self._rare_state.inference) or type(self._vc) is NoVersion
 
 
-def _take_over(part: type) -> None:
-    """Make the members of a part of the class `Tensor`'s own."""
-    for name, value in vars(part).items():
-        if name in (
-            "__module__",
-            "__qualname__",
-            "__doc__",
-            "__slots__",
-            "__annotations__",
-            "__firstlineno__",
-            "__static_attributes__",
-        ):
-            continue
-        for function in (value.fget, value.fset) if isinstance(value, property) else (value,):
-            if isinstance(function, FunctionType):
-                function.__qualname__, function.__module__ = f"Tensor.{name}", __name__
-        setattr(Tensor, name, value)
-
-
-_take_over(Hooked)
-_take_over(ShapeAndMemory)
-_take_over(AsPython)
+take_over(Tensor, Hooked, ShapeAndMemory, AsPython)
 
 
 def _notice(cls: type) -> None:

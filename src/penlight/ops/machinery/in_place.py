@@ -29,7 +29,7 @@ from .dispatch import (
     write_watchers,
 )
 from .generate import in_place_function
-from .guards import cannot_cast
+from .guards import cannot_cast, has_tangent, refuse_tangents
 from .op import Op, as_array, slot_kind
 from .out import check_out, refusing
 
@@ -282,9 +282,11 @@ def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
 
 
 def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
-    """A result that is written into given memory can't be in a graph."""
-    if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
+    """A result that is written into given memory can't be in a graph, and can't have a tangent."""
+    tensors = (*inputs, *outs)
+    if any(has_tangent(t) for t in tensors) or (is_grad_enabled() and any(t.requires_grad for t in tensors)):
         name = refusing(name, any(t.is_complex() for t in inputs))
+        refuse_tangents(f"{name}_out", *tensors, because="it is an out= function")
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
