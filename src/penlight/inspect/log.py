@@ -176,13 +176,11 @@ class Log(Listener):
                         self._on_born(kind, f"{op.public}()", "values", _operands(op, arguments), line)
         cut = []
         for index, out in enumerate(outs):
-            node, number = edge_of(out)
+            node = edge_of(out)[0]
             if node is None:
                 cut.append((index, out))
             else:
-                more = node.extra()
-                more.setdefault("line", line)
-                more.setdefault("sizes", {})[number] = (out._array.shape, out._array.dtype)  # for pictures
+                node.extra().setdefault("line", line)
         for index, out in cut:
             if len(cut) == len(outs):
                 self._follow(op, inputs, out, line)

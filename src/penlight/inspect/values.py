@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..autograd.node import AccumulateGrad, Freed, Node
 from ..autograd.packing import Kept, Packed
 from ..dtypes import from_np
 from ..ops.machinery.declare import _torch_name
+from ..ops.machinery.rules import ComplexFit, PackedFit
 from ..tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -23,12 +24,19 @@ Array = np.ndarray[Any, Any]
 def size_of(value: Any) -> str:
     """`(2, 3) float32` for a tensor or an array."""
     array = value._array if isinstance(value, Tensor) else value
-    return sized(value.shape, array.dtype)
+    return f"{tuple(value.shape)} {str(from_np(array.dtype)).removeprefix('torch.')}"
 
 
-def sized(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
-    """The same, by shape and dtype."""
-    return f"{tuple(shape)} {str(from_np(dtype)).removeprefix('torch.')}"
+def result_shapes(node: Any, known: dict[int, list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """The shapes of the results of a node's op, where those of its inputs are known: elementwise nodes keep only what was broadcast."""
+    shape = node._array.shape if isinstance(node, AccumulateGrad) else getattr(node, "_shape", None)
+    if shape is not None:
+        return shape if isinstance(shape, list) else [shape]
+    fit = node._fit.fit if isinstance(node._fit, PackedFit) else node._fit
+    if fit is not None:
+        return [np.broadcast_shapes(*(one[0] if isinstance(fit, ComplexFit) else one for one in fit if one is not None))]
+    inputs = [known[id(child)][nr : nr + 1] for child, nr in node.next_functions if id(child) in known]
+    return next((found for found in inputs if found), [])
 
 
 def value_of(tensor: Any) -> str | None:
