@@ -168,7 +168,7 @@ class Log(Listener):
         finally:
             self._busy = False
         outs, line = tensors_in(result), user_line()
-        if self.sees_nodes and not op.view:
+        if self.sees_nodes and not _keeps_finite(op):
             # The later results of a private op are what its derivative needs: CTC's has -inf for what can't be.
             for out in outs[:1] if op.name.startswith("_") else outs:
                 if kinds := not_finite(out._array):
@@ -201,7 +201,7 @@ class Log(Listener):
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Look at what a node makes of finite gradients and finite saved values."""
-        if not self.sees_nodes or getattr(getattr(node, "op", None), "view", False):
+        if not self.sees_nodes or _keeps_finite(getattr(node, "op", None)):
             return run(node, grad)
         held = held_by(node)  # running the node frees it
         results = run(node, grad)
@@ -314,6 +314,11 @@ class Log(Listener):
         lines = [event.where for event in self.writes_to(array, since)]
         written = "It was written to here:\n" + "".join(dict.fromkeys(lines)) if lines else ""
         return (saved + (written or "penlight.inspect.watch() has not seen who wrote to it.")).rstrip()
+
+
+def _keeps_finite(op: Any) -> bool:
+    """Whether an op and its rules make nothing of finite values that is not: views only move them. A custom function has no op."""
+    return op is not None and bool(op.view or op.traits.keeps_finite)
 
 
 def _operands(op: Any, arguments: tuple[Any, ...]) -> list[str]:
