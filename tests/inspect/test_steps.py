@@ -112,8 +112,14 @@ def test_a_module_that_is_called_twice_has_two_boxes(recorded: bool) -> None:
 
 def _programs() -> dict[str, Any]:
     """Functions that give a loss through ops of many kinds: elementwise, reducing, views, several results, written in place, custom."""
-    a, b, image = torch.randn(5, 5, requires_grad=True), torch.randn(5, 1, requires_grad=True), torch.randn(2, 3, 12, 12)
-    cnn = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(100, 3))
+    a, b, image = (
+        torch.randn(5, 5, requires_grad=True),
+        torch.randn(5, 1, requires_grad=True),
+        torch.randn(2, 3, 12, 12),
+    )
+    cnn = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(100, 3)
+    )
     encoder, lstm = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), nn.LSTM(4, 8)
 
     class Halves(torch.autograd.Function):

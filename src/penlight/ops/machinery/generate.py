@@ -52,7 +52,7 @@ def _stub(op: Op, operator: str | None, generate: Any, bound: bool = False) -> A
     function.__module__, function.__qualname__ = "penlight", name
     out = op.traits.out and ((operator is None and name[0] != "_") or name[:9] == "_special_")
     own = in_place(op) if name.endswith("_") and not name.startswith("_") else None
-    function.__doc__ = explained(op.face, op.name, out, own)
+    function.__doc__ = explained(op.face, op.name, out, own, op.kind == "pointwise")
     function.__wrapped__ = Shown(op.face, bound, out) if out or bound else op.face
     function.op, function.operator = op, operator
     return function
@@ -445,7 +445,9 @@ def _several(op: Op) -> list[str]:
     body += [*_edges(op), f"    {none} = NO_EDGE", f"    return {outs}"]
     body += [*_node(op), *_save(op), "shapes = []"]
     for k in places:
-        body.append(f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, len(shapes)); shapes.append(result_{k}.shape)")
+        body.append(
+            f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, len(shapes)); shapes.append(result_{k}.shape)"
+        )
         body.append(f"else: wrapped_{k}._edge = NO_EDGE")
     return [*body, "node.outputs = len(shapes)", "node._shape = shapes", f"return {outs}"]
 
