@@ -328,6 +328,7 @@ def _loop(
     """A pass of any kind: on tensors or arrays, through all or to what was asked for, with somebody watching."""
     watching = (*everywhere, *watchers.get()) if graph else ()
     seen = log.get()
+    ours: set[Any] = set()  # as in `_run`
 
     def run(node: Node, grad: Any) -> Any:
         if graph:
@@ -342,7 +343,11 @@ def _loop(
             results = run(node, grad) if seen is None else seen.on_node(node, grad, run)
             for (child, nr), arrived in zip(node.next_functions, results):
                 if arrived is not None and child is not None:
-                    _add(buffers, child, nr, arrived)
+                    present = buffers[child]
+                    if present is None:
+                        buffers[child] = arrived
+                    else:
+                        join(buffers, child, nr, present, arrived, ours)
         grad = results = arrived = None
         for leaf in _completed(node, last):
             _run_leaf(leaf, buffers.pop(leaf), graph, captures)

@@ -139,9 +139,10 @@ class Node:
     ('MulBackward0', 2)
     """
 
-    __slots__ = ("__weakref__", "_fit", "_hooks", "_more", "next_functions", "seq")
+    __slots__ = ("__weakref__", "_fit", "_hooks", "_more", "_shape", "next_functions", "seq")
 
     seq: int
+    _shape: Any  # of its op's result, or a list for several: for pictures. Not set where it follows from the inputs, as for `a * b`
     next_functions: tuple[Edge, ...]
     _hooks: Hooks | None
     outputs = 1  # how many outputs of the forward op differentiate

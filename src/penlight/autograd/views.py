@@ -380,6 +380,7 @@ class CopySlices(Node):
         self.replay = replay
         whole = base._array
         self.shape, self.strides = whole.shape, whole.strides
+        self._shape = self.shape
         self.view_shape, self.view_strides = part.shape, part.strides
         self.offset = 0 if replay is not None else _offset(part, whole)
 

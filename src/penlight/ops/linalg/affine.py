@@ -168,6 +168,7 @@ def _turned(weight: Tensor) -> Tensor:
         node.seq = next(sequence)
         node.next_functions = (edge,)
         node._hooks = node._fit = None
+        node._shape = out._array.shape
         out._edge = (node, 0)
     return out
 

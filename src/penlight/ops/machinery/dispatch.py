@@ -443,6 +443,7 @@ def make_node(
     elif op.outputs > 1:
         node.outputs = sum(o._array.dtype.kind in "fcV" for o in outs)  # type: ignore[misc]
     node._fit = fit_of(op, env, outs)
+    node._shape = [o._array.shape for o in outs if o._array.dtype.kind in "fcV"]
     for i, wants in op.wants.items():
         for want in wants:
             _save(op, node, want, env, outs, requires[i], copies)

@@ -273,7 +273,7 @@ def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tens
 
 
 @pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
-@traits(out=False, refuses={"c": _NO_CLAMP})
+@traits(out=False, refuses={"c": _NO_CLAMP}, keeps_finite=True)
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
