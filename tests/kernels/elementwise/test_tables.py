@@ -15,8 +15,14 @@ from tests.machine_code import without_machine_code
 
 F = torch.nn.functional
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    **{name: getattr(torch, name) for name in "floor exp sin tanh sqrt rsqrt log reciprocal sigmoid erf square".split()},
-    **{name: getattr(F, name) for name in "relu gelu silu leaky_relu elu softplus mish hardswish".split()},
+    **{
+        name: getattr(torch, name)
+        for name in ["floor", "exp", "sin", "tanh", "sqrt", "rsqrt", "log", "reciprocal", "sigmoid", "erf", "square"]
+    },
+    **{
+        name: getattr(F, name)
+        for name in ["relu", "gelu", "silu", "leaky_relu", "elu", "softplus", "mish", "hardswish"]
+    },
     "clamp": lambda x: x.clamp(-1, 1.5),
     "clamp to 0": lambda x: x.clamp(-0.0, 1.0),
     "power": lambda x: x**3,

@@ -44,7 +44,7 @@ def _run(function: Any, values: tuple[Any, ...]) -> Any:
         return function(*values) if _calls_kernels(function, values) else _in_blocks(function, values)
     if function in IN_SINGLE and _are_halves(values):
         return _by_singles(function, values)
-    if function in faster_ufuncs.FASTER and faster_ufuncs.fits(values):
+    if function in faster_ufuncs.FASTER and faster_ufuncs.fits(function, values):
         return faster_ufuncs.run(function, *values)
     size = max([getattr(value, "size", 1) for value in values])
     grain = CHEAP_NUMPY_GRAIN if function in CHEAP else NUMPY_GRAIN

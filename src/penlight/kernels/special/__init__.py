@@ -48,7 +48,7 @@ def _tabled(function: Any) -> Any:
     tables = import_module("..elementwise.tables", __name__)
 
     def run(*arguments: Any) -> Any:
-        made = tables.looked_up(function, arguments) if arguments[0].itemsize == 2 else None
+        made = tables.looked_up(function, arguments)
         return function(*arguments) if made is None else made
 
     return run

@@ -35,7 +35,7 @@ _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufu
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 
 
-@pointwise(one_pass(only("fV", "hypot_cpu", without_numpy_warnings(np.hypot))),
+@pointwise(one_pass(only("fV", "hypot_cpu", lambda input, other: _faster_ufuncs.run(np.hypot, input, other))),
            input=lambda grad, input, result: grad * (input / result),
            other=lambda grad, other, result: grad * (other / result))  # fmt: skip
 def hypot(input: Tensor, other: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """
 
 
-@pointwise(only("fV", "nextafter_cpu", without_numpy_warnings(np.nextafter)),
+@pointwise(only("fV", "nextafter_cpu", lambda input, other: _faster_ufuncs.run(np.nextafter, input, other)),
            input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
            other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
