@@ -22,7 +22,8 @@ from .parallel import parallel_for
 
 Array = np.ndarray
 _BLOCK = 1 << 13  # elements
-_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_FLOAT: np.dtype[Any] = np.dtype(np.float32)
+_DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 _MOST_QUOTIENT = float(1 << 24)
 _LOG_2 = math.log(2.0)
 _INTEGERS = {4: np.int32, 8: np.int64}

@@ -33,8 +33,8 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 def run(function: Any, values: tuple[Any, ...]) -> Any:
     """function(*values), of a ufunc or of an elementwise function of arrays."""
-    made = None
-    if type(function) is not np.ufunc or function in IN_SINGLE:
+    made, inner = None, getattr(function, "__wrapped__", function)
+    if type(inner) is not np.ufunc or inner in IN_SINGLE:
         made = tables.looked_up(function, values, _run)
     return _run(function, values) if made is None else made
 
@@ -217,11 +217,11 @@ def fill(kernel: Elementwise, values: tuple[Any, ...]) -> Any:
 
 def _fill_converted(kernel: Elementwise, arrays: tuple[Any, ...], scalars: tuple[Any, ...]) -> Any:
     """The same of all that are not contiguous arrays: stand-ins, scalars, 16-bit floats, arrays with gaps."""
-    first: Any = arrays[0]
-    if not isinstance(first, (np.ndarray, np.generic)):  # a stand-in: what calls the kernel is being traced
+    if not isinstance(arrays[0], (np.ndarray, np.generic)):  # a stand-in: what calls the kernel is being traced
         out: Any = trace.Stand()
         kernel.body(*arrays, out, *scalars)
         return out
+    first: Any = arrays[0]
     if not all([type(a) is np.ndarray and a.ndim for a in arrays]):  # of no dimension, or NumPy's scalars
         shape = first.shape
         found = kernel(*[np.asarray(a).reshape(-1) if not np.ndim(a) else a for a in arrays], *scalars)

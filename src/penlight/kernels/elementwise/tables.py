@@ -47,5 +47,9 @@ def looked_up(
         return None
     out = np.empty(x.shape, table.dtype)
     flat, indices = out.reshape(-1), x.reshape(-1).view(np.uint16)
-    each_block(lambda part: table.take(indices[part], out=flat[part], mode="clip"), x.size, 1, block=_BLOCK)
+
+    def look_up(part: slice) -> None:
+        table.take(indices[part], out=flat[part], mode="clip")  # of all modes the one without a copy of the result
+
+    each_block(look_up, x.size, 1, block=_BLOCK)
     return out

@@ -132,8 +132,8 @@ def _sign_array(input: Any) -> Any:
     if not isinstance(input, (np.ndarray, np.generic)):  # see Note [Bodies as machine code]
         return (input > 0) * 1.0 - (input < 0) * 1.0
     if input.dtype.kind in "fV":
-        signs = np.subtract((input > 0).view(np.int8), (input < 0).view(np.int8))
-        return np.asarray(signs).astype(input.dtype)
+        above, below = np.asarray(input > 0), np.asarray(input < 0)  # type: ignore[operator]
+        return np.asarray(above.view(np.int8) - below.view(np.int8)).astype(input.dtype)
     return np.sign(input) if input.dtype.kind != "b" else input.copy()
 
 
