@@ -187,17 +187,6 @@ def fmod(x: Array, y: Array, out: Array) -> bool:
     return True
 
 
-def hypot(x: Array, y: Array, out: Array) -> bool:
-    """sqrt(x**2 + y**2), where the squares neither overflow nor lose digits."""
-    np.square(x, out)
-    out += np.square(y)
-    most = math.sqrt(float(np.finfo(out.dtype).max))
-    if not (out.max() < most and out.min() > 1 / most):
-        return False
-    np.sqrt(out, out)
-    return True
-
-
 def nextafter(x: Array, y: Array, out: Array) -> bool:
     """The bits of x as a whole number, one more or one less."""
     if not (np.abs(x).min() > 0 and y.min() > -np.inf):  # with a NaN neither
@@ -216,9 +205,9 @@ def nextafter(x: Array, y: Array, out: Array) -> bool:
 FASTER: dict[Any, Callable[..., bool]] = {
     np.log1p: log1p, np.expm1: expm1, np.cosh: cosh, np.sinh: sinh, np.tan: tan, np.arctanh: arctanh, np.arcsinh: arcsinh,
     np.logaddexp: logaddexp, np.logaddexp2: logaddexp2, np.remainder: remainder, np.fmod: fmod, np.floor_divide: floor_divide,
-    np.hypot: hypot, np.nextafter: nextafter,
+    np.nextafter: nextafter,
 }  # fmt: skip
-ALSO_DOUBLE = {np.logaddexp, np.logaddexp2, np.hypot, np.nextafter}
+ALSO_DOUBLE = {np.logaddexp, np.logaddexp2, np.nextafter}
 
 
 def run(ufunc: Any, *operands: Any) -> Any:

@@ -35,7 +35,7 @@ _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufu
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 
 
-@pointwise(one_pass(only("fV", "hypot_cpu", lambda input, other: _faster_ufuncs.run(np.hypot, input, other))),
+@pointwise(one_pass(only("fV", "hypot_cpu", without_numpy_warnings(np.hypot))),
            input=lambda grad, input, result: grad * (input / result),
            other=lambda grad, other, result: grad * (other / result))  # fmt: skip
 def hypot(input: Tensor, other: Tensor) -> Tensor:
