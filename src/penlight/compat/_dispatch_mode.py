@@ -14,7 +14,7 @@ from typing import Any
 
 from penlight.autograd import engine, modes
 from penlight.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from penlight.ops.machinery.aten import aten, calls, overload, overload_of
+from penlight.ops.machinery.aten import aten, bound, calls, overload, overload_of, presented
 from penlight.ops.machinery.dispatch import apply, op_watchers
 from penlight.ops.machinery.in_place import rewrite
 from penlight.tensor import Tensor
@@ -60,16 +60,17 @@ class TorchDispatchMode:
         if inplace:
             func = overload(func._name + "_")
 
-        def run(*args: Any) -> Any:
-            if len(args) == len(arguments) and all(a is b for a, b in zip(args, arguments)):
+        def run(*args: Any, **kwargs: Any) -> Any:
+            given = bound(op, arguments, args, kwargs)
+            if all(a is b for a, b in zip(given, arguments)):
                 return go()
-            return (rewrite if inplace else apply)(op, args)
+            return (rewrite if inplace else apply)(op, given)
 
         values = [v for a in arguments for v in (a if isinstance(a, (list, tuple)) else (a,))]
         types = tuple(dict.fromkeys(type(v) for v in values if isinstance(v, Tensor) and type(v) is not Tensor))
         token = calls.set({**calls.get(), func: run})
         try:
-            return self.__torch_dispatch__(func, types, arguments, {})
+            return self.__torch_dispatch__(func, types, *presented(op, arguments))
         finally:
             calls.reset(token)
 
