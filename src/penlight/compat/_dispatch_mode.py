@@ -92,12 +92,14 @@ def _disable_current_modes() -> Any:
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """False: there are no such classes here.
+    """Whether this is an instance, or the class, of a subclass of Tensor that says how it can be taken apart and put together.
 
-    >>> is_traceable_wrapper_subclass(1)
+    >>> is_traceable_wrapper_subclass(torch.ones(1))
     False
     """
-    return False
+    kind = t if isinstance(t, type) else type(t)
+    names = ("__tensor_flatten__", "__tensor_unflatten__")
+    return issubclass(kind, Tensor) and kind is not Tensor and all(hasattr(kind, name) for name in names)
 
 
 # ----- Counting ---------------------------------------------------------------------------------------------------------
