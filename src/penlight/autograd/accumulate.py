@@ -185,7 +185,9 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
         return
     _require_leaf(variable._edge[0])
     present = variable._grad
-    if not grad_mode.get():
+    if any(t is not None and t._level is not None for t in (grad, present, variable)):  # of a class that dispatches
+        variable._grad = (grad if grad_mode.get() else grad.detach()) if present is None else present + grad
+    elif not grad_mode.get():
         accumulate_raw(leaf, grad._array)
     elif present is None:
         variable._grad = _wrap(copy_like(np.empty(grad.shape, grad._array.dtype), variable._array)).copy_(grad)

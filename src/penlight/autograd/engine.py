@@ -184,7 +184,7 @@ def _in_a_new_thread(outer: Task, run: Any) -> None:
 
 def _plain(grads: Sequence[Any]) -> bool:
     """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
-    if everywhere or watchers.get() or not _dispatch.unseen():
+    if everywhere or watchers.get() or _dispatch.subclass_levels or not _dispatch.unseen():
         return False
     return all(level.batching for level in _dispatch.interpreters.get()) and all(g._level is None for g in grads)
 

@@ -569,6 +569,8 @@ def current_tangent(tensor: Tensor) -> Any:
 
 def detach(tensor: Tensor) -> Tensor:
     """`Tensor.detach` while a slow mode is open: no tangent, but the mark of inference mode."""
+    if tensor._level is not None and not tensor._level.batching:
+        return tensor._level.detach(tensor)
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():

@@ -320,8 +320,8 @@ class Function(_SingleLevelFunction):
         """
         if cls.setup_context is not _SingleLevelFunction.setup_context:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
-        if NAMESPACE["SLOW"] and interpreters.get():
-            level = interpreter(interpreters.get(), args)
+        if NAMESPACE["SLOW"]:
+            level = interpreter(args)
             if level is not None:
                 return level.run_function(cls, args, kwargs)
         return run_forward(cls, args, kwargs)

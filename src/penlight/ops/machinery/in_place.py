@@ -91,8 +91,7 @@ def _owner(array: Any) -> Any:
 
 def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, move its version, rewrite its history."""
-    stack = interpreters.get()
-    level = interpreter(stack, arguments) if stack else None
+    level = interpreter(arguments)
     if level is not None:
         return level.run_inplace(op, arguments)
     if op_watchers.get():
@@ -122,7 +121,7 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     raws = raw_arguments(op, env)
     tracked = edges is not None and is_grad_enabled()
     copies = None
-    if tracked and _saves_first(op):
+    if tracked and saves_first(op):
         copies = {op.inputs[0]: tensor.detach().clone()}
         copies[op.inputs[0]]._edge = views.edge_of(tensor)
     try:
@@ -176,7 +175,7 @@ def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
 
 
 @functools.cache
-def _saves_first(op: Op) -> bool:
+def saves_first(op: Op) -> bool:
     """Whether a rule wants the first input, which the in-place form overwrites."""
     return any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws)
 

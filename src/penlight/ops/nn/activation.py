@@ -328,13 +328,13 @@ def _rowwise(kernel: Any) -> Any:
 
 @differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
-@traits(refuses={"c": "softmax_lastdim_kernel_impl"})
+@traits(refuses={"c": "softmax_lastdim_kernel_impl"}, aten="_softmax")
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 @differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
-@traits(refuses={"c": "log_softmax_lastdim_kernel_impl"})
+@traits(refuses={"c": "log_softmax_lastdim_kernel_impl"}, aten="_log_softmax")
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
