@@ -72,7 +72,7 @@ def test_every_public_name_has_an_example() -> None:
 # What Python itself gives a signature to, or what is no function: an enumeration, and objects that can be called.
 LEFT_OUT = """
     dtype layout memory_format linalg.LinAlgError utils.checkpoint.CheckpointError utils.checkpoint.CheckpointPolicy
-    distributions.identity_transform
+    distributions.identity_transform distributions.biject_to distributions.transform_to
 """
 
 
@@ -86,6 +86,19 @@ def test_arguments_are_explained() -> None:
                 p.name for p in inspect.signature(value).parameters.values() if p.kind not in stars and p.name[0] != "_"
             ]
             lacking += [f"{name}.{n}" for n in named if n not in ("self", "cls") and not re.search(rf"\b{n}\b", words)]
+    assert sorted(lacking) == []
+
+
+def test_what_is_returned_is_said() -> None:
+    """Of functions and methods; a module says which shapes it takes and gives."""
+    lacking = []
+    for name, value in EVERYTHING.items():
+        if isinstance(value, type):
+            forward = issubclass(value, torch.nn.Module) and value.forward is not torch.nn.Module.forward
+            if forward and name.startswith("nn.") and name.count(".") == 1 and "Shape:" not in value.__doc__:
+                lacking.append(name)
+        elif not isinstance(value, property) and name not in LEFT_OUT.split() and "Returns:" not in value.__doc__:
+            lacking.append(name)
     assert sorted(lacking) == []
 
 

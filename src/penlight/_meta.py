@@ -271,6 +271,11 @@ def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _to(*args, **kwargs)
     if name == "data_ptr":
         return 0
+    if name == "untyped_storage":
+        with _open():
+            storage = function(*args)
+        storage._without_data = True
+        return storage
     if name == "type" and len(args) == 1 and not kwargs:
         with _open():
             return function(*args).replace("torch.", "torch.meta.")

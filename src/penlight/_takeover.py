@@ -19,8 +19,11 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from ._common.function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
+from .kernels.lazy import lazy_import
 from .ops.machinery.public_functions import layers_of
 from .tensor import DISABLED, Tensor
+
+_subclasses = lazy_import(globals(), "_subclasses", ".ops.machinery.subclasses")
 
 # Whether subclasses are ignored here, and whether modes are too.
 subclasses_off: ContextVar[bool] = ContextVar("penlight_subclasses_off", default=False)
@@ -84,12 +87,9 @@ def takes_part(kind: type) -> bool:
 
 def noticed(kind: type) -> None:
     """An instance of this class came up."""
+    if getattr(kind, "__torch_dispatch__", DISABLED) is not DISABLED:
+        _subclasses.wake(kind)
     if takes_part(kind):
-        if getattr(kind, "__torch_dispatch__", DISABLED) is not DISABLED:
-            raise NotImplementedError(
-                f"{kind.__name__} defines __torch_dispatch__: Penlight has no dispatcher below its functions. "
-                "Define __torch_function__ instead"
-            )
         wake()
 
 

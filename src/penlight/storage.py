@@ -135,14 +135,15 @@ class UntypedStorage:
 
     @property
     def device(self) -> Any:
-        """Where the memory is: the CPU."""
-        return penlight.device("cpu")
+        """Where the memory is: the CPU, or nowhere."""
+        return penlight.device("meta" if getattr(self, "_without_data", False) else "cpu")
 
     is_cuda = is_hpu = is_sparse = is_sparse_csr = False
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 if there is none."""
-        return self._bytes.__array_interface__["data"][0] if self._bytes.size else 0
+        nowhere = self._bytes.size == 0 or getattr(self, "_without_data", False)
+        return 0 if nowhere else self._bytes.__array_interface__["data"][0]
 
     @property
     def _cdata(self) -> int:
@@ -173,7 +174,8 @@ class UntypedStorage:
         if index.step not in (None, 1):
             raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
         part = type(self).__new__(type(self))
-        part._bytes = self._bytes[index]
+        part._bytes = np.asarray(memoryview(self._bytes)[index])  # type: ignore[arg-type]  # a storage of its own, which `root_of` stops at
+        part._filename = None
         return part
 
     def __setitem__(self, index: Any, value: Any) -> None:

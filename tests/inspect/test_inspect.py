@@ -494,7 +494,7 @@ def test_folding():
     one = next(box for box in folded.boxes if box.title == "1")
     assert one.kind == "module" and one.lines == [
         "Block",
-        "(2, 4) float32",
+        "(2, 4)",
         f"{one.details['nodes']} nodes, 40 parameters",
     ]
     assert "module" in folded.svg() and '"1\\nBlock' in folded.dot()

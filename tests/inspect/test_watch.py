@@ -243,3 +243,17 @@ def test_memory_counts_shared_memory_once() -> None:
 def test_memory_refuses_what_is_no_tensor() -> None:
     with pytest.raises(TypeError, match=r"memory\(\) takes tensors, not int"):
         torch.inspect.memory(3)  # type: ignore[arg-type]
+
+
+def test_infinite_gradients_of_scalars_are_seen() -> None:
+    x = torch.tensor(0.0, requires_grad=True)
+    with pytest.raises(FloatingPointError, match=r"SqrtBackward0 .* made Inf"), torch.inspect.watch(inf="raise"):
+        (x * 1).sqrt().backward()
+
+
+def test_ops_that_keep_values_finite_are_not_looked_at_twice() -> None:
+    x = torch.tensor([1.0, float("inf")], requires_grad=True)
+    with torch.inspect.watch(nan="note", inf="note") as seen:
+        (x.relu().clone() * 0).sum().backward()
+    assert [event.what for event in seen.nans] == ["mul() made NaN from values without NaN"]
+    assert not seen.infs

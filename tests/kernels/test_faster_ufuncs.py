@@ -30,23 +30,27 @@ def operands(ufunc: Any, with_edges: bool) -> list[np.ndarray]:
     return made
 
 
+CASES = [(ufunc, np.float32) for ufunc in faster_ufuncs.FASTER]
+CASES += [(ufunc, np.float64) for ufunc in faster_ufuncs.FASTER if ufunc in faster_ufuncs.ALSO_DOUBLE]
+
+
 @pytest.mark.parametrize("with_edges", [False, True])
-@pytest.mark.parametrize("ufunc", faster_ufuncs.FASTER)
-def test_as_numpy(ufunc: Any, with_edges: bool) -> None:
-    given = operands(ufunc, with_edges)
+@pytest.mark.parametrize(("ufunc", "dtype"), CASES)
+def test_as_numpy(ufunc: Any, dtype: Any, with_edges: bool) -> None:
+    given = [x.astype(dtype) for x in operands(ufunc, with_edges)]
     with np.errstate(all="ignore"):
-        wanted, exact = ufunc(*given), ufunc(*[x.astype(np.float64) for x in given])
+        wanted, exact = ufunc(*given), ufunc(*[x.astype(np.longdouble) for x in given])
     made = faster_ufuncs.run(ufunc, *given)
-    assert made.dtype == np.float32
+    assert made.dtype == dtype
     assert np.array_equal(np.isnan(made), np.isnan(wanted)) and np.array_equal(np.isinf(made), np.isinf(wanted))
-    if ufunc in (np.remainder, np.fmod, np.floor_divide):
+    if ufunc in (np.remainder, np.fmod, np.floor_divide, np.nextafter):
         np.testing.assert_array_equal(made, wanted)
         return
     finite = np.isfinite(wanted)
     scale = np.abs(exact)
     if ufunc in (np.logaddexp, np.logaddexp2):  # a sum, of numbers of other signs perhaps
         scale = np.maximum.reduce([scale, *np.nan_to_num(np.abs(given), posinf=0.0)])
-    units = np.spacing(scale[finite].astype(np.float32))
+    units = np.spacing(scale[finite].astype(dtype))
     assert (np.abs(made[finite] - exact[finite]) <= 6 * units).all()
     zero = wanted == 0
     np.testing.assert_array_equal(np.signbit(made[zero]), np.signbit(wanted[zero]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from nn_data import array
 from nn_models import attempt, model
 
+import penlight as torch
+
 
 def test_registration_errors(works):
     def run(lib):
@@ -247,3 +249,21 @@ def test_apply_and_repr(works):
         return names, repr(m), repr(Described()), repr(Short()), repr(ShortWithChild()), repr(nested), str(nested[0])
 
     works(run)
+
+
+def test_module_is_one_class():
+    assert torch.nn.Module.__mro__ == (torch.nn.Module, object)
+    assert torch.nn.Linear.__mro__ == (torch.nn.Linear, torch.nn.Module, object)
+
+    class Notes:
+        def __init__(self, *args, **kwargs):
+            self.given = args, kwargs
+
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, ("noted", value))
+
+    class Model(torch.nn.Module, Notes):
+        call_super_init = True
+
+    model = Model(1, key=2)  # what stands after Module in the order of classes still takes part
+    assert model.given == ("noted", ((1,), {"key": 2}))

@@ -224,6 +224,61 @@ TOPICS: dict[str, str] = {
         y = (x * 2).requires_grad_(False)
         z = x.detach().requires_grad_(); z.is_leaf, z.grad_fn
     """,
+    "forward mode refusals": """
+        fw = torch.autograd.forward_ad; x = torch.arange(4.0); t = torch.ones(4); fw.enter_dual_level(); d = fw.make_dual(x, t)
+        fw.make_dual(d, t)
+        fw.make_dual(x, d)
+        fw.make_dual(x, torch.ones(3))
+        fw.make_dual(x, x.long())
+        torch.exp(d, out=torch.ones(4))
+        torch.exp(x, out=d)
+        torch.sum(d, 0, out=torch.ones(()))
+        torch.eq(d, d, out=torch.ones(4, dtype=torch.bool))
+        torch.linalg.inv(fw.make_dual(torch.eye(2), torch.eye(2)), out=torch.eye(2))
+        torch.fft.fft(d, out=torch.ones(4, dtype=torch.complex64))
+        torch.floor_divide(d, d)
+        torch.heaviside(x, d)
+        torch.linalg.ldl_factor(fw.make_dual(torch.eye(2), torch.eye(2)))
+        fw.make_dual(torch.ones(1).expand(2), torch.ones(2))
+        fw.unpack_dual(fw.make_dual(torch.ones(5)[:3], torch.ones(3)).as_strided((4,), (1,), 0)).tangent
+        fw.unpack_dual(fw.make_dual(torch.ones(2, 3).t(), torch.ones(3, 2))).tangent.stride()
+        def custom(forward, jvp): Mine = type("Mine", (torch.autograd.Function,), dict(forward=staticmethod(forward), jvp=staticmethod(jvp))); r = Mine.apply(fw.make_dual(torch.arange(4.0), torch.ones(4))); return fw.unpack_dual(r[0] if isinstance(r, tuple) else r).tangent
+        custom(lambda c, x: x * 2, lambda c, t: (t, t))
+        custom(lambda c, x: x * 2, lambda c, t: t[:2])
+        custom(lambda c, x: (x * 2, 3), lambda c, t: t)
+        custom(lambda c, x: (x * 2, 3), lambda c, t: (t, None))
+        custom(lambda c, x: (x * 2, x > 0), lambda c, t: (t, t))
+        custom(lambda c, x: x, lambda c, t: t)
+        custom(lambda c, x: x, lambda c, t: t * 2)
+        custom(lambda c, x: x[:2], lambda c, t: torch.ones(4)[:2])
+        custom(lambda c, x: x[:2], lambda c, t: t[:2])
+        custom(lambda c, x: (c.mark_dirty(x), x.mul_(2))[1], lambda c, t: t * 2)
+        custom(lambda c, x: (c.mark_dirty(x), x.mul_(2))[1], lambda c, t: None)
+        custom(lambda c, x: (c.mark_dirty(x), x.mul_(2))[1], lambda c, t: t.mul_(2))
+        custom(lambda c, x: (c.save_for_backward(x), x * 2)[1], lambda c, t: print(c.saved_tensors) or t)
+        custom(lambda c, x: (c.save_for_forward(x, None), x * 2)[1], lambda c, t: print(c.saved_tensors) or t)
+        fw.exit_dual_level(); fw.exit_dual_level()
+    """,
+    "engine": """
+        from collections import OrderedDict; class_of = lambda **members: type("Mine", (torch.autograd.Function,), {n: staticmethod(f) for n, f in members.items()}); log = []
+        x = torch.ones(2, requires_grad=True); queue = torch.autograd.Variable._execution_engine.queue_callback; queue(print)
+        def again(): log.append(1); queue(lambda: log.append(2))
+        y = x * 2; _ = y.register_hook(lambda g: queue(again)); y.sum().backward(); log
+        y.grad_fn(torch.ones(2), torch.ones(2))
+        y.grad_fn()
+        y.grad_fn(3)
+        y.grad_fn(torch.ones(2), a=1)
+        e = x.exp(); e.sum().backward(); e.grad_fn._saved_result
+        x._backward_hooks = OrderedDict({0: lambda g: g * 5}); x.grad = None; (x * 1).sum().backward(); x.grad
+        del x._backward_hooks
+        del x.requires_grad
+        del x.data
+        del x.grad; x.grad
+        Twice = class_of(forward=lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2), x)[1:], backward=lambda ctx, a, b: (print(a, b), a + b)[1])
+        z = x.detach().requires_grad_(); o, p = Twice.apply(z.clone()); (o + 3 * p).sum().backward(); o is p, o.output_nr, z.grad
+        nn = torch.nn; [c.__name__ for c in nn.Module.__mro__], [c.__name__ for c in nn.Linear.__mro__]
+        class_with = type("Net", (), dict(act=torch.tanh, total=torch.sum, flip=torch.fft.fftshift, norm=torch.linalg.norm)); class_with().act(x.detach()), class_with().norm(x.detach())
+    """,
     "kinks": """
         def d(f, *v): x = torch.tensor(v if len(v) > 1 else v[0], dtype=torch.float64, requires_grad=True); f(x).sum().backward(); return x.grad.tolist()
         d(torch.relu, 0.0), d(torch.abs, 0.0), d(torch.sqrt, 0.0), d(lambda x: x**0.5, 0.0), d(lambda x: x**0, 0.0), d(torch.sign, 0.0), d(torch.round, 0.5)

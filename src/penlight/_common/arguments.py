@@ -11,6 +11,8 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
+from .returns import result, shape
+
 _TABLE = """
 A: a matrix, or a batch of them: the last two dimensions
 A_rows, n.eye: the number of rows
@@ -205,7 +207,7 @@ mode.pad: "constant", "reflect", "replicate" or "circular"
 mode.EmbeddingBag, mode.embedding_bag: "sum", "mean" or "max" of a bag
 mode.inference_mode, mode.set_grad_enabled: whether it has an effect
 mode.qr, mode.linalg_qr: "reduced", "complete" or "r"
-mode.kaiming_normal_, mode.kaiming_uniform_: keep the variance of the forward pass, "fan_in", or of the backward pass, "fan_out"
+mode.kaiming_normal, mode.kaiming_uniform, mode.kaiming_normal_, mode.kaiming_uniform_: keep the variance of the forward pass, "fan_in", or of the backward pass, "fan_out"
 momentum: how slowly the running mean forgets: 0 at once
 momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm: how much a new batch counts in the running mean and variance
 momentum_decay: how the momentum changes over the steps
@@ -573,7 +575,7 @@ n.LnStructured, n.ln_structured: which norm: 2 is the Euclidean one
 parameters.Memory: the bytes of leaves that are saved
 parameters.global_unstructured: pairs of a module and the name of its parameter
 parameters.update: the entries to add
-prepend.register_load_state_dict_post_hook, prepend.register_load_state_dict_pre_hook, prepend.register_state_dict_post_hook, prepend.register_state_dict_pre_hook: run it before those that are there
+prepend.register_forward_hook, prepend.register_forward_pre_hook, prepend.register_full_backward_hook, prepend.register_full_backward_pre_hook, prepend.register_load_state_dict_post_hook, prepend.register_load_state_dict_pre_hook, prepend.register_state_dict_post_hook, prepend.register_state_dict_pre_hook: run it before those that are there
 recurse.debug_unwrap: through all levels, not only the innermost
 rtol: the relative difference allowed
 sorted_indices: the order by length
@@ -619,8 +621,44 @@ use_reentrant: True runs an inner backward pass, as PyTorch's older form; False,
 use_trivialization: keep the first value, and learn the distance from it
 value.set_materialize_grads: whether missing gradients arrive as zeros, not as None
 value.set_default_validate_args: whether arguments are checked
+mode.train: True for training, False for evaluation
+mode.set_detect_anomaly: whether it is on
+mode.hash_tensor: 0 combines the bits by exclusive or
+mode.RNNBase: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU"
+mode.ReduceLROnPlateau: "min" or "max": whether the quantity is to fall or to rise
+end.lerp, end.lerp_: the values where the weight is 1
+end.range: where it ends; included
+start.logspace, end.logspace: the first and the last exponent; both are included
+weight.lerp, weight.lerp_: how far to go from `input` to `end`, 0 to 1
+weight.huber_loss, weight.l1_loss, weight.mse_loss: a factor for each element
+weight.MultiLabelSoftMarginLoss, weight.multilabel_soft_margin_loss, weight.NLLLoss2d: a factor for each class
+weight.embedding, weight.embedding_bag: a matrix with a vector in each row
+p.geometric_, p.geometric: the probability of success
+p.renorm_, p.renorm: which norm
+p.cond: which norm; None is the 2-norm
+p.kl_divergence: the distribution that is averaged over
+q.kl_divergence: the distribution to compare with
+k.rot90: how many right angles
+k.LocalResponseNorm, k.CrossMapLRN2d, k.local_response_norm: what is added to the sum of squares
+key.scaled_dot_product_attention: the keys, (..., S, E)
+value.scaled_dot_product_attention, value.multi_head_attention_forward: the values, (..., S, E_v)
+n.matrix_power: the exponent; a negative one inverts
+n.randperm: how many numbers, from 0 on
+n.fftfreq, n.rfftfreq: the length of the signal
+n.polygamma, n.polygamma_: which derivative of the digamma function
+n.chebyshev_polynomial_t, n.chebyshev_polynomial_u, n.chebyshev_polynomial_v, n.chebyshev_polynomial_w, n.hermite_polynomial_h, n.hermite_polynomial_he, n.laguerre_polynomial_l, n.legendre_polynomial_p: the degree
+n.shifted_chebyshev_polynomial_t, n.shifted_chebyshev_polynomial_u, n.shifted_chebyshev_polynomial_v, n.shifted_chebyshev_polynomial_w: the degree
+size.unfold: the length of a window
+tensor.register_buffer: the tensor, or None
+tensor.dot: the second vector
+tensor.resize_as: whose size to take
+tensor.is_set_to, tensor.map_: the tensor to compare with, or the second argument of the function
+values.heaviside, values.heaviside_: the result where the input is 0
+values.ParameterList: the parameters
+value.addcdiv, value.addcdiv_, value.addcmul, value.addcmul_: the factor of what is added
 """
 _meanings: dict[str, str] = {}
+_explained: set[type] = set()  # the classes whose methods are
 _OURS = ("penlight", "torch")
 
 
@@ -648,17 +686,20 @@ def explain(names: Mapping[str, Any]) -> None:
         ):
             continue
         function.__doc__ = explained(function, name)
-        if isinstance(function, type):
-            for part in (function, *(base for base in function.__mro__ if base.__name__[0] == "_")):
+        for part in function.__mro__ if isinstance(function, type) else ():
+            if part not in _explained and part.__module__.startswith(_OURS):
+                _explained.add(part)
                 explain({n: member for n, member in vars(part).items() if not isinstance(member, type)})
 
 
 @lru_cache(1024)  # torch.exp and Tensor.exp have the same
-def explained(function: Any, name: str, out: bool = False, doc: str | None = None) -> str | None:
-    """The docstring of a function or class with a list of the arguments that it does not explain itself; with `out`, also of `out=`.
-    `doc` stands in place of the function's own.
+def explained(
+    function: Any, name: str, out: bool = False, in_place: str | None = None, elementwise: bool = False
+) -> str | None:
+    """The docstring of a function or class with what it does not explain itself: arguments, with `out` also `out=`, and what it returns.
+    `in_place` is the docstring of an in-place form.
 
-    >>> def half(input, keepdim=False):
+    >>> def half(input, keepdim=False) -> "bool":
     ...     "Half of it."
     >>> print(explained(half, "half"))
     Half of it.
@@ -666,22 +707,38 @@ def explained(function: Any, name: str, out: bool = False, doc: str | None = Non
         Args:
             input: the tensor to work on
             keepdim: keep a reduced dimension with size 1
+    <BLANKLINE>
+        Returns:
+            True or False
     """
-    doc = doc or function.__doc__
-    if doc is None or "Args:" in doc:
+    doc = in_place or function.__doc__
+    if doc is None:
         return doc
     is_class = isinstance(function, type)
     code = _code(function, "__init__") or _code(function, "__new__") if is_class else _code(function)
-    if code is None:
-        return doc
-    names = code.co_varnames[is_class : code.co_argcount + code.co_kwonlyargcount]
+    names = () if code is None else code.co_varnames[is_class : code.co_argcount + code.co_kwonlyargcount]
     margin = "    " if "\n    >>>" in doc or "\n        " not in doc else "        "
-    lines = []
-    for n in (*names, "out") if out else names:
-        words = meaning(name, n)
-        if words and f"`{n}`" not in doc:
-            lines.append(f"{margin}    {n}: {words}")
-    return "\n".join((doc.rstrip(), "", f"{margin}Args:", *lines, margin)) if lines else doc
+    sections = []
+    if "Args:" not in doc:
+        lines = []
+        for n in (*names, "out") if out else names:
+            words = meaning(name, n)
+            if words and f"`{n}`" not in doc:
+                lines.append(f"{margin}    {n}: {words}")
+        if lines:
+            sections.append(("Args:", lines))
+    if is_class:
+        words = shape(name) if ".nn." in function.__module__ else None
+        if words:
+            sections.append(("Shape:", [f"{margin}    {words}"]))
+    elif "Returns:" not in doc:
+        annotation = function.__annotations__.get("return")
+        words = "the tensor itself" if in_place else result(function.__module__, name, annotation, elementwise, names)
+        if words:
+            sections.append(("Returns:", [f"{margin}    {words}"]))
+    for title, lines in sections:
+        doc = "\n".join((doc.rstrip(), "", margin + title, *lines, margin))
+    return doc
 
 
 def _code(function: Any, method: str = "") -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import sys
-from functools import lru_cache
 from os.path import basename
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -68,11 +67,17 @@ def entered() -> str:
     return name
 
 
+_MOST = 4096
+_lines: dict[tuple[int, int], tuple[CodeType, Line]] = {}  # of what runs again and again, by code and instruction
+
+
 def line_of(frame: FrameType) -> Line:
     """The line that a frame is at."""
-    return _line(frame.f_code, frame.f_lineno)
-
-
-@lru_cache(4096)  # of what runs again and again
-def _line(code: CodeType, number: int) -> Line:
-    return Line(code.co_filename, number, code.co_name)
+    code = frame.f_code
+    key = id(code), frame.f_lasti  # the hash of a code object and the number of a line take much longer
+    known = _lines.get(key)
+    if known is None:
+        if len(_lines) >= _MOST:
+            _lines.clear()
+        known = _lines[key] = code, Line(code.co_filename, frame.f_lineno, code.co_name)
+    return known[1]

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.lazy import lazy_import
 from ..size import Size
 from ..tensor import Tensor, wrap
 from .modes import log
 from .node import NO_EDGE, AccumulateGrad, Edge
 from .views import edge_of
+
+_creation = lazy_import(globals(), "_creation", "..creation")
 
 _BATCHED = (
     "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
@@ -62,7 +65,9 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
                 continue
         shape, dtype, requires = _described(out)
         if grad is None:
-            found.append(_implicit(shape, dtype) if requires else None)
+            one = _implicit(shape, dtype) if requires else None
+            level = out._level if one is not None and isinstance(out, Tensor) else None
+            found.append(one if level is None or level.batching else _creation.ones_like(out))
             continue
         if not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")

@@ -71,6 +71,7 @@ def tie_outputs(
                 out._view.creation = views.MULTI_OUTPUT
     _save(ctx, recorded)
     ctx._output_metadata = tuple([_metadata(o, recorded) for o in outputs])
+    ctx._shape = [() if meta is None else meta[0] for meta in ctx._output_metadata]
     return tuple(outputs)
 
 

@@ -25,6 +25,9 @@ def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: An
     if callable(op.jvp):
         moved = op.jvp(tangents, env, graph)
         return list(moved) if isinstance(moved, (tuple, list)) else [moved]
+    for name in tangents:
+        if (without := getattr(op.rules[name], "not_forward", None)) is not None:
+            raise NotImplementedError(f"Trying to use forward AD with {without.format(op.public)}")
     if op.jvp == "pointwise" and not op.complex_rule:
         return [_pointwise(op, env, tangents, results[0])] if results[0].dtype.category >= 2 else [None]
     if op.jvp == "linear":

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..kernels.lazy import lazy_import
 from .modes import grad_mode
-from .node import NO_EDGE, AccumulateGrad, Node
+from .node import NO_EDGE, AccumulateGrad, Edge, Node
 from .shapes import fitted
 from .views import _empty_like_strides, bump
 
@@ -62,11 +62,8 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
     if variable is None:
         variable = leaf.variable
     try:
-        edge = variable._edge
-        if edge is NO_EDGE:
-            return  # told so since the graph was made
-        if edge[0] is not leaf:
-            _require_leaf(edge[0])
+        if variable._edge[0] is not leaf and not _takes_gradient(variable._edge):
+            return
     except AttributeError:
         if not variable.requires_grad:
             return
@@ -90,6 +87,12 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
     else:
         _add(into, grad, out=into, casting="unsafe")
     bump(present)
+
+
+def _takes_gradient(edge: Edge) -> bool:
+    """Whether what was a leaf when the graph was made still takes gradients: it may have been told to require none."""
+    _require_leaf(edge[0])
+    return edge is not NO_EDGE
 
 
 def _require_leaf(node: Node | None) -> None:
@@ -182,7 +185,9 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
         return
     _require_leaf(variable._edge[0])
     present = variable._grad
-    if not grad_mode.get():
+    if any(t is not None and t._level is not None for t in (grad, present, variable)):  # of a class that dispatches
+        variable._grad = (grad if grad_mode.get() else grad.detach()) if present is None else present + grad
+    elif not grad_mode.get():
         accumulate_raw(leaf, grad._array)
     elif present is None:
         variable._grad = _wrap(copy_like(np.empty(grad.shape, grad._array.dtype), variable._array)).copy_(grad)

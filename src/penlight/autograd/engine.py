@@ -114,7 +114,9 @@ def execute(
     if outer is not None and outer.depth >= _DEEPEST:
         _in_a_new_thread(outer, lambda: execute(roots, grads, keep, create_graph, captures))
         return
-    if NAMESPACE["SLOW"] and (seen := log.get()) is not None:
+    slow = NAMESPACE["SLOW"]
+    seen = log.get() if slow else None
+    if seen is not None:
         seen.on_backward(roots)
     order, last, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
@@ -131,12 +133,12 @@ def execute(
         if some:
             count_picky(1)
             counted = True
-        graph = create_graph or (NAMESPACE["SLOW"] != 0 and not _plain(grads))
+        graph = create_graph or (slow != 0 and not _plain(grads))
         token_numpy = None if graph else hush()
         try:
             start = list(grads if graph else map(_array_of, grads))
             _start(roots, start, last, buffers, graph, captures)
-            if graph or picky is not None or ((seen := log.get()) is not None and seen.sees_nodes):
+            if graph or picky is not None or (seen is not None and seen.sees_nodes):
                 _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)
             else:
                 _run(chosen, last, buffers, keep, captures)
@@ -182,7 +184,7 @@ def _in_a_new_thread(outer: Task, run: Any) -> None:
 
 def _plain(grads: Sequence[Any]) -> bool:
     """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
-    if everywhere or watchers.get() or not _dispatch.unseen():
+    if everywhere or watchers.get() or _dispatch.subclass_levels or not _dispatch.unseen():
         return False
     return all(level.batching for level in _dispatch.interpreters.get()) and all(g._level is None for g in grads)
 
@@ -326,6 +328,7 @@ def _loop(
     """A pass of any kind: on tensors or arrays, through all or to what was asked for, with somebody watching."""
     watching = (*everywhere, *watchers.get()) if graph else ()
     seen = log.get()
+    ours: set[Any] = set()  # as in `_run`
 
     def run(node: Node, grad: Any) -> Any:
         if graph:
@@ -340,7 +343,11 @@ def _loop(
             results = run(node, grad) if seen is None else seen.on_node(node, grad, run)
             for (child, nr), arrived in zip(node.next_functions, results):
                 if arrived is not None and child is not None:
-                    _add(buffers, child, nr, arrived)
+                    present = buffers[child]
+                    if present is None:
+                        buffers[child] = arrived
+                    else:
+                        join(buffers, child, nr, present, arrived, ours)
         grad = results = arrived = None
         for leaf in _completed(node, last):
             _run_leaf(leaf, buffers.pop(leaf), graph, captures)

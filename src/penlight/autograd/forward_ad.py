@@ -19,11 +19,14 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import dtypes
 from ..kernels.lazy import lazy_import
 from ..ops import as_strided
 from ..ops.machinery import dispatch
+from ..ops.machinery.in_place import OVERLAPS
 from ..ops.shape.views import _alias
 from ..tensor import Tensor, meta_of, views_of, wrap
+from ..tensor.memory import root_of
 from . import modes
 from ._jvp import _zeros, jvp
 from .modes import grad_mode
@@ -67,10 +70,6 @@ class DualLevel:
         meta = getattr(tensor, "_rare_state", None)
         return None if meta is None or meta.tangents is None else meta.tangents.get(self)
 
-    def holds(self, out: Any) -> bool:
-        """Whether one of these tensors has a tangent here."""
-        return any(self.tangent(t) is not None for t in (out if isinstance(out, (tuple, list)) else (out,)))
-
     def attach(self, tensor: Tensor, tangent: Tensor) -> None:
         meta = meta_of(tensor)
         if meta.tangents is None:
@@ -100,11 +99,7 @@ class DualLevel:
         token = _below(self)
         try:
             tangents = self._tangents(op, arguments)
-            if out is not None and (tangents or self.holds(out)):
-                raise NotImplementedError(
-                    f"Trying to use forward AD with {op.public}_out that does not support it because it is an out= function"
-                )
-            if not tangents or out is not None:
+            if not tangents or out is not None:  # `out=` is refused there
                 return dispatch.enter(op, arguments, out)
             hidden = _Hidden(self, arguments)
             try:
@@ -170,21 +165,17 @@ class DualLevel:
         finally:
             hidden.restore()
             dispatch.interpreters.reset(token)
-        outputs = [o for o in (result if isinstance(result, tuple) else (result,)) if isinstance(o, Tensor)]
+        outputs = result if isinstance(result, tuple) else (result,)
         given = moved if isinstance(moved, tuple) else (moved,)
         if len(given) != len(outputs):
             raise RuntimeError(
                 f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(given)})"
             )
         for nr, (o, tangent) in enumerate(zip(outputs, given)):
-            if tangent is not None:
-                if not isinstance(tangent, Tensor):
-                    raise RuntimeError(
-                        f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}."
-                    )
-                _check_size(o, tangent)
-                _check_alias(contexts[0], o, tangent, zip(args, tangents, versions))
-                self.attach(o, tangent)
+            if isinstance(o, Tensor):
+                _check_tangent(contexts[0], nr, o, tangent, list(zip(args, tangents, versions)))
+                if tangent is not None:
+                    self.attach(o, tangent)
         return result
 
     def _tell_node(self, op: Op, tensor: Tensor, before: Any) -> None:
@@ -237,9 +228,19 @@ class DualLevel:
         return found
 
 
-def _check_alias(ctx: Any, out: Tensor, tangent: Tensor, inputs: Any) -> None:
-    """Refuse a tangent from a custom function's `jvp` that is not written, or not a view, where the output is. `inputs` are the arguments, with
-    their tangents and the versions that those had."""
+def _check_tangent(ctx: Any, nr: int, out: Tensor, tangent: Any, inputs: list[Any]) -> None:
+    """Refuse what a custom function's `jvp` may not give for an output: the tangent of what has none, or one that is not written, or
+    not a view, where the output is. `inputs` are the arguments, with their tangents and the versions that those had."""
+    if tangent is not None:
+        if not isinstance(tangent, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}.")
+        if out.dtype.category < dtypes.FLOATING or any(t is out for t in ctx.non_differentiable or ()):
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward output is not a differentiable "
+                "Tensor.You should return None at that position instead."
+            )
+        _check_floating(out, tangent)
+        _check_size(out, tangent)
     for a, given, version in inputs:
         if given is None:
             continue
@@ -249,7 +250,7 @@ def _check_alias(ctx: Any, out: Tensor, tangent: Tensor, inputs: Any) -> None:
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
                     "input inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
-        elif out._base is not None and out._base is (a if a._base is None else a._base):
+        elif tangent is not None and out._base is not None and out._base is (a if a._base is None else a._base):
             if tangent._base is None or tangent is given:
                 raise RuntimeError(
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
@@ -258,6 +259,15 @@ def _check_alias(ctx: Any, out: Tensor, tangent: Tensor, inputs: Any) -> None:
                 raise RuntimeError(
                     "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
                 )
+            if _in_memory(out, a) != _in_memory(tangent, given):
+                raise RuntimeError(
+                    "Expected the output of forward differentiable view operations to have the tangent have the same layout as primal"
+                )
+
+
+def _in_memory(view: Tensor, of: Tensor) -> tuple[Any, ...]:
+    """Where the elements of a view lie, seen from another view of the same memory."""
+    return view.storage_offset() - of.storage_offset(), view.stride()
 
 
 def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
@@ -276,8 +286,7 @@ class _ForwardContext:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        kept = self._ctx.saved_for_forward
-        return self._ctx.saved_tensors if kept is None else kept  # type: ignore[no-any-return]
+        return self._ctx.saved_for_forward or ()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
@@ -327,6 +336,20 @@ def _laid_like(tensor: Tensor, tangent: Any) -> Any:
     if tangent.dtype is not tensor.dtype and tangent.stride() == tensor.stride():
         return tangent
     return _batched.strided_zeros(tangent, shape, tensor.stride()).copy_(tangent)
+
+
+def _in_as_much_memory(tensor: Tensor, tangent: Any) -> Any:
+    """A tangent in a storage as large as its tensor's, at the same offset: `as_strided` may reach beyond the tensor."""
+    array = tensor._array
+    if array.base is None or tangent._level is not None:
+        return tangent
+    if any(s == 0 and n > 1 for n, s in zip(array.shape, array.strides)):
+        raise RuntimeError(OVERLAPS)
+    elements = root_of(array).nbytes // array.itemsize
+    if root_of(tangent._array).nbytes // tangent._array.itemsize == elements:
+        return tangent
+    whole = tangent.new_zeros(elements)
+    return as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset()).copy_(tangent)
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
@@ -457,15 +480,23 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
+    if _levels[-1].tangent(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
     return lift(_levels[-1], tensor, tangent)
 
 
 def _check_dual(tensor: Any, tangent: Any) -> None:
+    _check_floating(tensor, tangent)
+    _check_size(tensor, tangent)
+
+
+def _check_floating(tensor: Any, tangent: Any) -> None:
     if not tensor.is_floating_point() and not tensor.is_complex():
         raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
     if not tangent.is_floating_point() and not tangent.is_complex():
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
-    _check_size(tensor, tangent)
 
 
 def _check_size(tensor: Any, tangent: Any) -> None:
@@ -483,8 +514,8 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
         return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))  # type: ignore[no-any-return]
     token = _below(level)
     try:
-        dual = _alias(tensor)
-        tangent = _laid_like(tensor, tangent)
+        dual = tensor.view_as(tensor)
+        tangent = _in_as_much_memory(tensor, _laid_like(tensor, tangent))
     finally:
         dispatch.interpreters.reset(token)
     level.attach(dual, tangent)
@@ -538,6 +569,8 @@ def current_tangent(tensor: Tensor) -> Any:
 
 def detach(tensor: Tensor) -> Tensor:
     """`Tensor.detach` while a slow mode is open: no tangent, but the mark of inference mode."""
+    if tensor._level is not None and not tensor._level.batching:
+        return tensor._level.detach(tensor)  # type: ignore[no-any-return]
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():

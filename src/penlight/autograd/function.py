@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from .._common.user_warnings import warn_user
-from ..ops.machinery.dispatch import announce, interpreter, interpreters
+from ..ops.machinery.dispatch import announce, interpreter
 from ..tensor import Tensor, wrap
 from . import hooks
 from ._function_context import FunctionCtx, _HookMixin
@@ -320,8 +320,8 @@ class Function(_SingleLevelFunction):
         """
         if cls.setup_context is not _SingleLevelFunction.setup_context:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
-        if NAMESPACE["SLOW"] and interpreters.get():
-            level = interpreter(interpreters.get(), args)
+        if NAMESPACE["SLOW"]:
+            level = interpreter(args)
             if level is not None:
                 return level.run_function(cls, args, kwargs)
         return run_forward(cls, args, kwargs)

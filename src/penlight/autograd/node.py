@@ -139,9 +139,10 @@ class Node:
     ('MulBackward0', 2)
     """
 
-    __slots__ = ("__weakref__", "_fit", "_hooks", "_more", "next_functions", "seq")
+    __slots__ = ("__weakref__", "_fit", "_hooks", "_more", "_shape", "next_functions", "seq")
 
     seq: int
+    _shape: Any  # of its op's result, or a list for several: for pictures. Not set where it follows from the inputs, as for `a * b`
     next_functions: tuple[Edge, ...]
     _hooks: Hooks | None
     outputs = 1  # how many outputs of the forward op differentiate
@@ -160,8 +161,10 @@ class Node:
         """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`, `Sum1` for `SumBackward1`."""
         return _label(self.name())
 
-    def __call__(self, *grads: Any) -> Any:
+    def __call__(self, *grads: Any, **named: Any) -> Any:
         """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""
+        if named:
+            raise TypeError("keyword arguments are not supported")
         return _engine.run_node(self, grads)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from ..kernels.reduce import reduce_sum
 _BY_BLAS = 1 << 18  # elements
 _MANY = 1 << 15  # elements; below, NumPy's own sums are the quickest
 _FLOAT = np.dtype(np.float32)
+_add_up: Any = np.add.reduce  # `ndarray.sum` without the Python functions around it
 
 
 @lru_cache(64)
@@ -46,7 +47,7 @@ def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
 def _sum(grad: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if grad.size >= _MANY and grad.dtype.kind == "f":
         return reduce_sum(grad, axes, keepdims)
-    return np.add.reduce(grad, axes, None, None, keepdims)
+    return _add_up(grad, axes, None, None, keepdims)
 
 
 def fitted(grad: Any, shape: tuple[int, ...]) -> Any:

@@ -380,6 +380,7 @@ class CopySlices(Node):
         self.replay = replay
         whole = base._array
         self.shape, self.strides = whole.shape, whole.strides
+        self._shape = self.shape
         self.view_shape, self.view_strides = part.shape, part.strides
         self.offset = 0 if replay is not None else _offset(part, whole)
 
@@ -401,8 +402,11 @@ class CopySlices(Node):
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         fn = self._fn()
         itemsize = grad._array.itemsize
-        whole = _batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
-        whole.copy_(grad)
+        if self.replay is not None and grad._level is not None and not grad._level.batching:
+            whole = grad.clone()  # memory is the class's own affair
+        else:
+            whole = _batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
+            whole.copy_(grad)
         take = self.replay or (
             lambda t: _ops.as_strided(
                 t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset

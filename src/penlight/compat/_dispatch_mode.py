@@ -14,7 +14,7 @@ from typing import Any
 
 from penlight.autograd import engine, modes
 from penlight.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from penlight.ops.machinery.aten import aten, calls, overload, overload_of
+from penlight.ops.machinery.aten import aten, bound, calls, overload, overload_of, presented
 from penlight.ops.machinery.dispatch import apply, op_watchers
 from penlight.ops.machinery.in_place import rewrite
 from penlight.tensor import Tensor
@@ -60,16 +60,17 @@ class TorchDispatchMode:
         if inplace:
             func = overload(func._name + "_")
 
-        def run(*args: Any) -> Any:
-            if len(args) == len(arguments) and all(a is b for a, b in zip(args, arguments)):
+        def run(*args: Any, **kwargs: Any) -> Any:
+            given = bound(op, arguments, args, kwargs)
+            if all(a is b for a, b in zip(given, arguments)):
                 return go()
-            return (rewrite if inplace else apply)(op, args)
+            return (rewrite if inplace else apply)(op, given)
 
         values = [v for a in arguments for v in (a if isinstance(a, (list, tuple)) else (a,))]
         types = tuple(dict.fromkeys(type(v) for v in values if isinstance(v, Tensor) and type(v) is not Tensor))
         token = calls.set({**calls.get(), func: run})
         try:
-            return self.__torch_dispatch__(func, types, arguments, {})
+            return self.__torch_dispatch__(func, types, *presented(op, arguments))
         finally:
             calls.reset(token)
 
@@ -91,12 +92,14 @@ def _disable_current_modes() -> Any:
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """False: there are no such classes here.
+    """Whether this is an instance, or the class, of a subclass of Tensor that says how it can be taken apart and put together.
 
-    >>> is_traceable_wrapper_subclass(1)
+    >>> is_traceable_wrapper_subclass(torch.ones(1))
     False
     """
-    return False
+    kind = t if isinstance(t, type) else type(t)
+    names = ("__tensor_flatten__", "__tensor_unflatten__")
+    return issubclass(kind, Tensor) and kind is not Tensor and all(hasattr(kind, name) for name in names)
 
 
 # ----- Counting ---------------------------------------------------------------------------------------------------------

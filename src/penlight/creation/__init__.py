@@ -437,19 +437,12 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
         if (dtype is not None or device is not None) and _check(dtype, device, name):
             return _on_meta(make, input, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
         if input._level is not None:
-            return _like_batched(
-                input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
-            )
+            return _leaf(input._level.like(make, input, dtype=dtype, memory_format=memory_format), requires_grad)
         array, np_dtype = input._array, (dtype or input.dtype).np
         return _leaf(wrap(like(fill, array, np_dtype, memory_format)), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     return make
-
-
-def _like_batched(input: Any, make: Any) -> Tensor:
-    """A tensor like one inside vmap: batched too, so that batched values can be written into it."""
-    return _batched.wrap(input._level, make(input._value))
 
 
 def like(fill: Any, array: Any, np_dtype: Any, memory_format: Any) -> Any:
@@ -496,7 +489,7 @@ def full_like(
         return _on_meta(full_like, input, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full_like", more)
     if input._level is not None:
-        return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))
+        return _leaf(input._level.like(full_like, input, fill_value, dtype=dtype), requires_grad)
     found = dtype or input.dtype
     number = dtypes.number_for(_plain(fill_value), found, input.numel() == 1)
     array = like(lambda shape, np_dtype: _full(shape, number, np_dtype), input._array, found.np, memory_format)

@@ -10,12 +10,13 @@ The graph and forward mode's tangents are on physical tensors only, so gradients
 code that the rules run. A Batched itself has no place in a graph, but tells about that of its value.
 
 # Note [Outlines]
-Much code asks a tensor's `_array` for its shape or dtype. A Batched answers with an `Outline`, which knows these for
-one sample, and refuses to be read: there is no single value to decide on.
+Much code asks a tensor's `_array` for its shape or dtype. A Batched answers with an `Outline` of
+one sample, which refuses to be read: there is no single value to decide on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +30,7 @@ from ..ops.machinery.dispatch import interpreters
 from ..ops.shape.views import _expand
 from ..size import Size
 from ..tensor import DISABLED, Tensor
+from ..tensor.outline import Outline
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -64,80 +66,24 @@ ESCAPED = (
 new = object.__new__
 
 
-class Outline:
-    """Shape and dtype of one sample, where other tensors have an array. See Note [Outlines]."""
+class SampleOutline(Outline):
+    """The outline of one sample. See Note [Outlines]."""
 
-    __slots__ = ("_of", "_opened")
+    __slots__ = ("_opened",)
 
     def __init__(self, batched: Batched) -> None:
-        self._opened, self._of = batched._level, batched._value
+        super().__init__(batched._value._array)
+        self._opened = batched._level
 
-    def _refuse(self, message: str) -> NoReturn:
-        raise RuntimeError(message if self._opened in interpreters.get() else ESCAPED)
+    def _refuse(self, as_number: bool = False) -> NoReturn:
+        if self._opened not in interpreters.get():
+            raise RuntimeError(ESCAPED)
+        raise RuntimeError(ITEM if as_number else CONTROL_FLOW)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self._of._array.shape[1:])
-
-    @property
-    def ndim(self) -> int:
-        return self._of._array.ndim - 1
-
-    @property
-    def size(self) -> int:
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-    @property
-    def dtype(self) -> Any:
-        return self._of._array.dtype
-
-    @property
-    def itemsize(self) -> int:
-        return self._of._array.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return tuple(self._of._array.strides[1:])
-
-    @property
-    def flags(self) -> Any:
-        return self._of._array.flags
-
-    @property
-    def base(self) -> Any:
-        return self._of._array.base
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        self._refuse(CONTROL_FLOW)
-
-    def __getitem__(self, index: Any) -> NoReturn:
-        self._refuse(CONTROL_FLOW)
-
-    def __bool__(self) -> NoReturn:
-        self._refuse(CONTROL_FLOW)
-
-    def __eq__(self, other: object) -> NoReturn:
-        self._refuse(CONTROL_FLOW)
-
-    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
-
-    def __int__(self) -> NoReturn:
-        self._refuse(ITEM)
-
-    __index__ = __float__ = __complex__ = __int__
-
-    def __getattr__(self, name: str) -> NoReturn:
-        self._refuse(CONTROL_FLOW)
+    shape = property(lambda self: tuple(self._like.shape[1:]))
+    ndim = property(lambda self: self._like.ndim - 1)
+    size = property(lambda self: math.prod(self.shape))
+    strides = property(lambda self: tuple(self._like.strides[1:]))
 
 
 class Batched(Tensor):
@@ -152,7 +98,7 @@ class Batched(Tensor):
 
     @property
     def _array(self) -> Any:  # type: ignore[override]
-        return Outline(self)
+        return SampleOutline(self)
 
     @property
     def _edge(self) -> Any:  # type: ignore[override]
@@ -337,7 +283,7 @@ def wrap(level: BatchLevel, value: Tensor) -> Batched:
 def levels_of(tensor: Any) -> list[BatchLevel]:
     """The levels at which a tensor is batched, outermost first."""
     found = []
-    while tensor._level is not None:
+    while tensor._level is not None and tensor._level.batching:
         found.append(tensor._level)
         tensor = tensor._value
     return found[::-1]
@@ -345,7 +291,7 @@ def levels_of(tensor: Any) -> list[BatchLevel]:
 
 def physical(tensor: Any) -> Any:
     """The tensor under all batches."""
-    while tensor._level is not None:
+    while tensor._level is not None and tensor._level.batching:
         tensor = tensor._value
     return tensor
 

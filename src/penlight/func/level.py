@@ -128,6 +128,10 @@ class BatchLevel:
             return TOO_BIG.format(name if name in _BY_NAME else "inplace arithmetic", "in a vmap")
         return TOO_BIG.format("aten::" + name, f"at level {self.number}")
 
+    def like(self, make: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        """`zeros_like` and its kin: batched too, so that batched values can be written into it."""
+        return wrap(self, make(tensor._value, *args, **kwargs))
+
     def ready(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with those broadcast over the batch that have tangents with this level's batch."""
         for level in interpreters.get():

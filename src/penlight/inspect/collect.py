@@ -19,9 +19,9 @@ from ..ops.machinery.declare import _torch_name
 from ..tensor import Tensor
 from .draw import Box, Link
 from .modules import assign, record
-from .values import grad_of, line_of, norm_of, saved_by, size_of, sized, value_of
+from .values import grad_of, line_of, norm_of, result_shapes, saved_by, size_of, value_of
 
-_MOST_RESULTS = 3  # of a node, whose sizes stand in its box
+_MOST_RESULTS = 3  # of a node, whose shapes stand in its box
 
 
 def title_of(name: str) -> str:
@@ -46,7 +46,6 @@ class Collector:
         self.outputs: list[
             tuple[int, Node, int]
         ] = []  # boxes of intermediates, and which output of which node they are
-        self.sizes: dict[tuple[int, int], str] = {}  # of the outputs of nodes, as far as they are known
         self.nodes: list[Node] = []
         self.alive: list[Any] = []  # so that no id is reused meanwhile
         self.met: set[int] = set()  # the tensors that got a box
@@ -145,10 +144,6 @@ class Collector:
                 box.details.setdefault("saved tensors", "freed by a backward")
             elif isinstance(value, (Tensor, np.ndarray)):
                 box.details[title_of(name)] = size_of(value) + ", modified in place since" * stale
-                if name == "result":
-                    self.sizes[id(node), 0] = size_of(value)
-                elif isinstance(value, Tensor) and (edge := edge_of(value))[0] is not None:
-                    self.sizes[id(edge[0]), edge[1]] = size_of(value)
 
     def describe_origin(self, node: Node, box: Box) -> None:
         """The line of the user's program that made a node, if `watch()` or anomaly mode was on."""
@@ -266,28 +261,9 @@ class Collector:
         assign(self.boxes, self.links, self.numbers, self.calls)
 
     def describe_results(self) -> None:
-        """Write on the nodes the sizes of their outputs: what `watch()` has noted, what is saved, and what elementwise ops pass on."""
-        sizes = self.sizes
-        for index, node, nr in self.outputs:
-            sizes.setdefault((id(node), nr), self.boxes[index].details.get("size", ""))
-        for node in self.nodes:
-            for nr, (shape, dtype) in node.extra().get("sizes", {}).items():
-                sizes[id(node), nr] = sized(shape, dtype)
-            if isinstance(node, AccumulateGrad):
-                sizes[id(node), 0] = size_of(node._array)
-        alike = [
-            n
-            for n in self.nodes
-            if getattr(n, "_fit", None) is None and getattr(getattr(n, "op", None), "kind", "") == "pointwise"
-        ]
-        for node in sorted(alike, key=lambda node: node.seq):  # inputs before what is made of them
-            inputs = [sizes[id(child), nr] for child, nr in node.next_functions if (id(child), nr) in sizes]
-            if inputs:
-                sizes.setdefault((id(node), 0), inputs[0])
-        for node in sorted(alike, key=lambda node: -node.seq):
-            for child, nr in node.next_functions if (id(node), 0) in sizes else ():
-                sizes.setdefault((id(child), nr), sizes[id(node), 0])
-        for node in self.nodes:
+        """Write the shapes of their results on the nodes."""
+        shapes: dict[int, list[tuple[int, ...]]] = {}
+        for node in sorted(self.nodes, key=lambda node: node.seq):  # inputs before what is made of them
+            shapes[id(node)] = result_shapes(node, shapes)
             if not isinstance(node, AccumulateGrad):
-                known = (sizes.get((id(node), nr), "") for nr in range(min(node.outputs, _MOST_RESULTS)))
-                self.boxes[self.found[id(node)]].lines = [size for size in known if size]
+                self.boxes[self.found[id(node)]].lines = [str(shape) for shape in shapes[id(node)][:_MOST_RESULTS]]

@@ -10,7 +10,7 @@ raised, and carry its answer as a note; `explain` asks the log that is open, or 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from .._common.user_lines import Line, entered, user_line
@@ -18,7 +18,7 @@ from ..autograd import engine, modes
 from ..autograd.node import AccumulateGrad, Edge, Node, walk
 from ..autograd.views import edge_of
 from ..tensor import Tensor
-from .values import Array, array_of, contents, not_finite, owner, saved_by, tensors_in
+from .values import Array, array_of, contents, held_by, not_finite, owner, saved_by, tensors_in
 
 _CASTS = {"to", "type", "long", "int", "short", "char", "byte", "bool"}
 _NOTHING: frozenset[str] = frozenset()
@@ -168,21 +168,18 @@ class Log(Listener):
         finally:
             self._busy = False
         outs, line = tensors_in(result), user_line()
-        if self.sees_nodes and not op.view:
+        if self.sees_nodes and not _keeps_finite(op):
             # The later results of a private op are what its derivative needs: CTC's has -inf for what can't be.
             for out in outs[:1] if op.name.startswith("_") else outs:
-                for kind in not_finite(out._array) - before:
-                    if not any(kind in not_finite(t._array) for t in inputs if t is not out):
-                        self._on_born(kind, f"{op.public}()", "values", _operands(op, arguments), line)
+                if kinds := not_finite(out._array):
+                    self._on_made(kinds - before, op, arguments, [t for t in inputs if t is not out], line)
         cut = []
         for index, out in enumerate(outs):
-            node, number = edge_of(out)
+            node = edge_of(out)[0]
             if node is None:
                 cut.append((index, out))
             else:
-                more = node.extra()
-                more.setdefault("line", line)
-                more.setdefault("sizes", {})[number] = (out._array.shape, out._array.dtype)  # for pictures
+                node.extra().setdefault("line", line)
         for index, out in cut:
             if len(cut) == len(outs):
                 self._follow(op, inputs, out, line)
@@ -193,24 +190,37 @@ class Log(Listener):
                 self._uses[leaf] = line
         return result
 
+    def _on_made(self, kinds: Set[str], op: Any, arguments: Any, inputs: list[Tensor], line: Line | None) -> None:
+        """An op has made what is not finite: tell of it, unless it only hands that on."""
+        for kind in kinds:
+            if not any(kind in not_finite(t._array) for t in inputs):
+                self._on_born(kind, f"{op.public}()", "values", _operands(op, arguments), line)
+
     def on_new_node(self, node: Node) -> None:
         node.extra().setdefault("line", user_line())
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Look at what a node makes of finite gradients and finite saved values."""
-        if not self.sees_nodes or getattr(getattr(node, "op", None), "view", False):
+        if not self.sees_nodes or _keeps_finite(getattr(node, "op", None)):
             return run(node, grad)
-        saved = list(saved_by(node))  # running the node frees them
+        held = held_by(node)  # running the node frees it
         results = run(node, grad)
         for index, made in enumerate(results):
-            for kind in not_finite(array) if (array := array_of(made)) is not None else ():
-                arrived = [("gradient", one, False) for one in (grad if isinstance(grad, list) else [grad])]
-                known = [(name, array) for name, value, _ in arrived + saved if (array := array_of(value)) is not None]
-                if not any(kind in not_finite(array) for _, array in known):
-                    told = [f"  {name}: {contents(array)}\n" for name, array in known]
-                    what = f"{node.name()} (the gradient of its input {index})"
-                    self._on_born(kind, what, "a gradient and saved values", told, node.extra().get("line"))
+            if made is not None and made is not grad and (array := array_of(made)) is not None:
+                if kinds := not_finite(array):
+                    self._on_gradient(kinds, node, index, grad, held)
         return results
+
+    def _on_gradient(self, kinds: Set[str], node: Node, index: int, grad: Any, held: dict[str, Any]) -> None:
+        """A node has made what is not finite: tell of it, unless it only hands that on."""
+        arrived = [("gradient", one, False) for one in (grad if isinstance(grad, list) else [grad])]
+        values = [*arrived, *saved_by(node, held)]
+        known = [(name, array) for name, value, _ in values if (array := array_of(value)) is not None]
+        for kind in kinds:
+            if not any(kind in not_finite(array) for _, array in known):
+                told = [f"  {name}: {contents(array)}\n" for name, array in known]
+                what = f"{node.name()} (the gradient of its input {index})"
+                self._on_born(kind, what, "a gradient and saved values", told, node.extra().get("line"))
 
     def _on_born(self, kind: str, who: str, source: str, operands: list[str], line: Line | None) -> None:
         event = self._event(kind, f"{who} made {kind} from {source} without {kind}", line or user_line())
@@ -304,6 +314,11 @@ class Log(Listener):
         lines = [event.where for event in self.writes_to(array, since)]
         written = "It was written to here:\n" + "".join(dict.fromkeys(lines)) if lines else ""
         return (saved + (written or "penlight.inspect.watch() has not seen who wrote to it.")).rstrip()
+
+
+def _keeps_finite(op: Any) -> bool:
+    """Whether an op and its rules make nothing of finite values that is not: views only move them. A custom function has no op."""
+    return op is not None and bool(op.view or op.traits.keeps_finite)
 
 
 def _operands(op: Any, arguments: tuple[Any, ...]) -> list[str]:

@@ -128,12 +128,7 @@ def replay(tensor: Tensor, params: Any = None, gradient: Tensor | None = None, c
     """
     drawing, indices = draw_with_nodes(tensor, params, None, calls)
     for step in _stepping(tensor, gradient, True, False):
-        frame = _frame(step, indices)
-        drawing.frames.append(frame)
-        if frame["box"] >= 0 and not isinstance(
-            step.node, AccumulateGrad
-        ):  # gradients are of the size of what they are gradients of
-            drawing.boxes[frame["box"]].lines = [size_of(grad) for grad in step.arrived if grad is not None][:3]
+        drawing.frames.append(_frame(step, indices))
     name_leaves(drawing)
     return drawing
 

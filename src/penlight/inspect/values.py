@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..autograd.node import AccumulateGrad, Freed, Node
 from ..autograd.packing import Kept, Packed
 from ..dtypes import from_np
 from ..ops.machinery.declare import _torch_name
+from ..ops.machinery.rules import ComplexFit, PackedFit
 from ..tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -23,12 +24,21 @@ Array = np.ndarray[Any, Any]
 def size_of(value: Any) -> str:
     """`(2, 3) float32` for a tensor or an array."""
     array = value._array if isinstance(value, Tensor) else value
-    return sized(value.shape, array.dtype)
+    return f"{tuple(value.shape)} {str(from_np(array.dtype)).removeprefix('torch.')}"
 
 
-def sized(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
-    """The same, by shape and dtype."""
-    return f"{tuple(shape)} {str(from_np(dtype)).removeprefix('torch.')}"
+def result_shapes(node: Any, known: dict[int, list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """The shapes of the results of a node's op, where those of its inputs are known: elementwise nodes keep only what was broadcast."""
+    shape = node._array.shape if isinstance(node, AccumulateGrad) else getattr(node, "_shape", None)
+    if shape is not None:
+        return shape if isinstance(shape, list) else [shape]
+    fit = node._fit.fit if isinstance(node._fit, PackedFit) else node._fit
+    if fit is not None:
+        return [
+            np.broadcast_shapes(*(one[0] if isinstance(fit, ComplexFit) else one for one in fit if one is not None))
+        ]
+    inputs = [known[id(child)][nr : nr + 1] for child, nr in node.next_functions if id(child) in known]
+    return next((found for found in inputs if found), [])
 
 
 def value_of(tensor: Any) -> str | None:
@@ -55,10 +65,18 @@ def norm_of(grad: Any) -> str:
         return "unknown"
 
 
-def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
+def held_by(node: Any) -> dict[str, Any]:
+    """The slots of what a node saved, for `saved_by` after the node has run."""
+    if (slots := getattr(node, "saved_slots", None)) is None:
+        return {"_kept": getattr(node, "_kept", None)}  # of a custom function
+    return {slot: getattr(node, slot, None) for slot in slots}
+
+
+def saved_by(node: Any, held: dict[str, Any] | None = None) -> Iterator[tuple[str, Any, bool]]:
     """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
+    held = held_by(node) if held is None else held
     if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
-        kept = node._kept
+        kept = held["_kept"]
         if isinstance(kept, Freed):
             yield "saved_tensors", kept, False
             return
@@ -70,7 +88,7 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
         want = slot[2:]
         op = getattr(node, "op", None)
         name = (op and _torch_name(op, want)) or want
-        value = getattr(node, slot, None)
+        value = held[slot]
         if isinstance(value, (tuple, list)):
             for index, one in enumerate(value):
                 yield f"{name}[{index}]", one, False
@@ -93,7 +111,8 @@ def line_of(node: Node) -> str:
 
 def tensors_in(value: Any) -> list[Tensor]:
     """The tensors in a value: itself, or in tuples, lists and dicts."""
-    if isinstance(value, Tensor):
+    kind = type(value)
+    if kind is Tensor or isinstance(value, Tensor):
         return [value]
     if isinstance(value, dict):
         value = list(value.values())
@@ -101,9 +120,10 @@ def tensors_in(value: Any) -> list[Tensor]:
         return []
     found: list[Tensor] = []
     for item in value:
-        if isinstance(item, Tensor):
+        kind = type(item)
+        if kind is Tensor:
             found.append(item)
-        elif isinstance(item, (tuple, list, dict)):
+        elif kind is not int and kind is not float:  # which most other arguments are
             found += tensors_in(item)
     return found
 
@@ -111,6 +131,8 @@ def tensors_in(value: Any) -> list[Tensor]:
 def array_of(value: Any) -> Array | None:
     """The array of a tensor, or the array itself, if it holds floating-point numbers."""
     array = getattr(value, "_array", value)
+    if isinstance(array, np.generic):  # the gradient of a scalar
+        array = np.asarray(array)
     return array if isinstance(array, np.ndarray) and array.dtype.kind in "fcV" else None
 
 
@@ -131,9 +153,11 @@ def not_finite(array: Array) -> Set[str]:
     """Whether there is NaN or infinity in an array: a subset of {"NaN", "Inf"}."""
     # A sum of squares is finite only if all that is added is, and BLAS has it several times as fast as any test of each element. NumPy
     # does not warn of what happens in `vdot`.
-    if array.dtype.char in "fd" and (flat := _each_once(array)) is not None and isfinite(np.vdot(flat, flat)):
-        return _NEITHER
-    if array.dtype.kind not in "fcV":
+    dtype = array.dtype
+    if dtype.char in "fd" and (array.flags.c_contiguous or (array := _in_memory_order(array)).flags.c_contiguous):
+        if isfinite(np.vdot(array, array)):
+            return _NEITHER
+    if dtype.kind not in "fcV":
         return _NEITHER
     with np.errstate(all="ignore"):
         if np.isfinite(np.add.reduce(array, axis=None)):
@@ -141,15 +165,11 @@ def not_finite(array: Array) -> Set[str]:
         return {kind for kind, test in _TESTS if bool(test(array).any())}
 
 
-def _each_once(array: Array) -> Array | None:
-    """The elements of an array in the order of its memory, those that were broadcast once; None if there are gaps between them."""
-    if not array.flags.c_contiguous:
-        if 0 in array.strides:
-            array = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
-        array = array.transpose(sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True))
-        if not array.flags.c_contiguous:
-            return None
-    return array.reshape(-1)
+def _in_memory_order(array: Array) -> Array:
+    """An array with its dimensions in the order of memory, without those that were broadcast."""
+    if 0 in array.strides:
+        array = array[tuple(slice(None) if step else slice(0, 1) for step in array.strides)]
+    return array.transpose(sorted(range(array.ndim), key=array.strides.__getitem__, reverse=True))
 
 
 def contents(array: Array) -> str:

@@ -72,7 +72,7 @@ def _convert_rule(grad: Any, input_dtype: Any, xp: Any) -> Any:
 
 
 @linear(_convert_array, node="ToCopyBackward0", input=_convert_rule)
-@traits(any_layout=True)
+@traits(any_layout=True, aten="_to_copy")
 def _to_copy(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
 
 

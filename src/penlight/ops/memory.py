@@ -18,7 +18,7 @@ from ..tensor.memory import root_of
 from .machinery.arguments import sizes
 from .machinery.channels_last import channels_last
 from .machinery.declare import install_method, method
-from .machinery.guards import c_name
+from .machinery.guards import c_name, refuse_tangents
 from .machinery.in_place import refuse_inference
 from .machinery.in_place_views import in_place_class
 from .pointwise.arithmetic import scalar_like
@@ -147,6 +147,7 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     tensor([1., 1., 1.])
     """
     refuse_inference(input)
+    refuse_tangents("set_", input)
     if source is None:
         input._array = np.empty(0, input.dtype.np)
         return input

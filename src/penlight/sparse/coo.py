@@ -23,6 +23,7 @@ from ..autograd import modes
 from ..autograd.function import Function
 from ..autograd.node import NO_EDGE
 from ..layout import sparse_coo
+from ..ops.machinery.guards import refuse_tangents
 from ..size import Size
 from ..tensor import Tensor, new, wrap
 
@@ -204,6 +205,7 @@ def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
     """The elements of a dense tensor that are not zero, with their places."""
     if isinstance(input, SparseTensor):
         return input
+    refuse_tangents("_to_sparse", input)
     dims = input.dim() if sparse_dim is None else sparse_dim
     array = input._array
     kept = array != 0 if dims == array.ndim else (array != 0).any(axis=tuple(range(dims, array.ndim)))

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import autograd, dtypes
+from .._common.one_class import take_over
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
@@ -35,6 +35,7 @@ else:
 _legacy = lazy_import(globals(), "_legacy", "..creation.legacy")
 _takeover = lazy_import(globals(), "_takeover", ".._takeover")
 _forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
+_subclasses = lazy_import(globals(), "_subclasses", "..ops.machinery.subclasses")
 
 
 new = object.__new__
@@ -100,7 +101,7 @@ class Tensor(_Parts):
     _grad: Tensor | None
     _view: views.View | None
     _rare_state: Meta | None  # what few tensors have
-    _level: Any = None  # the vmap that it is batched at: see func/batched.py
+    _level: Any = None  # what runs ops on it: the vmap that it is batched at, or Note [Subclasses that dispatch]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""
@@ -115,7 +116,7 @@ class Tensor(_Parts):
         """A tensor of another class over the memory of `data`, outside of any graph."""
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
-        if cls.__torch_function__ is not DISABLED and cls is not Tensor:  # type: ignore[attr-defined]
+        if cls is not Tensor:
             _notice(cls)
         out: Any = new(cls)
         out._array = data._array
@@ -318,10 +319,10 @@ class Tensor(_Parts):
             )
 
     @staticmethod
-    def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"{cls.__name__}: Penlight has no tensors without data that dispatch. Use torch.Tensor._make_subclass and __torch_function__"
-        )
+    def _make_wrapper_subclass(cls: type, size: Any, *args: Any, **kwargs: Any) -> Any:
+        """A tensor without memory of a class that runs ops itself. See Note [Subclasses that dispatch] in ops/machinery/subclasses.py."""
+        _notice(cls)
+        return _subclasses.wrapper(cls, size, *args, **kwargs)
 
     _grad_fn = grad_fn
 
@@ -440,28 +441,7 @@ class Tensor(_Parts):
         return (self._rare_state is not None and self._rare_state.inference) or type(self._vc) is NoVersion
 
 
-def _take_over(part: type) -> None:
-    """Make the members of a part of the class `Tensor`'s own."""
-    for name, value in vars(part).items():
-        if name in (
-            "__module__",
-            "__qualname__",
-            "__doc__",
-            "__slots__",
-            "__annotations__",
-            "__firstlineno__",
-            "__static_attributes__",
-        ):
-            continue
-        for function in (value.fget, value.fset) if isinstance(value, property) else (value,):
-            if isinstance(function, FunctionType):
-                function.__qualname__, function.__module__ = f"Tensor.{name}", __name__
-        setattr(Tensor, name, value)
-
-
-_take_over(Hooked)
-_take_over(ShapeAndMemory)
-_take_over(AsPython)
+take_over(Tensor, Hooked, ShapeAndMemory, AsPython)
 
 
 def _notice(cls: type) -> None:

@@ -47,6 +47,8 @@ class AsPython:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         if _NAMESPACE["SLOW"]:
             modes.tell_cut(self, None, "item()")
+            if self._level is not None:
+                return self._level.item(self)
         return _number(self._array.item())
 
     def tolist(self: Any) -> Any:
@@ -66,6 +68,8 @@ class AsPython:
         >>> torch.ones(2).numpy()
         array([1., 1.], dtype=float32)
         """
+        if self._level is not None:
+            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if force:
             return self.detach()._array
         if self.requires_grad and modes.grad_mode.get():  # under no_grad nobody could record what is done to the array
@@ -101,7 +105,7 @@ class AsPython:
     def __bool__(self: Any) -> bool:
         size = self._array.size
         if size == 1:
-            return bool(self._array.item())
+            return bool(self._array.item() if self._level is None else self._level.item(self))
         if size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
@@ -125,7 +129,7 @@ class AsPython:
     def __index__(self: Any) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._array.item())
+        return int(self.item())
 
     def __format__(self: Any, spec: str) -> str:
         if self._array.ndim == 0 and type(self) is _tensor.Tensor:

@@ -11,7 +11,8 @@ Array = np.ndarray
 _BLOCK = 1 << 15  # elements
 _SCALE = np.float32(2.0**112)  # the bits of a half in those of a float32 are a number that is too small by this
 _INT = np.int32
-_INFINITY, _SMALLEST = 0x7F800000, 0x38800000  # bits of float32: infinity, and 2**-14, the smallest normal half
+# Bits of float32: infinity, 2**16, which is larger than every half, and 2**-14, the smallest normal half
+_INFINITY, _TOO_LARGE, _SMALLEST = 0x7F800000, 0x47800000, 0x38800000
 
 
 def to_single(x: Array) -> Array:
@@ -39,23 +40,23 @@ def to_half(x: Array) -> Array:
         made = out[start : start + _BLOCK]
         signed = part.view(_INT)
         bits = signed & 0x7FFFFFFF
-        if bits.max() > _INFINITY:  # NaN
+        largest = bits.max()
+        if largest > _INFINITY:  # NaN
             made[...] = part
             continue
+        small = (bits < _SMALLEST).nonzero()[0] if bits.min() < _SMALLEST else None
         # Normal halves: the exponent less the difference of the biases, and what is cut off rounds the rest.
         odd = bits >> 13
         odd &= 1
-        small = bits.min() < _SMALLEST
         bits += 0xFFF - (112 << 23)
         bits += odd
         bits >>= 13
-        np.minimum(bits, 0x7C00, out=bits)
-        if small:  # those below are multiples of 2**-24, and for larger numbers this is at most as large
-            multiple = np.abs(part)
+        if largest >= _TOO_LARGE:
+            np.minimum(bits, 0x7C00, out=bits)
+        if small is not None:  # multiples of 2**-24
+            multiple = np.abs(part.take(small))
             multiple *= np.float32(2.0**24)
-            np.minimum(multiple, np.float32(1024), out=multiple)
-            np.rint(multiple, multiple)
-            np.maximum(bits, multiple.astype(_INT), out=bits)
+            bits[small] = np.rint(multiple, multiple)
         np.right_shift(signed, 16, odd)
         odd &= 0x8000
         bits |= odd

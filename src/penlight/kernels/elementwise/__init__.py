@@ -177,7 +177,10 @@ class Elementwise:
         self.__name__, self.__doc__ = body.__name__, body.__doc__
 
     def __call__(self, *values: Any, **options: Any) -> Any:
-        if options or len(values) < len(self._names):
+        missing = len(self._names) - len(values)
+        if missing and not options:
+            values += self._defaults[-missing:]
+        elif missing:
             given = self._names[len(values) :]
             default = dict(zip(self._names[::-1], self._defaults[::-1], strict=False))
             values = *values, *[options[name] if name in options else default[name] for name in given]

@@ -40,9 +40,12 @@ def drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     elif type(values) is not np.ndarray:
         values.drop(dropped, out)  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
         return
+    if values.size < FEW_SELECTED:
+        np.copyto(out, values)
+        np.copyto(out, 0.0, where=dropped)
+        return
     kind = _INTEGERS[values.dtype.itemsize]
-    bits = dropped.astype(kind)
-    bits -= 1
+    bits = (dropped.view(np.int8) - 1).astype(kind)
     np.bitwise_and(values.view(kind), bits, out=out.view(kind))
 
 
@@ -55,7 +58,7 @@ def blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
         np.copyto(out, other, where=chosen)
         return
     kind = _INTEGERS[out.dtype.itemsize]
-    bits = np.negative(chosen.astype(kind))
+    bits = np.negative(chosen.view(np.int8)).astype(kind)
     target, source = out.view(kind), other.view(kind)
     bits &= target ^ source
     target ^= bits

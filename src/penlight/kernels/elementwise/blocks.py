@@ -26,17 +26,25 @@ from .strategies import BLOCK, CHEAP, CHEAP_NUMPY_GRAIN, IN_SINGLE, NUMPY_GRAIN
 
 faster_ufuncs = lazy_import(globals(), "faster_ufuncs", "..faster_ufuncs")
 plans = lazy_import(globals(), "plans", ".plans")
+tables = lazy_import(globals(), "tables", ".tables")
 trace = lazy_import(globals(), "trace", "..compiler.trace")
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def run(function: Any, values: tuple[Any, ...]) -> Any:
     """function(*values), of a ufunc or of an elementwise function of arrays."""
+    made, inner = None, getattr(function, "__wrapped__", function)
+    if type(inner) is not np.ufunc or inner in IN_SINGLE:
+        made = tables.looked_up(function, values, _run)
+    return _run(function, values) if made is None else made
+
+
+def _run(function: Any, values: tuple[Any, ...]) -> Any:
     if type(function) is not np.ufunc:
         return function(*values) if _calls_kernels(function, values) else _in_blocks(function, values)
     if function in IN_SINGLE and _are_halves(values):
         return _by_singles(function, values)
-    if function in faster_ufuncs.FASTER and faster_ufuncs.fits(values):
+    if function in faster_ufuncs.FASTER and faster_ufuncs.fits(function, values):
         return faster_ufuncs.run(function, *values)
     size = max([getattr(value, "size", 1) for value in values])
     grain = CHEAP_NUMPY_GRAIN if function in CHEAP else NUMPY_GRAIN
@@ -191,33 +199,48 @@ def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
 def fill(kernel: Elementwise, values: tuple[Any, ...]) -> Any:
     """What a kernel gives for values that no machine code takes as they are."""
     arrays, scalars = values[: kernel.arrays], values[kernel.arrays :]
-    first: Any = arrays[0]
-    if not isinstance(first, (np.ndarray, np.generic)):  # a stand-in: what calls the kernel is being traced
+    for a in arrays:
+        if type(a) is not np.ndarray or not a.ndim or not a.flags.c_contiguous or is_half(a.dtype):
+            return _fill_converted(kernel, arrays, scalars)
+    out = np.empty(arrays[0].shape, arrays[0].dtype)
+    token = hush()
+    try:
+        if out.size <= BLOCK:
+            kernel.body(*arrays, out, *scalars)
+        else:
+            flat = [a.reshape(-1) for a in (*arrays, out)]
+            each_block(lambda part: kernel.body(*[a[part] for a in flat], *scalars), out.size, 1)
+        return out
+    finally:
+        unhush(token)
+
+
+def _fill_converted(kernel: Elementwise, arrays: tuple[Any, ...], scalars: tuple[Any, ...]) -> Any:
+    """The same of all that are not contiguous arrays: stand-ins, scalars, 16-bit floats, arrays with gaps."""
+    if not isinstance(arrays[0], (np.ndarray, np.generic)):  # a stand-in: what calls the kernel is being traced
         out: Any = trace.Stand()
         kernel.body(*arrays, out, *scalars)
         return out
+    first: Any = arrays[0]
     if not all([type(a) is np.ndarray and a.ndim for a in arrays]):  # of no dimension, or NumPy's scalars
         shape = first.shape
         found = kernel(*[np.asarray(a).reshape(-1) if not np.ndim(a) else a for a in arrays], *scalars)
         return found.reshape(shape)
-    dtype, size = first.dtype, first.size
-    if is_half(dtype):
-        with silent():
-            return narrow(kernel(*map(widen, arrays), *scalars), dtype)
-    if not all([a.flags.c_contiguous for a in arrays]):
-        order = order_of(arrays[0])
-        if order is not None and all([a.strides == first.strides for a in arrays]):
-            seen = kernel(*[a.transpose(order[0]) for a in arrays], *scalars)
-            return seen.transpose(order[1])
-        return kernel(*[np.ascontiguousarray(a) for a in arrays], *scalars)
-    out = np.empty(first.shape, dtype)
+    if is_half(first.dtype):
+        made = tables.looked_up(kernel, (*arrays, *scalars), _fill_halves)
+        return _fill_halves(kernel, (*arrays, *scalars)) if made is None else made
+    order = order_of(first)
+    if order is not None and all([a.strides == first.strides for a in arrays]):
+        seen = kernel(*[a.transpose(order[0]) for a in arrays], *scalars)
+        return seen.transpose(order[1])
+    return kernel(*[np.ascontiguousarray(a) for a in arrays], *scalars)
+
+
+def _fill_halves(kernel: Elementwise, values: tuple[Any, ...]) -> Any:
+    """16-bit floats are computed in float32 and rounded once."""
+    arrays, scalars = values[: kernel.arrays], values[kernel.arrays :]
     with silent():
-        if size <= BLOCK:
-            kernel.body(*arrays, out, *scalars)
-        else:
-            flat = [a.reshape(-1) for a in (*arrays, out)]
-            each_block(lambda part: kernel.body(*[a[part] for a in flat], *scalars), size, 1)
-    return out
+        return narrow(kernel(*map(widen, arrays), *scalars), arrays[0].dtype)
 
 
 def total(kernel: Elementwise, *values: Any) -> float:

@@ -10,6 +10,9 @@ import numpy as np
 LARGE = 1 << 15
 HALVES = 1 << 10  # elements of 16-bit floats, which NumPy converts one by one
 COSTLY = 1 << 12  # elements of a rule that calls more than one machine instruction for each
+# Elements of 16-bit floats whose results are looked up: making a table takes as long as computing 65,536 elements
+LEAST_LOOKED_UP = 1 << 12
+MOST_TABLES = 64  # that are kept, of 128 KB each
 # Elements of a kernel with 16-bit floats, and of an optimiser's update: below, NumPy rounds and does them
 COMPILED = 1 << 12
 OUTER = 1 << 17  # elements of two operands, multiplied; below, the result is small, or as large as one of them

@@ -25,3 +25,4 @@ FEW_DRAWS = 256  # at a time: the engine's block of 624 is turned to samples onc
 LEAST_FOR_ALL = (
     64  # samples by rejection: draws are made for all that are left, at most for so many each; fewer go one by one
 )
+FEW_SWAPS = 512  # of a permutation that Python makes one after the other; for more, sorting them takes less time

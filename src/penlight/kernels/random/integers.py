@@ -9,7 +9,7 @@ import numpy as np
 
 from ..index.moves import swap_in_turn
 from ..numpy_warnings import silent
-from . import FEW_DRAWS
+from . import FEW_DRAWS, FEW_SWAPS
 from .engine import Engine
 from .uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 
@@ -240,6 +240,11 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
     order = np.arange(target.size)
     if swap_in_turn(order, target):
         return order
+    if target.size <= FEW_SWAPS:
+        swapped = order.tolist()
+        for i, j in enumerate(target.tolist()):
+            swapped[i], swapped[j] = swapped[j], swapped[i]
+        return np.array(swapped)
     # Note [A shuffle without a loop]
     # When its turn comes, position i gets what lies at target[i], and what lay at i goes there. So i gets what the last
     # earlier swap with the same target put there, namely what that swap found at its own position; or, if there was no

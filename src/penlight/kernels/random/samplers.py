@@ -46,10 +46,15 @@ def geometric(engine: Engine, shape: Shape, dtype: np.dtype, p: float) -> np.nda
     if dtype.kind == "c":
         raise not_implemented("geometric_cpu", dtype)
     u = uniform53(engine, shape)
+    scale = math.log1p(-p)
     with silent():
-        libm("log")(u, u)
-    u /= math.log1p(-p)
-    np.ceil(u, out=u)
+        trials = np.log(u, order="C")
+        trials /= scale
+    # The last digit of a logarithm decides next to whole numbers only: Note [The C library's last digit].
+    close = np.abs(trials - np.rint(trials)) <= 1e-14 * trials
+    if close.any():
+        trials[close] = libm("log")(u[close], np.empty(int(close.sum()))) / scale
+    u = np.ceil(trials, out=trials)
     if dtype.kind in "iu":
         with silent():
             return u.astype(np.int64).astype(dtype, copy=False)

@@ -56,6 +56,12 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     reached = values == x
     if x.dtype.kind == "f" or is_half(x.dtype):
         reached |= np.isnan(x)
+    if x.ndim == 1:
+        records = reached.nonzero()[0]
+        lengths = np.full(records.size, x.size)
+        lengths[:-1] = records[1:]
+        lengths -= records
+        return values, records.repeat(lengths)
     indices = reached * (_kept_numbered if x.shape[dim] <= _LEAST_COMPILED else _numbered)(
         x.shape[dim], x.ndim - 1 - dim
     )

@@ -40,4 +40,15 @@ def __getattr__(name: str) -> Any:
     ours = getattr(import_module(f"{__name__}.{_FAMILY_OF[name]}"), name)
     if executable.backend() is not None:
         return ours
-    return import_module(f"{__name__}.by_scipy").instead(name, ours)
+    return import_module(f"{__name__}.by_scipy").instead(name, _tabled(ours))
+
+
+def _tabled(function: Any) -> Any:
+    """A function that looks results of 16-bit floats up: Note [Functions as tables] in elementwise/tables.py."""
+    tables = import_module("..elementwise.tables", __name__)
+
+    def run(*arguments: Any) -> Any:
+        made = tables.looked_up(function, arguments)
+        return function(*arguments) if made is None else made
+
+    return run

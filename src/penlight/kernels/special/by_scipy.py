@@ -20,11 +20,24 @@ Array = np.ndarray
 
 
 class Function(NamedTuple):
-    """What SciPy has instead of a function: its name there, the intervals of the arguments, and up to how many elements it is faster."""
+    """What SciPy has instead of a function: its name there (or what makes one of `scipy.special`), the intervals of the arguments, and up to how many elements it is faster."""
 
-    name: str
+    name: str | Callable[[Any], Callable[..., Array]]
     intervals: tuple[tuple[float, float], ...]
     most: float = FEW_FOR_SCIPY
+
+
+def _upper_gamma(special: Any) -> Callable[..., Array]:
+    """SciPy's gammaincc takes 2 µs for an element where the first argument is small, gammainc a twentieth of that."""
+
+    def run(a: Array, x: Array) -> Array:
+        lower = special.gammainc(a.astype(np.float64), x)
+        upper = 1.0 - lower
+        inexact = lower > 0.9
+        upper[inexact] = special.gammaincc(a[inexact], x[inexact])
+        return upper.astype(a.dtype, copy=False)
+
+    return run
 
 
 FUNCTIONS = {
@@ -51,7 +64,7 @@ FUNCTIONS = {
     "gammaln": Function("gammaln", ((1e-3, 1e6),), 256),
     "entr": Function("entr", ((1e-3, 1e3),), 256),
     "gammainc": Function("gammainc", ((1e-3, 100.0), (1e-3, 100.0)), inf),
-    "gammaincc": Function("gammaincc", ((1e-3, 100.0), (1e-3, 100.0))),
+    "gammaincc": Function(_upper_gamma, ((1e-3, 100.0), (1e-3, 100.0))),
     "zeta": Function("zeta", ((1.01, 15.0), (1e-2, 1e3)), inf),
     "airy_ai": Function("airy", ((-10.0, 10.0),), inf),
     "erfcx": Function("erfcx", ((-5.0, 500.0),)),
@@ -66,7 +79,8 @@ def instead(name: str, ours: Callable[..., Array]) -> Callable[..., Array]:
     if row is None or find_spec("scipy") is None:
         return ours
     try:
-        theirs = getattr(import_module("scipy.special"), row.name)
+        special = import_module("scipy.special")
+        theirs = getattr(special, row.name) if type(row.name) is str else row.name(special)  # type: ignore[operator]
     except Exception:  # at the end of Python it can't be imported any more
         return ours
 

@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from ..executable import compiles
 from ..lazy import lazy_import
-from ..numpy_warnings import silent
+from ..numpy_warnings import hush, silent, unhush
 from ..parallel import parallel_for
 from ..rows import is_half as is_half
 from .strategies import FEW
@@ -139,21 +140,31 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
     def run(low: int, high: int) -> None:
         for i in range(low, high, step):
             block = slice(i, min(i + step, high))
-            if wide:
-                result = np.empty(block.stop - i)
-                kernel(source[block].astype(np.float64), result)
-                target[block] = result
-            else:
-                kernel(source[block], target[block])
+            _fill(kernel, source[block], target[block], wide)
 
-    with silent():
-        spread(run, source.size, step)
+    token = hush()
+    try:
+        if source.size <= step:
+            _fill(kernel, source, target, wide)
+        else:
+            spread(run, source.size, step)
+    finally:
+        unhush(token)
     return out
+
+
+def _fill(kernel: Kernel, x: Array, out: Array, wide: bool) -> None:
+    if wide:
+        result = np.empty(x.size)
+        kernel(x.astype(np.float64), result)
+        out[...] = result
+    else:
+        kernel(x, out)
 
 
 def as_it_is(kernel: Kernel, x: Array) -> Array | None:
     """What a kernel gives by machine code that computes in float32 or float64 as the array is, whatever its size; None if there is none."""
-    if x.dtype.char not in "fd":
+    if x.dtype.char not in "fd" or not compiles():
         return None
     made: Array | None = elementwise.attempt(elementwise.as_kernel(kernel, 1), (np.ascontiguousarray(x),))
     return made if made is None or x.ndim else made.reshape(())
@@ -161,7 +172,7 @@ def as_it_is(kernel: Kernel, x: Array) -> Array | None:
 
 def natively(kernel: Kernel, x: Array) -> Array | None:
     """What `unary` gives by machine code, in float64; None if there is none, or if it cannot tell the value everywhere."""
-    if x.dtype.char not in "fd":
+    if x.dtype.char not in "fd" or not compiles():
         return None
     wide = np.ascontiguousarray(x, np.float64)  # of one dimension, if it has none
     made: Array | None = elementwise.attempt(elementwise.as_kernel(kernel, 1), (wide,))

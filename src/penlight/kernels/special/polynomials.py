@@ -117,9 +117,11 @@ def _polynomial(family: float, shifted: bool = False, limit: float = math.inf) -
 
 def _only_degree(n: Array, most: float, compare: bool) -> int:
     """The degree from 1 to `most` that is given, or that all elements have if they are to be compared; 0 if there is none."""
-    if n.size != 1 and not (compare and n.size and n.min() == n.max()):
+    if n.size != 1 and not (compare and n.size):
         return 0
     degree = n.item(0)
+    if n.size != 1 and not (n == degree).all():
+        return 0
     return int(degree) if 1.0 <= degree < most + 1 else 0
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from penlight._common.arguments import explain
 from penlight._common.docstrings import complete, example
+from penlight._common.one_class import take_over
 from penlight._common.user_warnings import warn_user
 
 from . import _hooks
@@ -41,7 +42,15 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(Registry, Calling, StateDict, Conversion):
+if TYPE_CHECKING:
+
+    class _Parts(Registry, Calling, StateDict, Conversion): ...
+
+else:
+    _Parts = object
+
+
+class Module(_Parts):
     """The base of all neural network modules: subclass it, assign layers in `__init__`, compute in `forward`.
 
     What is assigned as an attribute is entered by its kind: a `Parameter` is trained, a buffer is saved, a module
@@ -164,13 +173,5 @@ class Module(Registry, Calling, StateDict, Conversion):
                 make_quick(self, table, name, Registry.__getattr__)
 
 
-def _name_as_one_class() -> None:
-    """Lets the methods be called by the name that users know when Python prints them or complains about arguments."""
-    for part in (Module, *Module.__bases__):
-        explain(vars(part))
-        for name, member in vars(part).items():
-            if callable(member) and hasattr(member, "__qualname__"):
-                member.__qualname__ = f"Module.{name}"
-
-
-_name_as_one_class()
+take_over(Module, Registry, Calling, StateDict, Conversion)
+explain(vars(Module))

@@ -391,6 +391,7 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
     if selecting:
         node = dispatch.new_node(PUT.Backward)
         node.next_functions = (own, theirs)
+        node._shape = tensor._array.shape
         node.s_indices, node.s_accumulate, node.s_values_shape = (
             tuple([wrap(p.copy()) for p in place]),  # whoever wrote may write to the indices next
             False,

@@ -54,6 +54,16 @@ def _scaled_back(grad: Any, factor: Any) -> Any:
     return grad if factor == 1 else grad * factor.conjugate()
 
 
+def _addmm_left(grad: Any, mat2: Any, mat1_strides: Any, alpha: Any, xp: Any) -> Any:
+    made = xp.left_factor(grad, mat2, mat1_strides)
+    return made if alpha == 1 else made * alpha.conjugate()
+
+
+def _addmm_right(grad: Any, mat1: Any, mat2_strides: Any, alpha: Any, xp: Any) -> Any:
+    made = xp.right_factor(grad, mat1, mat2_strides)
+    return made if alpha == 1 else made * alpha.conjugate()
+
+
 def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
     """beta * dinput + alpha * (dmat1 @ mat2 + mat1 @ dmat2)."""
     total: Any = None
@@ -70,9 +80,9 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
 
 
 @differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                mat1=lambda grad, mat2, mat1_strides, alpha, xp: _scaled_back(xp.left_factor(grad, mat2, mat1_strides), alpha),
-                mat2=lambda grad, mat1, mat2_strides, alpha, xp: _scaled_back(xp.right_factor(grad, mat1, mat2_strides), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad if beta == 1 else grad * beta.conjugate(), input_shape),
+                mat1=_addmm_left,
+                mat2=_addmm_right)  # fmt: skip
 @traits(shows=geometry("mat1", "mat2"), hides=("self_sym_sizes",))
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
@@ -143,8 +153,11 @@ def baddbmm(
 
 def _turned(weight: Tensor) -> Tensor:
     """`_t(weight)` for an op that alone will hold it: as nobody can write through it, it need not be known as a view."""
-    edge = getattr(weight, "_edge", None)
-    if edge is None or weight._rare_state is not None or NAMESPACE["SLOW"]:
+    try:
+        edge = weight._edge
+    except AttributeError:  # a view whose base was written to: its edge is not known yet
+        return _t(weight)
+    if weight._rare_state is not None or NAMESPACE["SLOW"]:
         return _t(weight)
     out = wrap(weight._array.T)
     if weight._vc is None:
@@ -155,6 +168,7 @@ def _turned(weight: Tensor) -> Tensor:
         node.seq = next(sequence)
         node.next_functions = (edge,)
         node._hooks = node._fit = None
+        node._shape = out._array.shape
         out._edge = (node, 0)
     return out
 
@@ -174,12 +188,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     """
     if bias is not None and out is None and (not NAMESPACE["SLOW"] or dispatch.unwatched()):
         x, w, b = input._array, weight._array, bias._array
-        if x.ndim > 1 and w.ndim == 2 and x.dtype is w.dtype is b.dtype:
+        if w.ndim == 2 and x.dtype is w.dtype is b.dtype:
             n, k = w.shape
-            if x.shape[-1] == k and b.shape == (n,):
+            if x.shape[-1:] == (k,) and b.shape == (n,):
                 if x.ndim == 2:
                     return _addmm(bias, input, _turned(weight), 1, 1)
-                if k and x.flags.c_contiguous:
+                if k and x.ndim > 2 and x.flags.c_contiguous:
                     rows = _view(input, (x.size // k, k))
                     return _view(_addmm(bias, rows, _turned(weight), 1, 1), (*x.shape[:-1], n))
     if out is not None:

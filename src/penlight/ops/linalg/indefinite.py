@@ -26,12 +26,9 @@ from .factor import check_system
 
 __all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
 
-_factor_rule = no_derivative("linalg_ldl_factor_ex")
-_solve_rule = no_derivative("linalg_ldl_solve")
-
 
 @differentiable(by_columns(kernels.ldl_factor, 0), node="NotImplemented", results=("LD", "pivots", "info"),
-                input=lambda grads: _factor_rule(grads))  # fmt: skip
+                input=no_derivative("linalg_ldl_factor_ex", several=True))  # fmt: skip
 def _linalg_ldl_factor_ex(input: Tensor, hermitian: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
@@ -75,8 +72,8 @@ def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool 
 @differentiable(
     by_columns(kernels.ldl_solve),
     node="NotImplemented",
-    LD=lambda grad: _solve_rule(grad),
-    B=lambda grad: _solve_rule(grad),
+    LD=no_derivative("linalg_ldl_solve"),
+    B=no_derivative("linalg_ldl_solve"),
 )
 def _linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor: ...
 

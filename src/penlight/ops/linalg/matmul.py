@@ -36,10 +36,13 @@ def _adjoint_array(x: Any) -> Any:
     return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
 
 
+def _adjoint_graph(x: Any) -> Any:
+    transposed = x.t() if x.dim() == 2 else x.transpose(-2, -1)
+    return transposed.conj() if x.is_complex() else transposed
+
+
 # The conjugate transpose of the last two dimensions: for real arrays a transposed view.
-both(
-    "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
-)  # fmt: skip
+both("adjoint", _adjoint_array, _adjoint_graph)
 
 _blas = lazy_import(globals(), "_blas", "...kernels.linalg.blas")
 _FLOAT32 = dtypes.float32.np

@@ -95,13 +95,11 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     return into("linalg_qr", out, named("linalg_qr", "Q R", _linalg_qr(A, mode)), A)
 
 
-_geqrf_rule = not_written("geqrf")
-
 # ----- Reflectors -----------------------------------------------------------------------------------------------------
 
 
 @differentiable(
-    by_columns(kernels.geqrf, 0), node="GeqrfBackward0", results=("a", "tau"), input=lambda grads: _geqrf_rule(grads)
+    by_columns(kernels.geqrf, 0), node="GeqrfBackward0", results=("a", "tau"), input=not_written("geqrf", several=True)
 )
 def _geqrf(input: Tensor) -> tuple[Tensor, Tensor]: ...
 

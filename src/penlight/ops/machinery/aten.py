@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
+from ...kernels.lazy import lazy_import
 from .op import Op
+
+_argument_errors = lazy_import(globals(), "_argument_errors", ".argument_errors")
 
 
 class OpOverload:
@@ -114,12 +120,65 @@ def overload_of(op: Op) -> OpOverload:
     """PyTorch's op for a declared one: its node is named after it (`MmBackward0` is mm's)."""
     if op not in _of_ops:
         head, found, _ = op.node_name.rpartition("Backward")
-        _of_ops[op] = overload(_snake(head) if found and op.rules else op.public)
+        _of_ops[op] = overload(op.traits.aten or (_snake(head) if found and op.rules else op.public))
     return _of_ops[op]
 
 
 def _snake(name: str) -> str:
-    out = name[:1].lower()
-    for letter in name[1:]:
-        out += "_" + letter.lower() if letter.isupper() else letter
-    return out
+    return re.sub(r"(?<=[^\d])(?=[A-Z])", "_", name).lower()  # Log1P is log1p, MaxPool2D max_pool2d
+
+
+# ----- Arguments --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _schema(op: Op) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of an op that PyTorch's has, too, positional ones and those by keyword alone, each with its default or `...`."""
+    declared = {p: op.defaults.get(p, ...) for p in op.parameters}
+    best: tuple[dict[str, Any], dict[str, Any]] = ({p: default for p, default in declared.items() if p != "dtype"}, {})
+    if "dtype" in declared:  # by keyword in all of PyTorch's
+        best[1]["dtype"] = declared["dtype"]
+    most = (0, 0)
+    for form in _argument_errors.forms(overload_of(op)._name)[0]:
+        positional, keyword = (
+            {p.name: _literal(p.default) for p in part if p.name in op.parameters}
+            for part in (form.positional, form.keyword)
+        )
+        ordered = list(positional) == [p for p in op.parameters if p in positional]
+        covered = (len(positional) + len(keyword), len(positional))
+        if ordered and covered > most and {*positional, *keyword}.issuperset(op.inputs):
+            best, most = (positional, keyword), covered
+    return best
+
+
+def _literal(default: str | None) -> Any:
+    try:
+        return ... if default is None else ast.literal_eval(default)
+    except ValueError:  # a name
+        return default
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default) and isinstance(value, (int, float, str, tuple)) and value == default
+    )
+
+
+def presented(op: Op, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of an op as PyTorch's dispatcher gives them: without trailing defaults, nor what only our kernels need."""
+    values = dict(zip(op.parameters, arguments))
+    positional, keyword = _schema(op)
+    args = [values[p] for p in positional]
+    for default in reversed(positional.values()):
+        if default is ... or not _is_default(args[-1], default):
+            break
+        args.pop()
+    return tuple(args), {p: values[p] for p, default in keyword.items() if not _is_default(values[p], default)}
+
+
+def bound(op: Op, arguments: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """`arguments` with others in the stead of those that were presented."""
+    values = dict(zip(op.parameters, arguments))
+    values.update(zip(_schema(op)[0], args, strict=False))
+    values.update(kwargs)
+    return tuple(values.values())

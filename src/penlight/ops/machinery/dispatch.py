@@ -25,6 +25,7 @@ from ...kernels.elementwise.strategies import HALVES, least_size
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import hush, unhush
 from ...tensor import Tensor, wrap
+from ...tensor.outline import Outline
 from .arguments import broadcast_shape
 from .generate import lays_out, straight
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
@@ -34,10 +35,14 @@ from .rules import ComplexFit, PackedFit, restore_result
 
 _arithmetic = lazy_import(globals(), "_arithmetic", "..pointwise.arithmetic")
 _packing = lazy_import(globals(), "_packing", "...autograd.packing")
+_subclasses = lazy_import(globals(), "_subclasses", ".subclasses")
 
 
 # The open dual levels and batching levels of this thread, outermost first. Each has `run(op, arguments, out)`.
 interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", default=())
+
+# The level of classes with `__torch_dispatch__`, in all threads, once there is an instance. See Note [Subclasses that dispatch].
+subclass_levels: list[Any] = []
 
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
@@ -64,7 +69,7 @@ NO_TENSOR: Any = object()
 
 def unwatched() -> bool:
     """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
-    return not interpreters.get() and unseen()
+    return not interpreters.get() and not subclass_levels and unseen()
 
 
 def unseen() -> bool:
@@ -88,8 +93,7 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
 def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     """If none of the slow modes concerns this op (inference mode only marks what is new), its generated function runs after all; else the
     readable path does."""
-    stack = interpreters.get()
-    level = interpreter(stack, arguments, out) if stack else None
+    level = interpreter(arguments, out)
     if level is not None:
         return level.run(op, arguments, out)
     if out is not None or not unseen():
@@ -117,8 +121,7 @@ def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
         return NAMESPACE[op.traits.with_tensor](*arguments)  # has a derivative by both
     if op.kind == "pointwise" and out is None and not NAMESPACE["SLOW"]:
         return (op.mixed or _mixed(op))(*arguments)
-    stack = interpreters.get()
-    level = interpreter(stack, arguments, out) if stack else None
+    level = interpreter(arguments, out)
     return execute(op, arguments, out) if level is None else level.run(op, arguments, out)
 
 
@@ -129,24 +132,30 @@ def _mixed(op: Op) -> Any:
     return op.mixed
 
 
-def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...], out: Any = None) -> Any:
+def interpreter(arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Which of the open levels an op on these arguments goes to: the innermost vmap that one of them is batched at, else the
-    innermost level of forward mode at which one has a tangent, else None. See Note [Levels] in func/level.py."""
+    innermost level of forward mode at which one has a tangent, else that of classes that dispatch, else None. See Note [Levels] in
+    func/level.py."""
+    stack = interpreters.get()
+    if not stack and not subclass_levels:
+        return None
     found = tangents = None
     for value in arguments if out is None else (*arguments, out):
         for v in value if isinstance(value, (tuple, list)) else (value,):
             level = getattr(v, "_level", NO_TENSOR)
-            if level is None:
+            if level is NO_TENSOR:
+                continue
+            if level is None or not level.batching:
                 meta = v._rare_state
                 if meta is not None and meta.tangents:
                     tangents = meta.tangents if tangents is None else {**tangents, **meta.tangents}
-            elif level is not NO_TENSOR and (found is None or level.depth > found.depth):
+            if level is not None and (found is None or level.depth > found.depth):
                 found = level
-    if found is not None:
+    if found is not None and found.batching:
         return found.checked(stack)
     if tangents is None or modes.inference.get() or not forward_mode.get():
-        return None
-    return next((level for level in reversed(stack) if level in tangents), None)
+        return found
+    return next((level for level in reversed(stack) if level in tangents), found)
 
 
 def apply(op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -443,6 +452,7 @@ def make_node(
     elif op.outputs > 1:
         node.outputs = sum(o._array.dtype.kind in "fcV" for o in outs)
     node._fit = fit_of(op, env, outs)
+    node._shape = [o._array.shape for o in outs if o._array.dtype.kind in "fcV"]
     for i, wants in op.wants.items():
         for want in wants:
             _save(op, node, want, env, outs, requires[i], copies)
@@ -481,7 +491,7 @@ def fit_of(op: Op, env: dict[str, Any], outs: list[Tensor]) -> Any:
 
 def fit_of_arrays(result: Any, arrays: Any) -> Any:
     """The same from the result and the inputs that have rules, of which those that are no arrays are numbers."""
-    arrays = [a if type(a) is np.ndarray else None for a in arrays]
+    arrays = [a if isinstance(a, (np.ndarray, Outline)) else None for a in arrays]
     fits = tuple([None if a is None else (a.shape, a.dtype) for a in arrays])
     if (
         result.dtype.kind in "cV"
@@ -512,6 +522,11 @@ def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor],
             setattr(node, "s_" + want, None)
     elif kind == "result" and not hasattr(node, "s_" + want):
         place = op.results.index(want)
+        if outs[place]._level is not None:  # see Note [Subclasses that dispatch]
+            setattr(node, "c_" + want, [0, None])
+            setattr(node, "v_" + want, 0)
+            setattr(node, "s_" + want, _subclasses.twin(outs[place]))
+            return
         vc = saved.versions_of(outs[place])
         if pack_hooks.get() is not None:
             _pack(node, want, restore_result(node, outs[place]._array, vc, place), NO_EDGE)
@@ -566,6 +581,7 @@ from .in_place import (  # noqa: E402
     precheck as precheck,
     rewrite as rewrite,
     rewrite_recorded as rewrite_recorded,
+    saves_first as saves_first,
     store as store,
     write_back as write_back,
     write_out as write_out,

@@ -52,7 +52,7 @@ def _stub(op: Op, operator: str | None, generate: Any, bound: bool = False) -> A
     function.__module__, function.__qualname__ = "penlight", name
     out = op.traits.out and ((operator is None and name[0] != "_") or name[:9] == "_special_")
     own = in_place(op) if name.endswith("_") and not name.startswith("_") else None
-    function.__doc__ = explained(op.face, op.name, out, own)
+    function.__doc__ = explained(op.face, op.name, out, own, op.kind == "pointwise")
     function.__wrapped__ = Shown(op.face, bound, out) if out or bound else op.face
     function.op, function.operator = op, operator
     return function
@@ -373,6 +373,8 @@ def _record(op: Op, number: str | None = None) -> list[str]:
         none_of = f"NO_EDGE if input_edge is NO_EDGE and input._view is None else {none_of}"
     body += [f"    wrapped._edge = {none_of}", "    return wrapped"]
     body += _node(op, number) + _fit(op, number) + _save(op, number)
+    if op.kind != "pointwise" or len(op.rules) < len(op.operands):
+        body.append("node._shape = result.shape")
     body += ["wrapped._edge = (node, 0)", "return wrapped"]
     return body
 
@@ -420,6 +422,7 @@ def _parts(op: Op) -> list[str]:
         *_save(op),
         "for nr, wrapped in enumerate(outs): wrapped._edge = (node, nr)",
         "node.outputs = len(outs)",
+        "node._shape = [part.shape for part in result]",
         "return tuple(outs)",
     ]
     return body
@@ -440,11 +443,13 @@ def _several(op: Op) -> list[str]:
     if not op.rules:
         return [*body, f"{none} = NO_EDGE", f"return {outs}"]
     body += [*_edges(op), f"    {none} = NO_EDGE", f"    return {outs}"]
-    body += [*_node(op), *_save(op), "nr = 0"]
+    body += [*_node(op), *_save(op), "shapes = []"]
     for k in places:
-        body.append(f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, nr); nr += 1")
+        body.append(
+            f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, len(shapes)); shapes.append(result_{k}.shape)"
+        )
         body.append(f"else: wrapped_{k}._edge = NO_EDGE")
-    return [*body, "node.outputs = nr", f"return {outs}"]
+    return [*body, "node.outputs = len(shapes)", "node._shape = shapes", f"return {outs}"]
 
 
 def _fit(op: Op, number: str | None = None) -> list[str]:

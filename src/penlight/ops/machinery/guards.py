@@ -133,22 +133,39 @@ def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, c_name: bool = False
     return RuntimeError(f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {wanted}")
 
 
-def no_derivative(name: str) -> Kernel:
-    """A rule for an op whose derivative PyTorch refuses: it raises when it is needed."""
-
-    def rule(grad: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
-
-    return rule
+def no_derivative(name: str, several: bool = False) -> Kernel:
+    """A rule for an op, of several results perhaps, whose derivative PyTorch refuses: it raises when it is needed."""
+    words = f"derivative for aten::{name} is not implemented"
+    return _raising(RuntimeError, words, f"aten::{name} that does not support it.", several)
 
 
-def not_written(name: str) -> Kernel:
+def not_written(name: str, several: bool = False) -> Kernel:
     """A rule for an input in whose direction PyTorch has no derivative."""
+    words = f"the derivative for '{name}' is not implemented."
+    forward = "{} that does not support it because it has not been implemented yet."
+    return _raising(NotImplementedError, words, forward, several)
+
+
+def _raising(kind: type[Exception], words: str, forward: str, several: bool) -> Kernel:
+    """A rule that raises an error; forward mode says `forward`, in which {} is the op."""
 
     def rule(grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+        raise kind(words)
 
-    return rule
+    made = (lambda grads: rule(grads)) if several else rule
+    made.not_forward = forward  # type: ignore[attr-defined]
+    return made
+
+
+def has_tangent(tensor: Any) -> bool:
+    """Whether a tensor has a tangent at an open level of forward mode."""
+    return tensor._rare_state is not None and bool(tensor._rare_state.tangents)
+
+
+def refuse_tangents(name: str, *tensors: Any, because: str = "it has not been implemented yet.") -> None:
+    """Refuse tensors with tangents where a function would lose them."""
+    if any(has_tangent(t) for t in tensors):
+        raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it because {because}")
 
 
 C_NAMES = {

@@ -21,7 +21,6 @@ from .dispatch import (
     explain_value_error,
     input_edges,
     interpreter,
-    interpreters,
     make_node,
     op_watchers,
     raw_arguments,
@@ -29,7 +28,7 @@ from .dispatch import (
     write_watchers,
 )
 from .generate import in_place_function
-from .guards import cannot_cast
+from .guards import cannot_cast, has_tangent, refuse_tangents
 from .op import Op, as_array, slot_kind
 from .out import check_out, refusing
 
@@ -91,8 +90,7 @@ def _owner(array: Any) -> Any:
 
 def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, move its version, rewrite its history."""
-    stack = interpreters.get()
-    level = interpreter(stack, arguments) if stack else None
+    level = interpreter(arguments)
     if level is not None:
         return level.run_inplace(op, arguments)
     if op_watchers.get():
@@ -122,7 +120,7 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     raws = raw_arguments(op, env)
     tracked = edges is not None and is_grad_enabled()
     copies = None
-    if tracked and _saves_first(op):
+    if tracked and saves_first(op):
         copies = {op.inputs[0]: tensor.detach().clone()}
         copies[op.inputs[0]]._edge = views.edge_of(tensor)
     try:
@@ -176,7 +174,7 @@ def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
 
 
 @functools.cache
-def _saves_first(op: Op) -> bool:
+def saves_first(op: Op) -> bool:
     """Whether a rule wants the first input, which the in-place form overwrites."""
     return any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws)
 
@@ -282,9 +280,11 @@ def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
 
 
 def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
-    """A result that is written into given memory can't be in a graph."""
-    if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
+    """A result that is written into given memory can't be in a graph, and can't have a tangent."""
+    tensors = (*inputs, *outs)
+    if any(has_tangent(t) for t in tensors) or (is_grad_enabled() and any(t.requires_grad for t in tensors)):
         name = refusing(name, any(t.is_complex() for t in inputs))
+        refuse_tangents(f"{name}_out", *tensors, because="it is an out= function")
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."

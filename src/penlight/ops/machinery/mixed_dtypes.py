@@ -127,6 +127,7 @@ def _record(op: Op) -> list[str]:
         "node.seq = next(sequence)",
         f"node.next_functions = ({', '.join(i + '_edge' for i in op.rules)},)",
         "node._hooks = None",
+        "node._shape = result.shape",
         f"node._fit = fit_of_arrays(result, ({', '.join(i + '_' for i in op.rules)},))",
     ]
     for want, users in saves_for(op).items():

@@ -40,6 +40,8 @@ class Traits(NamedTuple):
     frees: tuple[str, ...] = ()  # plain arguments that hold tensors: a backward pass frees them too
     shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
     hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show
+    keeps_finite: bool = False  # whether what is finite stays so, in the op and its rules: watch(nan=...) need not look
+    aten: str = ""  # PyTorch's name below the public functions, where the node's name does not tell it
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -46,4 +46,5 @@ def refusing_dtypes(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     known = type(kernel) is np.ufunc or getattr(kernel, "one_pass", False)
     run.one_pass = known and least_size(kernel)  # type: ignore[attr-defined]
+    run.__wrapped__ = kernel  # type: ignore[attr-defined]
     return run

@@ -26,6 +26,7 @@ from .op import LIST, Op, slot_kind
 if TYPE_CHECKING:
     from ...tensor import Tensor
 
+_subclasses = lazy_import(globals(), "_subclasses", ".subclasses")
 _forward_ad = lazy_import(globals(), "_forward_ad", "...autograd.forward_ad")
 
 
@@ -185,6 +186,10 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
     if kind == "result":
         vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)
         place = op.results.index(want)
+        if getattr(value, "_level", None) is not None:  # see Note [Subclasses that dispatch] in subclasses.py
+            out = _subclasses.twin(value)
+            out._edge = (node, place)
+            return out
         array = value if isinstance(value, np.ndarray) else value._array
         if vc[0] != version:
             saved.result_modified(node, array, vc[0], version, place)

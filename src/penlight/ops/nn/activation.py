@@ -273,7 +273,7 @@ def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tens
 
 
 @pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
-@traits(out=False, refuses={"c": _NO_CLAMP})
+@traits(out=False, refuses={"c": _NO_CLAMP}, keeps_finite=True)
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
@@ -328,13 +328,13 @@ def _rowwise(kernel: Any) -> Any:
 
 @differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
-@traits(refuses={"c": "softmax_lastdim_kernel_impl"})
+@traits(refuses={"c": "softmax_lastdim_kernel_impl"}, aten="_softmax")
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 @differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
-@traits(refuses={"c": "log_softmax_lastdim_kernel_impl"})
+@traits(refuses={"c": "log_softmax_lastdim_kernel_impl"}, aten="_log_softmax")
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 

@@ -45,7 +45,7 @@ def _safe_softmax_array(input: Any, dim: int) -> Any:
 
 @differentiable(_safe_softmax_array, node="SafeSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim))  # fmt: skip
-@traits(refuses={"c": "softmax_kernel_impl"})
+@traits(refuses={"c": "softmax_kernel_impl"}, aten="_safe_softmax")
 def _safe_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 

@@ -56,7 +56,7 @@ both(
 @pointwise(kernels.prelu, inplace=False, node="PreluKernelBackward0",
            input=lambda grad, input, weight, needs, xp: xp.prelu_backward(0, needs, grad, input, weight),
            weight=lambda grad, input, weight, needs, xp: xp.prelu_backward(1, needs, grad, input, weight))  # fmt: skip
-@traits(channels_last=(4, 5))
+@traits(channels_last=(4, 5), aten="_prelu_kernel")
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
 
 

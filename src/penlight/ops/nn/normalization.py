@@ -123,6 +123,7 @@ def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> A
 
 @differentiable(_rms_array,
                 node="FusedRmsNormBackward0", results=("result0", "result1"), input=_rms_rule(0), weight=_rms_rule(1))  # fmt: skip
+@traits(aten="_fused_rms_norm")
 def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
 
 

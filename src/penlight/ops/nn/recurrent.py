@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd import modes
+from ...autograd.grad_mode import enable_grad
 from ...kernels import recurrent as kernels
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
@@ -50,17 +51,18 @@ def _rnn_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, 
 
 def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: bool, needs: Any) -> list[Any]:
     """The gradients as tensors that can be differentiated again: those of the loop over the same inputs."""
-    # New names for the inputs, so that only the way through this layer counts.
-    inputs = [t.view_as(t) if need else t for t, need in zip(inputs, (*needs, False))]
-    x, w_ih, w_hh, b_ih, b_hh, *start = inputs
-    w_hr = start.pop() if mode == "LSTM" else None
-    weights = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
-    output, last = _recurrent_loop.loop_direction(mode, x, tuple(start), weights, sizes, reverse)
-    pairs = [(out, g) for out, g in zip((output, *last), grads) if g is not None]
-    wanted = [t for t, need in zip(inputs, needs) if need]
-    found = iter(
-        _autograd.grad([p[0] for p in pairs], wanted, [p[1] for p in pairs], create_graph=True, allow_unused=True)
-    )
+    recorded = modes.is_grad_enabled()  # not in a pass that only runs on tensors because somebody looks at it
+    with enable_grad():
+        # New names for the inputs, so that only the way through this layer counts.
+        inputs = [t.view_as(t) if need else t for t, need in zip(inputs, (*needs, False))]
+        x, w_ih, w_hh, b_ih, b_hh, *start = inputs
+        w_hr = start.pop() if mode == "LSTM" else None
+        weights = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": w_hr}
+        output, last = _recurrent_loop.loop_direction(mode, x, tuple(start), weights, sizes, reverse)
+        pairs = [(out, g) for out, g in zip((output, *last), grads) if g is not None]
+        wanted = [t for t, need in zip(inputs, needs) if need]
+        results, given = [p[0] for p in pairs], [p[1] for p in pairs]
+        found = iter(_autograd.grad(results, wanted, given, create_graph=recorded, allow_unused=True))
     return [next(found) if need else None for need in needs]
 
 

@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, inplace_function, install_method, method, pointwise, warning_free
 from ..machinery.generate import stub
-from ..machinery.guards import cannot_cast
+from ..machinery.guards import cannot_cast, no_derivative
 from ..machinery.half_precision import rounded_once
 from ..machinery.op import traits
 from ..machinery.overloads import no_tensor
@@ -348,21 +348,14 @@ def _c_remainder(input: Any, other: Any) -> Any:
     return _faster_ufuncs.run(np.fmod, input, other)
 
 
-def _no_derivative(name: str) -> Any:
-    def rule(grad: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
-
-    return rule
-
-
 @pointwise(_floor_quotient, node="NotImplemented",
-           input=_no_derivative("floor_divide"),
-           other=_no_derivative("floor_divide"))  # fmt: skip
+           input=no_derivative("floor_divide"),
+           other=no_derivative("floor_divide"))  # fmt: skip
 @traits(refuses={"bc": "div_floor_cpu"})
 def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 
 
-@pointwise(_floor_quotient, node="NotImplemented", input=_no_derivative("floor_divide"))
+@pointwise(_floor_quotient, node="NotImplemented", input=no_derivative("floor_divide"))
 @traits(refuses={"bc": "div_floor_cpu"})
 def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 

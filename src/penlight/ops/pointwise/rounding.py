@@ -132,9 +132,8 @@ def _sign_array(input: Any) -> Any:
     if not isinstance(input, (np.ndarray, np.generic)):  # see Note [Bodies as machine code]
         return (input > 0) * 1.0 - (input < 0) * 1.0
     if input.dtype.kind in "fV":
-        signs = np.asarray(np.sign(input))
-        signs[np.isnan(signs)] = 0
-        return signs
+        above, below = np.asarray(input > 0), np.asarray(input < 0)  # type: ignore[operator]
+        return np.asarray(above.view(np.int8) - below.view(np.int8)).astype(input.dtype)
     return np.sign(input) if input.dtype.kind != "b" else input.copy()
 
 
@@ -154,14 +153,8 @@ def sign(input: Tensor) -> Tensor:
     """
 
 
-@one_pass
-def _absolute(input: Any) -> Any:
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
-    return np.absolute(input)
-
-
-@pointwise(_absolute, complex_rule=True, input=lambda grad, input, xp: grad * xp.sgn(input))
+@pointwise(np.absolute, complex_rule=True, input=lambda grad, input, xp: grad * xp.sgn(input))
+@traits(refuses={"b": "abs_cpu"})
 def abs(input: Tensor) -> Tensor:
     """The absolute value of each element.
 

@@ -46,25 +46,20 @@ _consecutive_array = lazy("sorting", "unique_consecutive")
 _PARTS = ("values", "inverse", "counts")
 
 
-def _raise(name: str) -> Any:
-    rule = not_written(name)
-    return lambda grads: rule(grads)
-
-
 @differentiable(lambda input, inverse_, counts_: _filled(_unique_array(input, inverse_, counts_)), node="Unique2Backward0", results=_PARTS,
-                input=_raise("_unique2"))  # fmt: skip
+                input=not_written("_unique2", several=True))  # fmt: skip
 @traits(refuses={"c": "unique"})
 def _unique(input: Tensor, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, inverse_, counts_: _filled(_unique_dim_array(input, dim, inverse_, counts_), dim), node="UniqueDimBackward0",
-                results=_PARTS, input=_raise("unique_dim"))  # fmt: skip
+                results=_PARTS, input=not_written("unique_dim", several=True))  # fmt: skip
 @traits(refuses={"c": "unique_dim"})
 def _unique_dim(input: Tensor, dim: int, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, inverse_, counts_: _filled(_consecutive_array(input, dim, inverse_, counts_), dim),
-                node="UniqueConsecutiveBackward0", results=_PARTS, input=_raise("unique_consecutive"))  # fmt: skip
+                node="UniqueConsecutiveBackward0", results=_PARTS, input=not_written("unique_consecutive", several=True))  # fmt: skip
 @traits(refuses={"c": "unique"})
 def _unique_consecutive(
     input: Tensor, dim: int | None, inverse_: bool, counts_: bool
@@ -315,7 +310,7 @@ def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, 
 
 
 @differentiable(_histograms, node="NotImplemented", results=("hist", "bin_edges"),
-                input=lambda grads: no_derivative("histogram")(grads))  # fmt: skip
+                input=no_derivative("histogram", several=True))  # fmt: skip
 def _histogram(
     input: Tensor, bins: Any, limits: Any, weight: Tensor | None, density: bool, lead: int
 ) -> tuple[Tensor, Tensor]: ...

@@ -38,7 +38,7 @@ def _clone_array(input: Any, contiguous: bool | int) -> Any:
 
 
 @linear(_clone_array, node="CloneBackward0", input=lambda grad: grad)
-@traits(any_layout=True)
+@traits(any_layout=True, keeps_finite=True)
 def _clone(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 

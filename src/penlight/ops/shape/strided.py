@@ -220,6 +220,7 @@ def as_strided_node(base: Tensor, view: Tensor, base_edge: Edge) -> Node:
     """The node that leads from a view to its base by strides alone, for a view whose own history a write has ended."""
     node = new_node(OPS["_as_strided"].Backward)
     node.next_functions = (base_edge,)
+    node._shape = view._array.shape
     node.s_size, node.s_stride, node.s_storage_offset = geometry_of(view)
     node.s_geometry = geometry_of(base)
     return node

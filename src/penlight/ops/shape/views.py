@@ -64,6 +64,7 @@ def _view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
     node="ReshapeAliasBackward0",
     input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
 )
+@traits(aten="_reshape_alias")
 def _reshape_alias(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
@@ -76,6 +77,7 @@ OPS["_view"].jvp = OPS["_reshape_alias"].jvp = lambda tangents, env, xp: xp.resh
     node="UnsafeViewBackward0",
     input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
 )
+@traits(aten="_unsafe_view")
 def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
