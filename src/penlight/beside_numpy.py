@@ -101,7 +101,7 @@ def _running(name: str) -> Callable[..., Any]:
     return lambda a, axis=None: ours(a.flatten(), 0) if axis is None else ours(a, axis)
 
 
-def _spread(name: str) -> Callable[..., Any]:
+def _variance(name: str) -> Callable[..., Any]:
     """Variances divide by the number of elements minus `ddof`, which is 0."""
     ours = getattr(penlight, name)
     return lambda a, axis=None, *, ddof=0, keepdims=False: ours(a, axis, correction=ddof, keepdim=keepdims)
@@ -127,7 +127,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"numpy.{name}": getattr(penlight, name) for name in _SAME.split()},
     **{f"numpy.{name}": _reducing(name) for name in ("sum", "mean", "amax", "amin", "nansum", "nanmean")},
     **{f"numpy.{name}": _running(name) for name in ("cumsum", "cumprod")},
-    **{f"numpy.{name}": _spread(name) for name in ("var", "std")},
+    **{f"numpy.{name}": _variance(name) for name in ("var", "std")},
     **{f"numpy.linalg.{name}": getattr(penlight.linalg, name) for name in _SAME_LINALG.split()},
     **{f"numpy.fft.{name}": _fourier(name) for name in ("fft", "ifft", "rfft", "irfft")},
     "numpy.max": _reducing("amax"),

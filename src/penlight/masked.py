@@ -207,7 +207,7 @@ def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = Fals
     return penlight.linalg.vector_norm(filled, ord, _dims(input, dim), keepdim)
 
 
-def _spread(
+def _variance(
     input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None
 ) -> Tensor:
     """The variance, of `var` and `std`."""
@@ -235,7 +235,7 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
     >>> torch.masked.var(torch.tensor([1.0, 2.0, 3.0]), mask=torch.tensor([True, False, True]))
     tensor(2.)
     """
-    return _spread(input, dim, unbiased, correction, keepdim, dtype, mask)
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
@@ -245,7 +245,7 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
     >>> torch.masked.std(torch.tensor([1.0, 2.0, 3.0]), unbiased=False, mask=torch.tensor([True, False, True]))
     tensor(1.)
     """
-    return _spread(input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:

@@ -474,8 +474,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     found = _drawn_dtype(dtype, out) or dtypes.get_default_dtype()
     if elsewhere:
         return _without_data(_size((size,), "normal"), found, requires_grad)
-    shape, middle, spread = _size((size,), "normal"), float(mean), float(std)
-    return _drawn(out, shape, lambda s: _normal(engine, s, found.np, middle, spread), requires_grad)
+    shape, middle, deviation = _size((size,), "normal"), float(mean), float(std)
+    return _drawn(out, shape, lambda s: _normal(engine, s, found.np, middle, deviation), requires_grad)
 
 
 def bernoulli(

@@ -42,12 +42,12 @@ class Size(tuple):  # type: ignore[type-arg]
     __rmul__ = __mul__
 
     @overload
-    def __getitem__(self, place: SupportsIndex) -> int: ...
+    def __getitem__(self, index: SupportsIndex) -> int: ...
     @overload
-    def __getitem__(self, place: slice) -> Size: ...
-    def __getitem__(self, place: Any) -> Any:
-        found = tuple.__getitem__(self, place)
-        return Size(found) if isinstance(place, slice) else found
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
 
     def __reduce__(self) -> Any:
         return (_size, (tuple(self),))

@@ -136,12 +136,12 @@ class BatchLevel:
         """The arguments, with those broadcast over the batch that have tangents with this level's batch."""
         for level in interpreters.get():
             if not level.batching:
-                return tuple([self._spread_tangents(a) for a in arguments])
+                return tuple([self._broadcast_tangents(a) for a in arguments])
         return arguments
 
-    def _spread_tangents(self, value: Any) -> Any:
+    def _broadcast_tangents(self, value: Any) -> Any:
         if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
-            return tuple([self._spread_tangents(v) for v in value])
+            return tuple([self._broadcast_tangents(v) for v in value])
         if isinstance(value, Tensor) and value._level is not self and involves(self, value):
             return broadcast(self, value)
         return value

@@ -144,7 +144,7 @@ class Tape:
         try:
             grad_mode.set(True)
             for index, out in enumerate(outputs):
-                root = physical(self._spread(out))
+                root = physical(self._broadcast(out))
                 given = None if cotangents is None else cotangents[index]
                 _check_cotangent(index, out, given)
                 if root.requires_grad:
@@ -165,7 +165,7 @@ class Tape:
         results = [hide(zeros_like(e) if g is None else g, self.levels) for g, e in zip(found, self.entries)]
         return [released(r, self.span) for r in results] if create_graph else results
 
-    def _spread(self, tensor: Any) -> Any:
+    def _broadcast(self, tensor: Any) -> Any:
         for level in self.levels:
             tensor = broadcast(level, tensor)
         return tensor

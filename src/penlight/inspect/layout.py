@@ -78,12 +78,12 @@ def measure(box: Box) -> None:
 
 
 def _acyclic(n: int, links: list[Link]) -> list[tuple[int, int]]:
-    """The links as arcs from upper to lower box; one that closes a cycle is turned around, a loop left out."""
+    """The links as arcs from upper to lower box; one that closes a cycle is reversed, a loop left out."""
     out: list[list[int]] = [[] for _ in range(n)]
     for number, link in enumerate(links):
         out[link.source].append(number)
     state = [0] * n  # 0 new, 1 on the path, 2 done
-    turned: set[int] = set()
+    reversed_links: set[int] = set()
     for start in _sources_first(n, links):
         if state[start]:
             continue
@@ -94,7 +94,7 @@ def _acyclic(n: int, links: list[Link]) -> list[tuple[int, int]]:
             for number in rest:
                 target = links[number].target
                 if state[target] == 1:
-                    turned.add(number)
+                    reversed_links.add(number)
                 elif state[target] == 0:
                     state[target] = 1
                     path.append((target, iter(out[target])))
@@ -102,7 +102,7 @@ def _acyclic(n: int, links: list[Link]) -> list[tuple[int, int]]:
             else:
                 state[here] = 2
                 path.pop()
-    arcs = [(k.target, k.source) if i in turned else (k.source, k.target) for i, k in enumerate(links)]
+    arcs = [(k.target, k.source) if i in reversed_links else (k.source, k.target) for i, k in enumerate(links)]
     return [(s, t) for s, t in arcs if s != t]
 
 

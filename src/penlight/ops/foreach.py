@@ -23,7 +23,7 @@ _KNOWN = {name + end for name in (*_UNARY.split(), *_BINARY.split(), "addcmul", 
 _KNOWN |= {"clone", "copy_", "max", "mm", "norm", "powsum", "zero_"}
 
 
-def _spread(values: Any, count: int) -> list[Any]:
+def _one_each(values: Any, count: int) -> list[Any]:
     """One argument for each tensor: a list's elements, or the same number or tensor for all."""
     if isinstance(values, (list, tuple)):
         if len(values) != count:
@@ -51,14 +51,14 @@ def _function(op: str) -> Any:
     def each(input: Any, *args: Any, **kwargs: Any) -> Any:
         base_is_number = op == "pow" and not isinstance(input, (list, tuple))
         count = len(args[0]) if base_is_number else len(input)
-        tensors = _spread(input, count)
+        tensors = _one_each(input, count)
         # The factors of addcmul may be one tensor with an element for each.
-        spread = [
-            _spread(a.tolist() if position == 2 and isinstance(a, Tensor) else a, count)
+        others = [
+            _one_each(a.tolist() if position == 2 and isinstance(a, Tensor) else a, count)
             for position, a in enumerate(args)
         ]
         kwargs.pop("non_blocking", None)
-        results = [_one(op, t, tuple(s[k] for s in spread), kwargs) for k, t in enumerate(tensors)]
+        results = [_one(op, t, tuple(s[k] for s in others), kwargs) for k, t in enumerate(tensors)]
         return input if op.endswith("_") else tuple(results)
 
     each.__name__ = each.__qualname__ = "_foreach_" + op

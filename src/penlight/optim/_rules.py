@@ -496,10 +496,10 @@ class Rprop(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
     def _formula(p: Any, grad: Any, numbers: Any, previous: Any, size: Any) -> None:
         shrink, grow, smallest, largest = numbers
         factor = grad.mul(previous.clone()).sign()
-        turned, kept, none = factor.lt(0), factor.gt(0), factor.eq(0)
-        factor = factor.masked_fill(kept, grow).masked_fill(turned, shrink).masked_fill(none, 1)
+        reversed_, kept, none = factor.lt(0), factor.gt(0), factor.eq(0)
+        factor = factor.masked_fill(kept, grow).masked_fill(reversed_, shrink).masked_fill(none, 1)
         size.mul_(factor).clamp_(smallest, largest)
-        grad = grad.masked_fill(turned, 0)
+        grad = grad.masked_fill(reversed_, 0)
         previous.copy_(grad)
         p.addcmul_(grad.sign(), size, value=-1)
 

@@ -223,7 +223,7 @@ class _Memory:
 
 
 class Point:
-    """A place on the line: how far along, the value, the gradient and the slope there."""
+    """A point on the line: how far along, the value, the gradient and the slope there."""
 
     __slots__ = ("f", "g", "slope", "t")
 
@@ -326,7 +326,7 @@ def _away_from_ends(t: Any, bracket: list[Point], stalled: bool) -> tuple[Any, b
 
 
 def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:
-    """`cubic_minimum` as PyTorch's module has it: places, values and slopes one by one. Libraries import it."""
+    """`cubic_minimum` as PyTorch's module has it: points, values and slopes one by one. Libraries import it."""
     return cubic_minimum(Point(x1, f1, g1, g1), Point(x2, f2, g2, g2), bounds)
 
 

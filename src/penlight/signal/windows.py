@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 def _made(
     function: str, M: int, compute: Callable[[Array], Array], dtype: Any, layout: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    """A window of M places; `compute` gets them as 0, 1, ... in the window's dtype."""
+    """A window of M samples; `compute` gets their positions 0, 1, ... in the window's dtype."""
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if M < 0:
         raise ValueError(f"{function} requires non-negative window length, got M={M}")
@@ -42,13 +42,13 @@ def _made(
     if dtype not in (dtypes.float32, dtypes.float64):
         raise ValueError(f"{function} expects float32 or float64 dtypes, got: {dtype}")
     require_cpu(device)
-    places = np.arange(M).astype(dtype.np)
-    made = wrap(compute(places).astype(dtype.np, copy=False) if M else places)
+    positions = np.arange(M).astype(dtype.np)
+    made = wrap(compute(positions).astype(dtype.np, copy=False) if M else positions)
     return made._require_grad_() if requires_grad else made
 
 
 def _last(M: int, sym: bool) -> int:
-    """The place at which the window would be as at its beginning."""
+    """The position at which the window would be as at its beginning."""
     return max(M - 1 if sym else M, 1)
 
 
@@ -67,7 +67,7 @@ def bartlett(
     tensor([0., 1., 0.])
     """
     last = _last(M, sym)
-    compute = lambda places: 1 - np.abs(places * (2 / last) - 1) if M != 1 else np.ones_like(places)
+    compute = lambda i: 1 - np.abs(i * (2 / last) - 1) if M != 1 else np.ones_like(i)
     return _made("bartlett", M, compute, dtype, layout, device, requires_grad)
 
 
@@ -103,16 +103,14 @@ def cosine(
     tensor([0.7071, 0.7071])
     """
     count = M if sym or M == 1 else M + 1
-    return _made(
-        "cosine", M, lambda places: np.sin((places + 0.5) * (math.pi / count)), dtype, layout, device, requires_grad
-    )
+    return _made("cosine", M, lambda i: np.sin((i + 0.5) * (math.pi / count)), dtype, layout, device, requires_grad)
 
 
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided,
     device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Falls off on both sides of the centre by a factor e every `tau` places.
+    """Falls off on both sides of the centre by a factor e every `tau` samples.
 
     >>> torch.signal.windows.exponential(5)
     tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
@@ -122,16 +120,14 @@ def exponential(
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
     middle = (M if not sym and M > 1 else M - 1) / 2.0 if center is None else center
-    return _made(
-        "exponential", M, lambda places: np.exp(-np.abs(places - middle) / tau), dtype, layout, device, requires_grad
-    )
+    return _made("exponential", M, lambda i: np.exp(-np.abs(i - middle) / tau), dtype, layout, device, requires_grad)
 
 
 def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A Gaussian with a standard deviation in places.
+    """A Gaussian with a standard deviation in samples.
 
     >>> torch.signal.windows.gaussian(5)
     tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
@@ -141,13 +137,7 @@ def gaussian(
     middle = (M if not sym and M > 1 else M - 1) / 2.0
     scale = 1 / (std * math.sqrt(2))
     return _made(
-        "gaussian",
-        M,
-        lambda places: np.exp(-np.square((places - middle) * scale)),
-        dtype,
-        layout,
-        device,
-        requires_grad,
+        "gaussian", M, lambda i: np.exp(-np.square((i - middle) * scale)), dtype, layout, device, requires_grad
     )
 
 
@@ -156,10 +146,10 @@ def _cosines(
 ) -> Tensor:
     last = _last(M, sym)
 
-    def compute(places: Array) -> Array:
+    def compute(positions: Array) -> Array:
         if M == 1:
-            return np.ones_like(places)
-        angles = places * (2 * math.pi / last)
+            return np.ones_like(positions)
+        angles = positions * (2 * math.pi / last)
         return sum((-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a))  # type: ignore[return-value]
 
     return _made(function, M, compute, dtype, layout, device, requires_grad)
@@ -244,7 +234,7 @@ def kaiser(
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     last = _last(M, sym)
-    compute = lambda places: _kaiser(places, last, beta) if M != 1 else np.ones_like(places)
+    compute = lambda i: _kaiser(i, last, beta) if M != 1 else np.ones_like(i)
     return _made("kaiser", M, compute, dtype, layout, device, requires_grad)
 
 

@@ -3,7 +3,7 @@
 The mathematics is in Note [Winograd's products] of kernels/conv/winograd.py, which calls this. Here a block of images, or a part of one, goes
 through all steps while it is in the cache, in one call:
 
-- `_spread`: each plane is copied to a scratch plane with a border of zeros, even columns and odd ones apart, so that eight tiles side by side are
+- `_mix_planes`: each plane is copied to a scratch plane with a border of zeros, even columns and odd ones apart, so that eight tiles side by side are
   eight numbers in a row; and from there mixed into sixteen numbers for each tile. Tiles of a row are followed by
   those of the next: eight numbers are written also where fewer tiles are left, and the next row writes over what is too much.
 - `_multiply`: sixteen matrix products over the channels.
@@ -68,13 +68,13 @@ _at, _mask, _set, _advance, _again = TABLE.at, TABLE.mask, TABLE.set, TABLE.adva
 @lru_cache(1)
 def correlate() -> Any:
     """A function of a table's address: `x` with the weights, into `y`."""
-    return _function(lambda asm: _spread(asm, "x"), _multiply, _gather)
+    return _function(lambda asm: _mix_planes(asm, "x"), _multiply, _gather)
 
 
 @lru_cache(1)
 def weigh() -> Any:
     """A function of a table's address: adds the products of `g` and `x` to the sums."""
-    stages = [partial(stage, of=of) for stage in (_spread, _end_rows) for of in "xg"]
+    stages = [partial(stage, of=of) for stage in (_mix_planes, _end_rows) for of in "xg"]
     return _function(*stages, _add_products)
 
 
@@ -99,7 +99,7 @@ def _function(*stages: Callable[[Assembler], None]) -> Any:
 # Mixing
 
 
-def _spread(asm: Assembler, of: str) -> None:
+def _mix_planes(asm: Assembler, of: str) -> None:
     """All planes of all images, copied and mixed."""
     asm.load_register(RBX, _at(f"{of} first"))
     asm.load_register(RCX, _at(f"{of} scratch"))

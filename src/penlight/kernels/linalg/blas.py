@@ -24,7 +24,7 @@ from . import strategies
 
 _CUTS = "rows", "columns", "batch"
 _UNIT = 16  # ranges of rows and columns are multiples of that, as are BLAS's own
-_ROW_ORDER, _STRAIGHT, _TURNED = 101, 111, 112  # BLAS's words
+_ROW_ORDER, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # BLAS's words
 
 # The table that describes a product. A factor's and the result's `_step` is to the next row, column or matrix, `_leap` to the next
 # `together` matrices of a batch.
@@ -136,9 +136,9 @@ def _layout(array: np.ndarray) -> tuple[int, int] | None:
     down, along = array.strides[-2:]
     size = array.itemsize
     if along == size and down >= columns * size and not down % size:
-        return _STRAIGHT, down // size
+        return _AS_IT_IS, down // size
     if down == size and along >= rows * size and not along % size:
-        return _TURNED, along // size
+        return _TRANSPOSED, along // size
     return None
 
 
@@ -194,7 +194,7 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
     result = np.empty(shape, a.dtype) if out is None else out
     layouts = [_layout(array) for array in (a, b, result)]
     first, second, third = layouts
-    if first is None or second is None or third is None or third[0] != _STRAIGHT:
+    if first is None or second is None or third is None or third[0] != _AS_IT_IS:
         return None
     if result.shape != shape or result.dtype != a.dtype:
         return None

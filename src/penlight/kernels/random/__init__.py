@@ -21,7 +21,9 @@ A tensor that is filled in place is filled in the order of its memory: see `in_m
 """
 
 # How many draws are made ahead. Each way gives the same draws.
-FEW_DRAWS = 256  # at a time: the engine's block of 624 is turned to samples once, and kept
+MOST_FROM_BLOCK = (
+    256  # at a time, that are taken from the engine's block of 624, whose samples are computed once and kept
+)
 LEAST_FOR_ALL = (
     64  # samples by rejection: draws are made for all that are left, at most for so many each; fewer go one by one
 )

@@ -10,7 +10,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..lazy import lazy_import
-from . import FEW_DRAWS
+from . import MOST_FROM_BLOCK
 
 executable = lazy_import(globals(), "executable", "..executable")
 machine = lazy_import(globals(), "machine", "..native")
@@ -226,7 +226,7 @@ class Engine:
         """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to. None if they are many, or reach beyond the block."""
         start = self._next
         stop = start + n
-        if n > FEW_DRAWS or stop > BLOCK:
+        if n > MOST_FROM_BLOCK or stop > BLOCK:
             return None
         words, samples = self._singles
         if words is not self._words:
@@ -240,7 +240,7 @@ class Engine:
         """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
         start = self._next
         stop = start + 2 * n
-        if n > FEW_DRAWS or stop > BLOCK:
+        if n > MOST_FROM_BLOCK or stop > BLOCK:
             return None
         words, odd, samples = self._doubles
         if words is not self._words or odd != start & 1:

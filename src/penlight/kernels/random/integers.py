@@ -9,7 +9,7 @@ import numpy as np
 
 from ..index.moves import swap_in_turn
 from ..numpy_warnings import silent
-from . import FEW_DRAWS, FEW_SWAPS
+from . import FEW_SWAPS, MOST_FROM_BLOCK
 from .engine import Engine
 from .uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 
@@ -61,7 +61,7 @@ def _count(shape: Shape) -> int:
 
 
 def _from_range(engine: Engine, shape: Shape, low: int, count: int, dtype: np.dtype) -> np.ndarray:
-    if count < _WIDE and shape and (n := _count(shape)) <= FEW_DRAWS:
+    if count < _WIDE and shape and (n := _count(shape)) <= MOST_FROM_BLOCK:
         words = engine.raw(n) if len(shape) == 1 else engine.raw(n).reshape(shape)
         words = words & (count - 1) if count & (count - 1) == 0 else words % count
         return words.astype(dtype) if low == 0 else np.add(words.view(np.int64), low).astype(dtype, copy=False)

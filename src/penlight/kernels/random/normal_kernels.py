@@ -1,4 +1,4 @@
-"""Uniform samples turned to normal ones. The same in NumPy, with the coefficients: kernels/random/box_muller.py, Note [The same digits].
+"""Normal samples from uniform ones. The same in NumPy, with the coefficients: kernels/random/box_muller.py, Note [The same digits].
 
 Here a fused multiply-add is one instruction, as it is in PyTorch's kernel.
 """
@@ -35,7 +35,7 @@ def _trig_coefficients(row: int) -> tuple[float, ...]:
 def box_muller(b: Rows) -> None:
     """Rows of 16: eight samples that become radii, and eight that become angles; to be called with eight columns."""
     radii, angles = b.parts(2)
-    b.each(lambda: _turned(_radius(1.0 - radii.load()), *_angle(angles.load()), radii, angles))
+    b.each(lambda: _rotated(_radius(1.0 - radii.load()), *_angle(angles.load()), radii, angles))
 
 
 def _radius(rest: Value) -> Value:
@@ -60,7 +60,7 @@ def _angle(v: Value) -> tuple[Value, Value]:
     return fnma(turns, third, t), cast(turns, "i32")
 
 
-def _turned(radius: Value, t: Value, turns: Value, first: Array, second: Array) -> None:
+def _rotated(radius: Value, t: Value, turns: Value, first: Array, second: Array) -> None:
     """Store the radius times the cosine and the sine."""
     square = t * t
     cosine = fma(polynomial(square, _trig_coefficients(1)) * square, square, -(square * 0.5)) + 1.0

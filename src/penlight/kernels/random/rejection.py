@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiler.loops import checked, compile_loops
 from ..numpy_warnings import silent
-from . import FEW_DRAWS, LEAST_FOR_ALL
+from . import LEAST_FOR_ALL, MOST_FROM_BLOCK
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
@@ -186,7 +186,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
 
 def _in_block(engine: Engine, samples: int) -> np.ndarray:
     """The draws that so many samples may take, if the block has them."""
-    draws = engine.ahead53(min((BLOCK - engine._next) // 2, FEW_DRAWS, _EACH * samples))
+    draws = engine.ahead53(min((BLOCK - engine._next) // 2, MOST_FROM_BLOCK, _EACH * samples))
     assert draws is not None  # they are in the block
     return draws
 

@@ -106,8 +106,8 @@ def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = F
             total = reduce_sum(np.asarray(centred), dims, True)
         total = np.asarray(np.divide(total, total.dtype.type(max(0, count - correction))))
     real = x.real.dtype if x.dtype.kind == "c" else x.dtype
-    spread = narrow(_finish(total, x.shape, dims, keepdim), real)
-    return spread, narrow(_finish(np.asarray(mean), x.shape, dims, keepdim), x.dtype)
+    variance = narrow(_finish(total, x.shape, dims, keepdim), real)
+    return variance, narrow(_finish(np.asarray(mean), x.shape, dims, keepdim), x.dtype)
 
 
 def _number(p: float) -> str:

@@ -281,7 +281,7 @@ class SavedCrossEntropy(NamedTuple):
     totals: np.ndarray  # (N,), the row sums of exps
     picked: np.ndarray  # (N,), flat position of each row's target (of class 0 where ignored)
     pull: np.ndarray | None  # (N,), weight of the target's class in the loss; 0 where ignored, None for all ones
-    spread: np.ndarray | None  # (N,), weight of every class by label smoothing; None without
+    smoothed: np.ndarray | None  # (N,), weight of every class by label smoothing; None without
     weight: np.ndarray | None  # (C,), the class weights; only kept with label smoothing
     ignored: np.ndarray | None  # (N,) bool; None if no row is
     denominator: float  # what the sum of the losses was divided by
@@ -404,15 +404,15 @@ def nll_from_logits(
         denominator = 1.0
         if reduction == "mean":
             denominator = float(rows if pull is None else pull.sum(dtype=np.float64))
-        spread = None
+        smoothed = None
         if everywhere is not None:
             pull = (
                 np.full(rows, 1.0 - label_smoothing, logits.dtype) if pull is None else pull * (1.0 - label_smoothing)
             )
-            spread = np.full(rows, label_smoothing / classes, logits.dtype)
+            smoothed = np.full(rows, label_smoothing / classes, logits.dtype)
             if ignored is not None:
-                spread *= ~ignored
-            loss = loss * pull + everywhere * spread
+                smoothed *= ~ignored
+            loss = loss * pull + everywhere * smoothed
         elif pull is not None:
             loss *= pull
         loss = _quiet(loss, ignored)
@@ -422,13 +422,13 @@ def nll_from_logits(
         result = narrow(loss, dtype)
     if exps is None:
         return result, None
-    smooth_weight = weight if spread is not None else None
-    return result, SavedCrossEntropy(exps, totals, picked, pull, spread, smooth_weight, ignored, denominator, dtype)
+    smooth_weight = weight if smoothed is not None else None
+    return result, SavedCrossEntropy(exps, totals, picked, pull, smoothed, smooth_weight, ignored, denominator, dtype)
 
 
 def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.ndarray:
     """Gradient of `nll_from_logits` with respect to the logits; `grad` is () or, for reduction "none", (N,)."""
-    exps, totals, picked, pull, spread, weight, ignored, denominator, dtype = saved
+    exps, totals, picked, pull, smoothed, weight, ignored, denominator, dtype = saved
     out = np.empty_like(exps)
     if out.size == 0:
         return narrow(out, dtype)
@@ -436,17 +436,17 @@ def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.n
         unit = np.divide(widen(grad), denominator, dtype=exps.dtype)
         due = unit if pull is None else _quiet(pull * unit, ignored)
         scale = due
-        if spread is not None:
-            spread = _quiet(spread * unit, ignored)
-            scale = due + spread * (exps.shape[1] if weight is None else weight.sum())
+        if smoothed is not None:
+            smoothed = _quiet(smoothed * unit, ignored)
+            scale = due + smoothed * (exps.shape[1] if weight is None else weight.sum())
         scale = np.divide(scale, totals)
 
         def block(rows: slice) -> None:
             np.multiply(exps[rows], scale[rows, None], out[rows])
-            if spread is not None:
-                out[rows] -= spread[rows, None] if weight is None else spread[rows, None] * weight
+            if smoothed is not None:
+                out[rows] -= smoothed[rows, None] if weight is None else smoothed[rows, None] * weight
 
-        if spread is not None or not _by_machine("scaled", exps, scale, out):
+        if smoothed is not None or not _by_machine("scaled", exps, scale, out):
             each_block(block, *exps.shape)
         out.reshape(-1)[picked] -= due
     return narrow(out, dtype)

@@ -100,7 +100,7 @@ def corrected(result: Array, where: Array, x: Array, function: Callable[[Array],
     return result
 
 
-def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
+def share(run: Callable[[int, int], None], size: int, step: int) -> None:
     """Call `run(low, high)` on ranges that cover `size` elements, in several threads if there are many blocks."""
     if size < 4 * step:
         run(0, size)
@@ -147,7 +147,7 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
         if source.size <= step:
             _fill(kernel, source, target, wide)
         else:
-            spread(run, source.size, step)
+            share(run, source.size, step)
     finally:
         unhush(token)
     return out

@@ -19,7 +19,7 @@ from .common import (
     one_by_one,
     piecewise,
     rational,
-    spread,
+    share,
     two_product,
     unary,
 )
@@ -128,7 +128,7 @@ def erf(x: Array) -> Array:
     if x.dtype == np.float32:
         out = np.empty(x.shape, np.float32)
         source, target = x.reshape(-1), out.reshape(-1)
-        spread(lambda low, high: _erf32(source[low:high], target[low:high]), source.size, BLOCK_BYTES // 4)
+        share(lambda low, high: _erf32(source[low:high], target[low:high]), source.size, BLOCK_BYTES // 4)
         return out
     if is_half(x.dtype):
         return erf(x.astype(np.float32)).astype(x.dtype)

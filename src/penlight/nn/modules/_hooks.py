@@ -198,7 +198,7 @@ class BackwardHook:
 
     def _on_output_grads(self, _: Any, grad_output: tuple[Any, ...]) -> tuple[Any, ...]:
         assert self.output_tensors_index is not None
-        grads = _spread(self.output_tensors_index, grad_output, self.n_outputs)
+        grads = _at_indices(self.output_tensors_index, grad_output, self.n_outputs)
         for hook in self.user_pre_hooks:
             replaced = hook(self.module, grads)
             if replaced is None:
@@ -233,7 +233,7 @@ class BackwardHook:
         if self.grad_outputs is None:
             return None  # the gradient did not come through the output node
         assert self.input_tensors_index is not None
-        grads = _spread(self.input_tensors_index, grad_input, self.n_inputs)
+        grads = _at_indices(self.input_tensors_index, grad_input, self.n_inputs)
         if self.constant_inputs:
             grads = self._with_zeros(grads)
         for hook in self.user_hooks:
@@ -258,7 +258,7 @@ class BackwardHook:
         return tuple(shown)
 
 
-def _spread(indices: Sequence[int], values: Sequence[Any], size: int) -> tuple[Any, ...]:
+def _at_indices(indices: Sequence[int], values: Sequence[Any], size: int) -> tuple[Any, ...]:
     """`values` at their `indices` in a tuple of `size`, None elsewhere."""
     result: list[Any] = [None] * size
     for index, value in zip(indices, values, strict=True):

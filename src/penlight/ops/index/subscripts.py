@@ -101,7 +101,7 @@ def _quickly(tensor: Tensor, index: Any) -> Tensor | None:
 
 def _listed(item: list[Any]) -> tuple[Tensor] | None:
     """The tensor that a list of ints stands for; None for a list of anything else."""
-    if not item or not all([type(place) is int and -_FAR < place < _FAR for place in item]):
+    if not item or not all([type(i) is int and -_FAR < i < _FAR for i in item]):
         return None
     return (wrap(np.array(item, np.int64)),)
 
@@ -261,11 +261,11 @@ def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tenso
     return slice_op(tensor, dim, start, stop if stop > start else start, step)
 
 
-def _select(tensor: Tensor, dim: int, place: int, original: int) -> Tensor:
+def _select(tensor: Tensor, dim: int, position: int, original: int) -> Tensor:
     n = tensor._array.shape[dim]
-    if not -n <= place < n:
-        raise IndexError(f"index {place} is out of bounds for dimension {original} with size {n}")
-    return select_op(tensor, dim, place % n)
+    if not -n <= position < n:
+        raise IndexError(f"index {position} is out of bounds for dimension {original} with size {n}")
+    return select_op(tensor, dim, position % n)
 
 
 def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
@@ -338,13 +338,13 @@ def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
     ):
         views.bump(tensor)
         return True
-    place = _plain_place(index, array.shape)
-    if place is NO_PLACE:
+    key = _plain_key(index, array.shape)
+    if key is NO_KEY:
         return False
     if recorded:
-        return type(place) is tuple and _write_recorded(tensor, place, value, source)
+        return type(key) is tuple and _write_recorded(tensor, key, value, source)
     try:
-        array[place] = source
+        array[key] = source
     except (IndexError, ValueError, TypeError):
         return False  # which is explained elsewhere
     views.bump(tensor)
@@ -361,25 +361,25 @@ def _write_where(array: np.ndarray, mask: np.ndarray, source: Any) -> bool:
     return True
 
 
-def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: Any) -> bool:
+def _write_recorded(tensor: Tensor, key: tuple[Any, ...], value: Any, source: Any) -> bool:
     """The same where a graph is recorded, for a tensor that is no view and whose history can be rewritten: what `index_put_` does, or `copy_`
     into the view without the view. See Note [In-place on a view] in autograd/views.py."""
     if tensor._view is not None:
         return False
-    selecting = bool(place) and type(place[0]) is np.ndarray
+    selecting = bool(key) and type(key[0]) is np.ndarray
     try:
         own = tensor._edge
         theirs = value._edge if isinstance(value, Tensor) else NO_EDGE
         if own is not NO_EDGE and (own[0] is None or isinstance(own[0], AccumulateGrad)):
             return False
         if selecting:
-            tensor._array[place] = source
+            tensor._array[key] = source
         else:
-            if Ellipsis not in place:
-                place = (*place, ...)
-            elif not any([type(item) is int for item in place]):
+            if Ellipsis not in key:
+                key = (*key, ...)
+            elif not any([type(item) is int for item in key]):
                 return False  # which may be all of the tensor, and no view
-            part = tensor._array[place]
+            part = tensor._array[key]
             if np.shape(source) not in ((), part.shape) or part.shape == tensor._array.shape:
                 return (
                     False  # it is expanded first, which is a step of the graph, or may be no view but all of the tensor
@@ -393,7 +393,7 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
         node.next_functions = (own, theirs)
         node._shape = tensor._array.shape
         node.s_indices, node.s_accumulate, node.s_values_shape = (
-            tuple([wrap(p.copy()) for p in place]),  # whoever wrote may write to the indices next
+            tuple([wrap(p.copy()) for p in key]),  # whoever wrote may write to the indices next
             False,
             np.shape(source),
         )
@@ -418,10 +418,10 @@ def _is_plain_number(value: Any, np_dtype: Any) -> bool:
     return np_dtype is _BOOL and kind is bool
 
 
-NO_PLACE: Any = object()
+NO_KEY: Any = object()
 
 
-def _plain_place(index: Any, shape: tuple[int, ...]) -> Any:
+def _plain_key(index: Any, shape: tuple[int, ...]) -> Any:
     """An index as NumPy takes it, if it takes it as PyTorch does: ints, slices, None and Ellipsis, or tensors only."""
     items = index if type(index) is tuple else (index,)
     simple = 0
@@ -431,16 +431,16 @@ def _plain_place(index: Any, shape: tuple[int, ...]) -> Any:
             simple += 1
         elif kind is slice:
             if item.step is not None and (type(item.step) is not int or item.step <= 0):
-                return NO_PLACE
+                return NO_KEY
             simple += 1
         elif kind is not Tensor:
-            return NO_PLACE
+            return NO_KEY
     if simple == len(items):
-        return items if items.count(Ellipsis) < 2 else NO_PLACE
+        return items if items.count(Ellipsis) < 2 else NO_KEY
     if simple:
-        return NO_PLACE
+        return NO_KEY
     picks = _picks(items, shape)
-    return NO_PLACE if picks is None else tuple([pick._array for pick in picks])  # type: ignore[union-attr]
+    return NO_KEY if picks is None else tuple([pick._array for pick in picks])  # type: ignore[union-attr]
 
 
 def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
@@ -452,7 +452,7 @@ def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
 
 
 def _drop_leading(value: Tensor) -> Tensor:
-    """The value without leading dimensions of size one: PyTorch lets it have more dimensions than the place it goes to."""
+    """The value without leading dimensions of size one: PyTorch lets it have more dimensions than what it is written to."""
     shape = tuple(value.shape)
     first = next((d for d, n in enumerate(shape) if n != 1), len(shape))
     return value.view(shape[first:])

@@ -24,7 +24,7 @@ def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
-    return xp.spread(_scaled_back(grad, alpha), (count, *grad.shape), (0,), False)
+    return xp.broadcast_back(_scaled_back(grad, alpha), (count, *grad.shape), (0,), False)
 
 
 @differentiable(_addbmm_array, node="AddbmmBackward0", inplace=True,

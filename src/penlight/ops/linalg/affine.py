@@ -151,7 +151,7 @@ def baddbmm(
     return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
 
 
-def _turned(weight: Tensor) -> Tensor:
+def _transposed(weight: Tensor) -> Tensor:
     """`_t(weight)` for an op that alone will hold it: as nobody can write through it, it need not be known as a view."""
     try:
         edge = weight._edge
@@ -192,10 +192,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
             n, k = w.shape
             if x.shape[-1:] == (k,) and b.shape == (n,):
                 if x.ndim == 2:
-                    return _addmm(bias, input, _turned(weight), 1, 1)
+                    return _addmm(bias, input, _transposed(weight), 1, 1)
                 if k and x.ndim > 2 and x.flags.c_contiguous:
                     rows = _view(input, (x.size // k, k))
-                    return _view(_addmm(bias, rows, _turned(weight), 1, 1), (*x.shape[:-1], n))
+                    return _view(_addmm(bias, rows, _transposed(weight), 1, 1), (*x.shape[:-1], n))
     if out is not None:
         return dispatch.given("linear", linear(input, weight, bias), out)
     if input.dim() == 0 or weight.dim() == 0:

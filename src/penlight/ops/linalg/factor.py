@@ -477,8 +477,8 @@ def lu_unpack(
             "intended to be used with the output produced by torch.linalg.lu_factor"
         )
     rows, empty = LU_data.shape[-2], np.zeros(0, LU_data._array.dtype)
-    places = values_of(LU_pivots)
-    if unpack_pivots and places.size and not _all_between(places, 1, rows):
+    pivots = values_of(LU_pivots)
+    if unpack_pivots and pivots.size and not _all_between(pivots, 1, rows):
         raise RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
         )

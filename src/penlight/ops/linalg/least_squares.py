@@ -111,11 +111,11 @@ def _pinv_back(grad: Any, pinv: Any, A: Any, xp: Any) -> Any:
     back, other = xp.adjoint(grad), xp.adjoint(pinv)
     if m <= n:
         K = back @ pinv
-        turned = K @ other
-        return -xp.adjoint(pinv @ K) + turned - (A @ pinv) @ turned + (other @ pinv) @ (back - K @ A)
+        rotated = K @ other
+        return -xp.adjoint(pinv @ K) + rotated - (A @ pinv) @ rotated + (other @ pinv) @ (back - K @ A)
     K = pinv @ back
-    turned = other @ K
-    return -xp.adjoint(K @ pinv) + (back - A @ K) @ pinv @ other + turned - (turned @ pinv) @ A
+    rotated = other @ K
+    return -xp.adjoint(K @ pinv) + (back - A @ K) @ pinv @ other + rotated - (rotated @ pinv) @ A
 
 
 @differentiable(

@@ -144,7 +144,7 @@ def _trace_array(input: Any) -> Any:
 
 
 def _trace_rule(grad: Any, input_shape: tuple[int, ...], xp: Any) -> Any:
-    diagonal = xp.spread(grad, (min(input_shape),), (0,), False)
+    diagonal = xp.broadcast_back(grad, (min(input_shape),), (0,), False)
     return xp._diagonal_backward(diagonal, input_shape, 0, 0, 1)
 
 

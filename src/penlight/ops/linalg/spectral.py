@@ -123,8 +123,8 @@ def _rotations(gU: Any, gVh: Any, U: Any, S: Any, Vh: Any, xp: Any) -> Any:
     if left is not None:
         inner = (left - xp.adjoint(left)) / apart * S[..., None, :]
     if right is not None:
-        turned = S[..., :, None] * ((right - xp.adjoint(right)) / apart)
-        inner = turned if inner is None else inner + turned
+        rotated = S[..., :, None] * ((right - xp.adjoint(right)) / apart)
+        inner = rotated if inner is None else inner + rotated
     if xp.is_complex(U):
         return inner + _phases(left, right, S, inner, xp)
     return inner
@@ -218,14 +218,14 @@ def _eigh_rule(grads: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
     V, Vh = eigenvectors, xp.adjoint(eigenvectors)
     if gV is None:
         return (V * gL[..., None, :]) @ Vh
-    turned = Vh @ gV
+    rotated = Vh @ gV
     if xp.is_complex(V):
         _refuse_phase(
-            xp.diagonal_of(turned).imag, turned,
+            xp.diagonal_of(rotated).imag, rotated,
             "linalg_eigh_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The "
             "specified loss function depends on this quantity, so it is ill-defined.", xp,
         )  # fmt: skip
-    inner = (turned - xp.adjoint(turned)) * 0.5 / _differences(eigenvalues, xp)
+    inner = (rotated - xp.adjoint(rotated)) * 0.5 / _differences(eigenvalues, xp)
     if xp.is_complex(V):
         inner = inner - xp.as_diagonal(xp.diagonal_of(inner))
     if gL is not None:
@@ -293,14 +293,14 @@ def _eig_rule(grads: Any, eigenvalues: Any, eigenvectors: Any, input_dtype: Any,
     if gV is None:
         inner = gL[..., :, None] * Vh
     else:
-        turned = Vh @ gV
-        slopes = xp.diagonal_of(turned)
+        rotated = Vh @ gV
+        slopes = xp.diagonal_of(rotated)
         _refuse_phase(
-            slopes.imag, turned,
+            slopes.imag, rotated,
             "linalg_eig_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The "
             "specified loss function depends on this quantity, so it is ill-defined.", xp,
         )  # fmt: skip
-        free = turned - (Vh @ V) * slopes.real[..., None, :]
+        free = rotated - (Vh @ V) * slopes.real[..., None, :]
         free = free / xp.conj(_differences(eigenvalues, xp))
         free = free - xp.as_diagonal(xp.diagonal_of(free))
         inner = (free if gL is None else free + xp.as_diagonal(gL)) @ Vh

@@ -302,11 +302,11 @@ def _smoothed(
     sharp = _nll_any(logs, target, weight, ignore_index, reduction)
     classes = input.shape[axis]
     if weight is None:
-        spread = -logs.sum(axis)
+        smooth = -logs.sum(axis)
     else:
-        spread = -(logs * weight.view([classes if d == axis else 1 for d in range(input.dim())])).sum(axis)
-    ignored = (target == ignore_index).view(spread.shape)
-    spread = spread.masked_fill(ignored, 0)
+        smooth = -(logs * weight.view([classes if d == axis else 1 for d in range(input.dim())])).sum(axis)
+    ignored = (target == ignore_index).view(smooth.shape)
+    smooth = smooth.masked_fill(ignored, 0)
     if reduction == 1:
         if weight is None:
             count: Any = (~ignored).sum()
@@ -316,10 +316,10 @@ def _smoothed(
                 .masked_fill(ignored.flatten(), 0)
                 .sum()
             )
-        spread = spread.sum() / count
+        smooth = smooth.sum() / count
     elif reduction == 2:
-        spread = spread.sum()
-    return _mul_number(sharp, 1 - smoothing) + _mul_number(spread, smoothing / classes)
+        smooth = smooth.sum()
+    return _mul_number(sharp, 1 - smoothing) + _mul_number(smooth, smoothing / classes)
 
 
 def linear_cross_entropy(

@@ -197,9 +197,9 @@ def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`grid_sample` by the numbers of its modes."""
-    shape, places = input._array.shape, grid._array.shape
+    shape, points = input._array.shape, grid._array.shape
     kind = input._array.dtype
-    fits = len(shape) == len(places) == 4 and shape[0] == places[0] and places[3] == 2 and shape[2] and shape[3]
+    fits = len(shape) == len(points) == 4 and shape[0] == points[0] and points[3] == 2 and shape[2] and shape[3]
     plain = kind.char in "fd" and kind is grid._array.dtype and input._level is None is grid._level
     if not fits or not plain:
         _check_grid(input, grid, interpolation_mode)
@@ -208,20 +208,20 @@ def grid_sampler(
 
 def _check_grid(input: Tensor, grid: Tensor, interpolation_mode: int) -> None:
     """Refuse what cannot be sampled."""
-    shape, places = list(input.shape), list(grid.shape)
-    if shape[:1] != places[:1]:
+    shape, points = list(input.shape), list(grid.shape)
+    if shape[:1] != points[:1]:
         raise RuntimeError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {shape} and grid with sizes "
-            f"{places}"
+            f"{points}"
         )
-    if len(places) != len(shape):
+    if len(points) != len(shape):
         raise RuntimeError(
             f"grid_sampler(): expected {len(shape)}D input and grid with same number of dimensions, but got input with sizes {shape} "
-            f"and grid with sizes {places}"
+            f"and grid with sizes {points}"
         )
-    if places[-1] != len(shape) - 2:
+    if points[-1] != len(shape) - 2:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {len(shape) - 2} in last dimension, but got grid with sizes {places}"
+            f"grid_sampler(): expected grid to have size {len(shape) - 2} in last dimension, but got grid with sizes {points}"
         )
     for d in range(2, len(shape)):
         if shape[d] == 0:

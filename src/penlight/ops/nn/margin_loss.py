@@ -113,7 +113,7 @@ def _plain(x: Any) -> Any:
     return getattr(x, "_array", x)
 
 
-def _spread(grad: Any, count: int, reduction: int) -> Any:
+def _of_each_sample(grad: Any, count: int, reduction: int) -> Any:
     """The gradient of each sample's loss, as a column."""
     grad = grad / count if reduction == 1 else grad
     return grad.reshape((-1, 1) if reduction == 0 else (1, 1))
@@ -154,7 +154,7 @@ def _multi_margin_rule(
     scale = np.ones((n, 1), _plain(short).dtype) if weight is None else _plain(weight)[t][:, None]
     mask = xp.constant((~outside * (scale / classes)).astype(_plain(short).dtype))
     slopes = mask if p == 1 else mask * short * 2.0
-    slopes = slopes * _spread(grad, n, reduction)
+    slopes = slopes * _of_each_sample(grad, n, reduction)
     chosen = np.zeros((n, classes), bool)
     chosen[np.arange(n), t] = True
     return (slopes - xp.constant(chosen.astype(_plain(short).dtype)) * slopes.sum(1).reshape((n, 1))).reshape(
@@ -243,7 +243,7 @@ def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any
         )
     n, classes = slopes.shape
     slopes /= classes
-    return (xp.constant(slopes) * _spread(grad, n, reduction)).reshape(tuple(input.shape))
+    return (xp.constant(slopes) * _of_each_sample(grad, n, reduction)).reshape(tuple(input.shape))
 
 
 @differentiable(_multilabel_array, node="MultilabelMarginLossBackward0", input=_multilabel_rule)

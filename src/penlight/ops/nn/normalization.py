@@ -245,8 +245,8 @@ def _stats_back(of_mean: Any, of_rstd: Any, xhat: Any, rstd: Any, shape: Ints) -
 
 def _stats_array(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
     x = input.reshape(input.shape[0], group, prod(input.shape[1:]) // group)
-    spread = rstd[..., None].astype(input.dtype)
-    return _stats_back(of_mean, of_rstd, (x - mean[..., None].astype(input.dtype)) * spread, spread, input.shape)
+    scale = rstd[..., None].astype(input.dtype)
+    return _stats_back(of_mean, of_rstd, (x - mean[..., None].astype(input.dtype)) * scale, scale, input.shape)
 
 
 def _stats_graph(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:

@@ -198,8 +198,8 @@ def native_layer_norm(
 def _first_differentiable(input: Tensor, results: Any) -> tuple[Tensor, Tensor, Tensor]:
     """What a norm gives: the numbers that it used are outside of the graph, and in the input's dtype."""
     out, *used = results
-    mean, spread = (u.detach().to(input.dtype) for u in used)
-    return out, mean, spread
+    mean, deviation = (u.detach().to(input.dtype) for u in used)
+    return out, mean, deviation
 
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,

@@ -27,8 +27,8 @@ __all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
 def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
     """The gradient shared equally by all elements that reach the extreme."""
     shape = tuple(input.shape)
-    hits = xp.cast(input == xp.spread(result, shape, dim, keepdim), xp.np_dtype(input))
-    return xp.spread(grad / xp.count_hits(hits, dim, keepdim), shape, dim, keepdim) * hits
+    hits = xp.cast(input == xp.broadcast_back(result, shape, dim, keepdim), xp.np_dtype(input))
+    return xp.broadcast_back(grad / xp.count_hits(hits, dim, keepdim), shape, dim, keepdim) * hits
 
 
 both("np_dtype", lambda x: x.dtype, lambda x: x.dtype.np)

@@ -64,7 +64,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
 def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
     """The derivative of each order, 0 where the norm is 0: divided by infinity there, which forward mode stands too."""
     shape = tuple(input.shape)
-    wide_grad, norm = xp.spread(grad, shape, dim, keepdim), xp.spread(result, shape, dim, keepdim)
+    wide_grad, norm = xp.broadcast_back(grad, shape, dim, keepdim), xp.broadcast_back(result, shape, dim, keepdim)
     if ord == 0:
         return xp.zeros_like(wide_grad)
     if ord == 1:
@@ -74,16 +74,16 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
             xp.np_dtype(input).itemsize == 2
         ):  # the quotient of a gradient and a small norm is soon more than there is in 16 bits
             return wide_grad * (input / xp.where(norm == 0, math.inf, norm))
-        return input * xp.spread(grad / xp.where(result == 0, math.inf, result), shape, dim, keepdim)
+        return input * xp.broadcast_back(grad / xp.where(result == 0, math.inf, result), shape, dim, keepdim)
     if ord in (math.inf, -math.inf):
         size = xp.abs(input)
         hits = xp.cast(size == norm, xp.np_dtype(size))
         count = xp.count_hits(hits, dim, keepdim)
-        return xp.sgn(input) * hits * xp.spread(grad / count, shape, dim, keepdim)
+        return xp.sgn(input) * hits * xp.broadcast_back(grad / count, shape, dim, keepdim)
     if ord < 1:
         scale = xp.where(input == 0, 0.0, xp._pow(xp.abs(input), ord - 1))
         return xp.sgn(input) * scale * wide_grad * xp.where(norm == 0, 0.0, xp._pow(norm, 1 - ord))
-    scale = xp.spread(grad / xp._pow(xp.where(result == 0, math.inf, result), ord - 1), shape, dim, keepdim)
+    scale = xp.broadcast_back(grad / xp._pow(xp.where(result == 0, math.inf, result), ord - 1), shape, dim, keepdim)
     if ord < 2:
         return xp.sgn(input) * xp._pow(xp.abs(input), ord - 1) * scale
     return input * xp._pow(xp.abs(input), ord - 2) * scale

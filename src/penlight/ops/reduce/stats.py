@@ -19,7 +19,7 @@ from ..machinery.guards import lazy, not_implemented
 from ..machinery.op import traits
 from .extremes import _share
 from .sums import _add_reduce, _count, in_out, named_result
-from .variance import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
+from .variance import _of_rows, _var_rule, _variance_arguments, in_double_precision, overflowed
 
 __all__ = ["aminmax", "corrcoef", "cov", "nanmean", "nansum", "std_mean", "var_mean"]
 
@@ -70,13 +70,13 @@ def _quick_var_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
         mean = _add_reduce(input, dim, keepdims=True) / count
         centred = input - mean
         total = _add_reduce(centred * centred, dim, keepdims=keepdim)
-        spread = total / np.asarray(max(count - correction, 0), total.dtype)
-        return spread, mean if keepdim else np.asarray(mean).reshape(np.shape(spread))
+        variance = total / np.asarray(max(count - correction, 0), total.dtype)
+        return variance, mean if keepdim else np.asarray(mean).reshape(np.shape(variance))
     return _var_mean_kernel(input, dim, correction, keepdim)
 
 
 def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    return xp.spread(shared(grad, _count(shape, dim) or 1), shape, dim, keepdim)
+    return xp.broadcast_back(shared(grad, _count(shape, dim) or 1), shape, dim, keepdim)
 
 
 def _two_parts(first: Any, second: Any) -> Any:
@@ -111,7 +111,7 @@ def _std_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: boo
 def _both_of(name: str, run: Any, input: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
-    return run(input, *_spread_arguments(name, input, *arguments))
+    return run(input, *_variance_arguments(name, input, *arguments))
 
 
 def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
@@ -146,7 +146,7 @@ def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 def _nansum_rule(grad: Any, input: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    return xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.cast(~xp.isnan(input), xp.np_dtype(grad))
+    return xp.broadcast_back(grad, tuple(input.shape), dim, keepdim) * xp.cast(~xp.isnan(input), xp.np_dtype(grad))
 
 
 @differentiable(_nansum_array, node="NansumBackward0", input=_nansum_rule)
@@ -319,8 +319,8 @@ def corrcoef(input: Tensor) -> Tensor:
     covariance = cov(input)
     if covariance.dim() == 0:
         return covariance / covariance
-    spread = covariance.diagonal()
-    deviation = (spread.real if spread.is_complex() else spread).sqrt()
+    variances = covariance.diagonal()
+    deviation = (variances.real if variances.is_complex() else variances).sqrt()
     result = covariance / deviation.view(-1, 1) / deviation.view(1, -1)
     if not result.is_complex():
         return result.clamp(-1, 1)

@@ -69,7 +69,7 @@ def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
     return rows > 4096
 
 
-def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+def _broadcast_back_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
     """A reduced gradient back over the dimensions that were reduced, as a broadcast of it that can be written to."""
     if type(grad) is not np.ndarray or not grad.flags.writeable:
         grad = writable(grad)
@@ -86,22 +86,22 @@ def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepd
 
 def _average_array(grad: Any, count: int, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of a mean, as a read-only broadcast. See Note [Read-only gradients] in autograd/accumulate.py."""
-    out = _spread_array(shared(grad, count), shape, dim, keepdim)
+    out = _broadcast_back_array(shared(grad, count), shape, dim, keepdim)
     out.flags.writeable = False
     return out
 
 
-def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+def _broadcast_back_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
     if not keepdim and dim:
         grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
     return grad.expand(shape)
 
 
-both("spread", _spread_array, _spread_tensor)
+both("broadcast_back", _broadcast_back_array, _broadcast_back_tensor)
 both(
     "average",
     _average_array,
-    lambda grad, count, shape, dim, keepdim: _div_number(_spread_tensor(grad, shape, dim, keepdim), count),
+    lambda grad, count, shape, dim, keepdim: _div_number(_broadcast_back_tensor(grad, shape, dim, keepdim), count),
 )
 
 
@@ -127,12 +127,12 @@ def _mean_all_array(input: Any) -> Any:
 
 
 @linear(_sum_all_array, node="SumBackward0",
-        input=lambda grad, input_shape, xp: xp.spread(grad, input_shape, (), True))  # fmt: skip
+        input=lambda grad, input_shape, xp: xp.broadcast_back(grad, input_shape, (), True))  # fmt: skip
 def _sum_all(input: Tensor) -> Tensor: ...
 
 
 @linear(_sum_array, node="SumBackward1",
-        input=lambda grad, input_shape, dim, keepdim, xp: xp.spread(grad, input_shape, dim, keepdim))  # fmt: skip
+        input=lambda grad, input_shape, dim, keepdim, xp: xp.broadcast_back(grad, input_shape, dim, keepdim))  # fmt: skip
 def _sum_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -253,9 +253,9 @@ def mean(
 def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
     """The product of the others. Where something is zero it is computed without dividing, so zeros are exact."""
     shape = tuple(input.shape)
-    wide = xp.spread(grad, shape, dim, keepdim)
+    wide = xp.broadcast_back(grad, shape, dim, keepdim)
     if not xp.any_zero(input):
-        return wide * xp.conj(xp.spread(result, shape, dim, keepdim) / input)
+        return wide * xp.conj(xp.broadcast_back(result, shape, dim, keepdim) / input)
     return wide * xp.conj(xp._others(input, dim))
 
 
@@ -438,7 +438,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 
 @differentiable(logsumexp_kernel, node="LogsumexpBackward0",
                 input=lambda grad, input, result, dim, keepdim, xp:
-                    xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.conj(xp.exp(input - xp.spread(result, tuple(input.shape), dim, keepdim))))  # fmt: skip
+                    xp.broadcast_back(grad, tuple(input.shape), dim, keepdim) * xp.conj(xp.exp(input - xp.broadcast_back(result, tuple(input.shape), dim, keepdim))))  # fmt: skip
 def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

@@ -1,4 +1,4 @@
-"""How far numbers are spread: variance and standard deviation."""
+"""Variance and standard deviation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sums import _FLOAT32, _add_reduce, _count, _mean_array
 
 __all__ = ["std", "var"]
 
-_FEW_SPREAD = 4096  # elements
+_MOST_SMALL = 4096  # elements
 _row_moments = lazy("norm.kernels", "row_moments")
 
 
@@ -29,7 +29,7 @@ def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     last = len(shape) - len(dim)
     if (
         input.dtype is not _FLOAT32
-        or not 0 < input.size <= _FEW_SPREAD
+        or not 0 < input.size <= _MOST_SMALL
         or dim != tuple(range(last, len(shape)))
         or not dim
     ):
@@ -68,12 +68,12 @@ def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool)
 @warning_free
 def _quick_variance(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     count = _count(input.shape, dim)
-    few = _of_rows(input, dim, keepdim)
-    if few is not None:
-        variance = few[1]
+    found = _of_rows(input, dim, keepdim)
+    if found is not None:
+        variance = found[1]
         variance *= count / (count - correction) if count > correction else np.inf
-        return variance.reshape(few[2])
-    if dim == (0,) and input.ndim == 2 and input.size <= _FEW_SPREAD and input.dtype is _FLOAT32:
+        return variance.reshape(found[2])
+    if dim == (0,) and input.ndim == 2 and input.size <= _MOST_SMALL and input.dtype is _FLOAT32:
         variance = _quick_variance(np.ascontiguousarray(input.T), (1,), correction, False)
         return variance[None] if keepdim else variance
     centred = input - _mean_array(input, dim, True)
@@ -88,9 +88,9 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
     mean = xp._mean_dims(input, dim, True)
     if free <= 0 and len(dim) == len(shape):
         steep = xp.cast(xp.where(input == mean, math.nan, math.inf), xp.np_dtype(input))
-        return xp.spread(grad, shape, dim, keepdim) * steep
+        return xp.broadcast_back(grad, shape, dim, keepdim) * steep
     scale, centred = 2.0 / free if free else math.inf, input - mean
-    return xp.spread(grad * scale, shape, dim, keepdim) * centred
+    return xp.broadcast_back(grad * scale, shape, dim, keepdim) * centred
 
 
 @differentiable(_var_array, node="VarBackward0", input=_var_rule)
@@ -115,7 +115,7 @@ def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool)
 def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
 
 
-def _spread_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any) -> Any:
+def _variance_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     check_keepdim(keepdim, name)
@@ -147,7 +147,7 @@ def var(
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim), out=out)
+    return _var(input, *_variance_arguments("var", input, dim, unbiased, correction, keepdim), out=out)
 
 
 @method
@@ -165,4 +165,4 @@ def std(
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim), out=out)
+    return _std(input, *_variance_arguments("std", input, dim, unbiased, correction, keepdim), out=out)

@@ -42,14 +42,14 @@ _batching = lazy_import(globals(), "_batching", "...func.batching")
 # ----- Turning and flipping -----------------------------------------------------------------------------------------
 
 
-def _turned(input: Any, k: int, dims: tuple[int, int]) -> Any:
+def _rotated(input: Any, k: int, dims: tuple[int, int]) -> Any:
     """Flipped into memory of its own, then for an odd number of turns transposed: PyTorch's layout of the result."""
     flips = {0: (), 1: (dims[1],), 2: dims, 3: (dims[0],)}[k % 4]
     out = flipped(input, flips) if flips else fresh(input)
     return np.swapaxes(out, *dims) if k % 2 else out
 
 
-@linear(_turned, node="Rot90Backward0",
+@linear(_rotated, node="Rot90Backward0",
         input=lambda grad, k, dims, xp: xp._rot90(grad, -k, dims))  # fmt: skip
 @traits(any_layout=True)
 def _rot90(input: Tensor, k: int, dims: tuple[int, ...]) -> Tensor: ...

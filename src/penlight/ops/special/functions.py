@@ -219,8 +219,8 @@ def _sinc_rule(grad: Any, input: Any, xp: Any) -> Any:
     """At 0, where the formula divides by it, the first term of the series: exact there, and so is its own derivative."""
     zero = input * input == 0
     safe = xp.where(zero, 1.0, input)
-    turned = safe * math.pi
-    slope = (turned * xp.cos(turned) - xp.sin(turned)) / (turned * safe)
+    angle = safe * math.pi
+    slope = (angle * xp.cos(angle) - xp.sin(angle)) / (angle * safe)
     return grad * xp.where(zero, input * (-math.pi * math.pi / 3), slope)
 
 
