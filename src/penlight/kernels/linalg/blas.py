@@ -214,26 +214,20 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
     work = a.size * b.shape[-1]
-    if work >= strategies.LEAST_HUGE and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
-        return _numpy_product(a, b, out)
-    if work >= strategies.LEAST_SHARED:
+    by_blas = work >= strategies.LEAST_HUGE and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS
+    if work >= strategies.LEAST_SHARED and not by_blas:
         result = product(a, b, out)
         if result is None and a.dtype == b.dtype and a.dtype in _FORMS and not (_layout(a) and _layout(b)):
             a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]  # as NumPy would, too
             result = product(a, b, out)
         if result is not None:
             return result
-    if parallel.native_thread_count() < 2 or not executable.available():
-        return _numpy_product(a, b, out)
-    with parallel.blas_alone():
-        return _numpy_product(a, b, out)
-
-
-def _numpy_product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    """np.matmul without warnings: of overflows, and on ARM of divisions by zero that there are none of."""
-    token = hush()
+    token = hush()  # of overflows, and on ARM of divisions by zero that there are none of
     try:
-        return np.matmul(a, b, out)
+        if by_blas or parallel.native_thread_count() < 2 or not executable.available():
+            return np.matmul(a, b, out)
+        with parallel.blas_alone():
+            return np.matmul(a, b, out)
     finally:
         unhush(token)
 
