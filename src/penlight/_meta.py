@@ -279,7 +279,7 @@ def call(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if name == "type" and len(args) == 1 and not kwargs:
         with _open():
             return function(*args).replace("torch.", "torch.meta.")
-    _check_places(name, args, kwargs)
+    _check_devices(name, args, kwargs)
     if name == "__set__" and "data" in str(_takeover.NAMES.get(function)):
         _check_data(*args)
     if name in _WRITING and not (args[0].requires_grad and modes.is_grad_enabled()):
@@ -318,7 +318,7 @@ def _refuse(name: str, args: Any) -> None:
         )
 
 
-def _check_places(name: str, args: Any, kwargs: dict[str, Any]) -> None:
+def _check_devices(name: str, args: Any, kwargs: dict[str, Any]) -> None:
     """Tensors on different devices don't go together, except for single numbers."""
     if name in _MAY_MIX:
         return

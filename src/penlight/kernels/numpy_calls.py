@@ -59,7 +59,7 @@ def expand_dims(array: np.ndarray, axis: int) -> np.ndarray:
 
 
 def moveaxis(array: np.ndarray, source: int, target: int) -> np.ndarray:
-    """A view with one dimension in another place."""
+    """A view with one dimension moved to another position."""
     order = list(range(array.ndim))
     order.insert(target % array.ndim, order.pop(source))
     return array.transpose(order)

@@ -60,7 +60,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 class check_sparse_tensor_invariants:
-    """Accepted: the places of a sparse tensor are checked always.
+    """Accepted: the coordinates of a sparse tensor are checked always.
 
     >>> torch.sparse.check_sparse_tensor_invariants.is_enabled()
     True

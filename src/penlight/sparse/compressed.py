@@ -39,8 +39,8 @@ class CompressedTensor(SparseTensor):
 
     def __new__(cls, starts: Tensor, indices: Tensor, values: Tensor, size: Any) -> Any:
         lines = wrap(np.repeat(np.arange(len(starts) - 1), np.diff(starts._array)))
-        places = (lines, indices.long()) if cls._axis == 0 else (indices.long(), lines)
-        made: Any = SparseTensor.__new__(cls, penlight.stack(places), values, size, True)
+        coordinates = (lines, indices.long()) if cls._axis == 0 else (indices.long(), lines)
+        made: Any = SparseTensor.__new__(cls, penlight.stack(coordinates), values, size, True)
         made._starts = starts
         return made
 
@@ -62,11 +62,11 @@ class CompressedTensor(SparseTensor):
     @property
     def _lines(self) -> Tensor:
         """The column of each element by rows, the row of each by columns."""
-        return self._places[1 - self._axis].to(self._starts.dtype)
+        return self._coordinates[1 - self._axis].to(self._starts.dtype)
 
     def _replaced(self, made: Any) -> Any:
         """This tensor with the contents of another one of its layout."""
-        self._starts, self._places, self._vals = made._starts, made._places, made._vals
+        self._starts, self._coordinates, self._vals = made._starts, made._coordinates, made._vals
         return self
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
@@ -140,9 +140,9 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
         )
     _tell_beta(cls)
     c = coo.coalesce(s)
-    places = c._places._array
-    order = np.lexsort((places[1 - cls._axis], places[cls._axis]))
-    ordered = wrap(places[:, order])
+    coordinates = c._coordinates._array
+    order = np.lexsort((coordinates[1 - cls._axis], coordinates[cls._axis]))
+    ordered = wrap(coordinates[:, order])
     starts = np.searchsorted(ordered._array[cls._axis], np.arange(c._size[cls._axis] + 1)).astype(np.int64)
     return cls(wrap(starts), ordered[1 - cls._axis], c._vals[wrap(order)], c._size)
 
@@ -324,7 +324,7 @@ def _sum(s: CompressedTensor, dim: Any = None, keepdim: bool = False, dtype: Any
 
 def _by_places(s: Any) -> Any:
     """The same by coordinates; those of columns come out unsorted, as in PyTorch."""
-    return SparseTensor(s._places, s._vals, s._size, type(s) is RowTensor)
+    return SparseTensor(s._coordinates, s._vals, s._size, type(s) is RowTensor)
 
 
 def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: Any) -> Any:
@@ -385,6 +385,6 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
     """
-    row, column = input._places
+    row, column = input._coordinates
     at = (mat1[row] * mat2.mT[column]).sum(-1)
     return type(input)(input._starts, input._lines, alpha * at + beta * input._vals, input._size)

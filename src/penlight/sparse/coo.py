@@ -31,7 +31,7 @@ _TABLE: dict[str, Callable[..., Any]] = {}
 
 
 class SparseTensor(Tensor):
-    """A tensor that holds the places and values of its elements that are not zero; `torch.sparse_coo_tensor` makes it.
+    """A tensor that holds the coordinates and values of its elements that are not zero; `torch.sparse_coo_tensor` makes it.
 
     >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> s @ torch.ones(2, 1)
@@ -39,9 +39,9 @@ class SparseTensor(Tensor):
             [3.]])
     """
 
-    __slots__ = ("_coalesced", "_places", "_size", "_vals")
+    __slots__ = ("_coalesced", "_coordinates", "_size", "_vals")
 
-    _places: Tensor
+    _coordinates: Tensor
     _vals: Tensor
     _size: Size
     _coalesced: bool
@@ -52,7 +52,7 @@ class SparseTensor(Tensor):
     def __new__(cls, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> Any:
         wake()
         out: Any = new(cls)
-        out._places, out._vals, out._size, out._coalesced = indices, values, Size(size), coalesced
+        out._coordinates, out._vals, out._size, out._coalesced = indices, values, Size(size), coalesced
         out._edge = NO_EDGE
         out._vc = out._grad = out._view = out._rare_state = None
         return out
@@ -100,10 +100,10 @@ class SparseTensor(Tensor):
     @property  # type: ignore[misc]
     def grad(self) -> Any:  # type: ignore[override]
         grad = self._vals.grad
-        return None if grad is None else SparseTensor(self._places, grad, self._size)
+        return None if grad is None else SparseTensor(self._coordinates, grad, self._size)
 
     def _coalesced_(self, coalesced: bool) -> Any:
-        """Take the user's word for it that each place comes once, in order."""
+        """Take the user's word for it that each index comes once, in order."""
         self._coalesced = coalesced
         return self
 
@@ -117,10 +117,10 @@ class SparseTensor(Tensor):
         return self.clone()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return SparseTensor, (self._places, self._vals.detach(), tuple(self._size), self._coalesced)
+        return SparseTensor, (self._coordinates, self._vals.detach(), tuple(self._size), self._coalesced)
 
     def __copy__(self) -> Any:
-        return SparseTensor(self._places, self._vals, self._size, self._coalesced)
+        return SparseTensor(self._coordinates, self._vals, self._size, self._coalesced)
 
 
 def _refuse(name: str) -> NoReturn:
@@ -135,7 +135,10 @@ def _shown(s: SparseTensor) -> str:
         text = repr(tensor) if tensor.numel() else f"tensor([], size={tuple(tensor.shape)})"
         return label + text.replace("\n", "\n" + " " * indent)
 
-    lines = ["tensor(" + part("indices=", s._places, 15) + ",", "       " + part("values=", s._vals.detach(), 14) + ","]
+    lines = [
+        "tensor(" + part("indices=", s._coordinates, 15) + ",",
+        "       " + part("values=", s._vals.detach(), 14) + ",",
+    ]
     words = [f"size={tuple(s._size)}", f"nnz={s._vals.shape[0]}"]
     if s.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_):
         words.append(f"dtype={s.dtype}")
@@ -155,7 +158,7 @@ def sparse_coo_tensor(
     indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None, is_coalesced: bool | None = None,
 ) -> Any:  # fmt: skip
-    """A sparse tensor with these values at these places, one column of `indices` for each; values at the same place add up.
+    """A sparse tensor with these values at these coordinates, one column of `indices` for each; values at the same index add up.
 
     >>> torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
@@ -168,33 +171,33 @@ def sparse_coo_tensor(
         raise TypeError(
             "sparse_coo_tensor() received an invalid combination of arguments - got (), but expected indices and values"
         )
-    places = penlight.as_tensor(indices, device=device).long()
+    coordinates = penlight.as_tensor(indices, device=device).long()
     vals = penlight.as_tensor(values, dtype=dtype, device=device)
-    if places.dim() != 2:
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+    if coordinates.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(coordinates.shape)}")
     if vals.dim() == 0:
-        vals = vals.expand(places.shape[1])
-    if vals.shape[0] != places.shape[1]:
+        vals = vals.expand(coordinates.shape[1])
+    if vals.shape[0] != coordinates.shape[1]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: {vals.shape[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {coordinates.shape[1]}, nnz from values: {vals.shape[0]}"
         )
     if size is None:
-        size = [int(n) + 1 for n in places._array.max(1)] if places.shape[1] else [0] * places.shape[0]
+        size = [int(n) + 1 for n in coordinates._array.max(1)] if coordinates.shape[1] else [0] * coordinates.shape[0]
         size = [*size, *vals.shape[1:]]
-    _check_places(places, size, vals)
-    made: Any = SparseTensor(places, vals, size, bool(is_coalesced))
+    _check_coordinates(coordinates, size, vals)
+    made: Any = SparseTensor(coordinates, vals, size, bool(is_coalesced))
     return made._require_grad_() if requires_grad else made
 
 
-def _check_places(places: Tensor, size: Any, vals: Tensor) -> None:
-    if len(size) != places.shape[0] + vals.dim() - 1:
+def _check_coordinates(coordinates: Tensor, size: Any, vals: Tensor) -> None:
+    if len(size) != coordinates.shape[0] + vals.dim() - 1:
         raise RuntimeError(
-            f"number of dimensions must be sparse_dim ({places.shape[0]}) + dense_dim ({vals.dim() - 1}), but got {len(size)}"
+            f"number of dimensions must be sparse_dim ({coordinates.shape[0]}) + dense_dim ({vals.dim() - 1}), but got {len(size)}"
         )
-    if not places.numel():
+    if not coordinates.numel():
         return
-    low, high = places._array.min(1), places._array.max(1)
-    for d, n in enumerate(size[: places.shape[0]]):
+    low, high = coordinates._array.min(1), coordinates._array.max(1)
+    for d, n in enumerate(size[: coordinates.shape[0]]):
         if low[d] < 0:
             raise RuntimeError(f"found negative index {low[d]} for dim {d}")
         if high[d] >= n:
@@ -202,15 +205,15 @@ def _check_places(places: Tensor, size: Any, vals: Tensor) -> None:
 
 
 def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
-    """The elements of a dense tensor that are not zero, with their places."""
+    """The elements of a dense tensor that are not zero, with their coordinates."""
     if isinstance(input, SparseTensor):
         return input
     refuse_tangents("_to_sparse", input)
     dims = input.dim() if sparse_dim is None else sparse_dim
     array = input._array
     kept = array != 0 if dims == array.ndim else (array != 0).any(axis=tuple(range(dims, array.ndim)))
-    places = wrap(np.stack(np.nonzero(kept)) if dims else np.zeros((0, 1), np.int64))
-    return SparseTensor(places, input[tuple(places)], input.shape, True)
+    coordinates = wrap(np.stack(np.nonzero(kept)) if dims else np.zeros((0, 1), np.int64))
+    return SparseTensor(coordinates, input[tuple(coordinates)], input.shape, True)
 
 
 # ----- The table --------------------------------------------------------------------------------------------------------
@@ -228,20 +231,20 @@ def function(*names: str) -> Callable[[Any], Any]:
 
 
 def _flat(s: SparseTensor) -> np.ndarray[Any, Any]:
-    """The places as indices into the flattened sparse dimensions."""
-    dims = s._places.shape[0]
-    if not s._places.numel():
-        return np.zeros(s._places.shape[1], np.int64)
-    return np.ravel_multi_index(tuple(s._places._array), tuple(s._size[:dims]))
+    """The coordinates as indices into the flattened sparse dimensions."""
+    dims = s._coordinates.shape[0]
+    if not s._coordinates.numel():
+        return np.zeros(s._coordinates.shape[1], np.int64)
+    return np.ravel_multi_index(tuple(s._coordinates._array), tuple(s._size[:dims]))
 
 
 def _with(s: SparseTensor, values: Tensor, coalesced: bool | None = None) -> Any:
-    return SparseTensor(s._places, values, s._size, s._coalesced if coalesced is None else coalesced)
+    return SparseTensor(s._coordinates, values, s._size, s._coalesced if coalesced is None else coalesced)
 
 
 @function()
 def to_dense(s: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    dims = s._places.shape[0]
+    dims = s._coordinates.shape[0]
     rows = int(np.prod(s._size[:dims], dtype=np.int64))
     values = s._vals if dtype is None else s._vals.to(dtype)
     empty = penlight.zeros((rows, *values.shape[1:]), dtype=values.dtype)
@@ -252,20 +255,22 @@ def to_dense(s: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> 
 def coalesce(s: SparseTensor) -> Any:
     if s._coalesced:
         return s
-    dims = s._places.shape[0]
+    dims = s._coordinates.shape[0]
     flat, inverse = np.unique(_flat(s), return_inverse=True)
-    places = (
-        np.stack(np.unravel_index(flat, tuple(s._size[:dims]))).astype(np.int64) if dims else s._places._array[:, :1]
+    coordinates = (
+        np.stack(np.unravel_index(flat, tuple(s._size[:dims]))).astype(np.int64)
+        if dims
+        else s._coordinates._array[:, :1]
     )
     empty = penlight.zeros((flat.size, *s._vals.shape[1:]), dtype=s._vals.dtype)
-    return SparseTensor(wrap(places), empty.index_add(0, wrap(inverse.reshape(-1)), s._vals), s._size, True)
+    return SparseTensor(wrap(coordinates), empty.index_add(0, wrap(inverse.reshape(-1)), s._vals), s._size, True)
 
 
 @function()
 def indices(s: SparseTensor) -> Tensor:
     if not s._coalesced:
         raise RuntimeError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
-    return s._places
+    return s._coordinates
 
 
 @function()
@@ -276,11 +281,11 @@ def values(s: SparseTensor) -> Tensor:
 
 
 _TABLE |= {
-    "_indices": lambda s: s._places,
+    "_indices": lambda s: s._coordinates,
     "_values": lambda s: s._vals,
     "_nnz": lambda s: s._vals.shape[0],
     "is_coalesced": lambda s: s._coalesced,
-    "sparse_dim": lambda s: s._places.shape[0],
+    "sparse_dim": lambda s: s._coordinates.shape[0],
     "dense_dim": lambda s: s._vals.dim() - 1,
     "dim": lambda s: len(s._size),
     "ndimension": lambda s: len(s._size),
@@ -296,7 +301,7 @@ _TABLE |= {
         f"torch.sparse.{dtypes.LEGACY[s.dtype]}Tensor" if dtype is None else _with(s, s._vals.type(dtype))
     ),
     "detach": lambda s: _with(s, s._vals.detach()),
-    "clone": lambda s, **_: SparseTensor(s._places.clone(), s._vals.clone(), s._size, s._coalesced),
+    "clone": lambda s, **_: SparseTensor(s._coordinates.clone(), s._vals.clone(), s._size, s._coalesced),
     "contiguous": lambda s, **_: s,
     "cpu": lambda s, **_: s,
     "to": lambda s, *a, **k: _with(s, s._vals.to(*a, **k)),
@@ -329,14 +334,14 @@ _TABLE["detach_"] = lambda s: requires_grad_(s, False)
 
 @function()
 def zero_(s: SparseTensor) -> Any:
-    s._places, s._vals, s._coalesced = s._places[:, :0], s._vals.detach()[:0], True
+    s._coordinates, s._vals, s._coalesced = s._coordinates[:, :0], s._vals.detach()[:0], True
     return s
 
 
 for _name in ("float", "double", "half", "bfloat16", "int", "long", "bool"):
     _TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._vals, _name)())
 
-# What keeps zeros, and so works on the values once each place is there only once.
+# What keeps zeros, and so works on the values once each index is there only once.
 for _name in "neg abs sign sqrt sin tan tanh sinh asin asinh atan atanh expm1 log1p relu floor ceil round trunc erf square isnan".split():  # noqa: SIM905
     _TABLE[_name] = lambda s, _name=_name, **_: (lambda c: _with(c, getattr(c._vals, _name)()))(coalesce(s))
 
@@ -358,11 +363,11 @@ def _t(s: SparseTensor) -> Any:
 def transpose(s: SparseTensor, dim0: int, dim1: int) -> Any:
     order = list(range(len(s._size)))
     order[dim0], order[dim1] = order[dim1], order[dim0]
-    dims = s._places.shape[0]
+    dims = s._coordinates.shape[0]
     if max(dim0 % len(order), dim1 % len(order)) >= dims:
         _refuse("transpose")
     size = [s._size[i] for i in order]
-    return SparseTensor(s._places[order[:dims]], s._vals, size)
+    return SparseTensor(s._coordinates[order[:dims]], s._vals, size)
 
 
 @function("add")
@@ -376,8 +381,8 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
             f"add: expected sizes of 'self' and 'other' to match, but {list(input._size)} != {list(other._size)}"
         )
     added = other._vals if alpha == 1 else other._vals * alpha
-    places = penlight.cat([input._places, other._places], 1)
-    both = SparseTensor(places, penlight.cat([input._vals, added]), input._size)
+    coordinates = penlight.cat([input._coordinates, other._coordinates], 1)
+    both = SparseTensor(coordinates, penlight.cat([input._vals, added]), input._size)
     return coalesce(both) if input._coalesced and other._coalesced else both
 
 
@@ -391,11 +396,11 @@ def _add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """A dense tensor takes up a sparse one: the step of an optimiser on a table's rows."""
     if isinstance(input, SparseTensor):
         result = _add(input, other, alpha=alpha)
-        input._places, input._vals, input._coalesced = result._places, result._vals, result._coalesced
+        input._coordinates, input._vals, input._coalesced = result._coordinates, result._vals, result._coalesced
         return input
     c = coalesce(other)
-    if c._places.shape[0] == 1:
-        return input.index_add_(0, c._places[0], c._vals.to(input.dtype), alpha=alpha)
+    if c._coordinates.shape[0] == 1:
+        return input.index_add_(0, c._coordinates[0], c._vals.to(input.dtype), alpha=alpha)
     return input.add_(c.to_dense(), alpha=alpha)
 
 
@@ -406,7 +411,7 @@ def _mul(input: Any, other: Any, *, out: Any = None) -> Any:
         return from_dense(s.to_dense() * factor.to_dense())
     if not isinstance(factor, Tensor) or factor.dim() == 0:
         return _with(s, s._vals * factor)
-    return _with(s, s._vals * factor.expand(tuple(s._size))[tuple(s._places)])
+    return _with(s, s._vals * factor.expand(tuple(s._size))[tuple(s._coordinates)])
 
 
 @function("div")
@@ -439,7 +444,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {'x'.join(map(str, other.shape))})"
         )
-    row, column = input._places
+    row, column = input._coordinates
     if _by_scipy(input._vals, other):
         return _Product.apply(input._vals, other, row, column, rows)
     picked = other.index_select(0, column)
@@ -474,8 +479,8 @@ class _Product(Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, other: Tensor, row: Tensor, column: Tensor, rows: int) -> Tensor:
         ctx.save_for_backward(values, other, row, column)
-        places = (row._array, column._array)
-        matrix = _scipy_sparse().csr_array((values._array, places), (rows, other.shape[0]))
+        coordinates = (row._array, column._array)
+        matrix = _scipy_sparse().csr_array((values._array, coordinates), (rows, other.shape[0]))
         return wrap(matrix @ other._array)
 
     @staticmethod
@@ -506,13 +511,13 @@ def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any =
     if dim is None:
         return s._vals.sum(dtype=dtype)
     dims = [d % len(s._size) for d in ((dim,) if isinstance(dim, int) else dim)]
-    many = s._places.shape[0]
+    many = s._coordinates.shape[0]
     vals = s._vals.sum([d - many + 1 for d in dims if d >= many]) if any(d >= many for d in dims) else s._vals
     kept = [d for d in range(many) if d not in dims]
     if not kept:
         return vals.sum(0)
     size = [n for d, n in enumerate(s._size) if d not in dims]
-    return coalesce(SparseTensor(s._places[kept], vals, size))
+    return coalesce(SparseTensor(s._coordinates[kept], vals, size))
 
 
 @function("norm")
@@ -535,22 +540,22 @@ def pick(s: SparseTensor, index: Any) -> Any:
 
 @function("cat", "concat", "concatenate")
 def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
-    places, start = [], 0
+    coordinates, start = [], 0
     for s in tensors:
         if not isinstance(s, SparseTensor):
             raise RuntimeError("Concatenating sparse tensors, but a dense tensor was found.")
-        shift = penlight.zeros(s._places.shape[0], 1, dtype=dtypes.int64)
+        shift = penlight.zeros(s._coordinates.shape[0], 1, dtype=dtypes.int64)
         shift[dim] = start
-        places.append(s._places + shift)
+        coordinates.append(s._coordinates + shift)
         start += s._size[dim]
     size = list(tensors[0]._size)
     size[dim] = start
-    return SparseTensor(penlight.cat(places, 1), penlight.cat([s._vals for s in tensors]), size)
+    return SparseTensor(penlight.cat(coordinates, 1), penlight.cat([s._vals for s in tensors]), size)
 
 
 @function("sparse_mask")
 def sparse_mask(input: Tensor, mask: Any) -> Any:
-    return _with(mask, input.to_dense()[tuple(mask._places)])
+    return _with(mask, input.to_dense()[tuple(mask._coordinates)])
 
 
 @function("softmax", "log_softmax")
@@ -565,7 +570,7 @@ def softmax(s: SparseTensor, dim: int, logarithm: bool) -> Any:
     c = coalesce(s)
     if len(c._size) != 2 or c._vals.dim() != 1:
         raise NotImplementedError("torch.sparse.softmax: Penlight has it for matrices. Use Tensor.to_dense() first.")
-    line, lines = c._places[1 - dim % 2], c._size[1 - dim % 2]
+    line, lines = c._coordinates[1 - dim % 2], c._size[1 - dim % 2]
     top = penlight.full((lines,), -np.inf, dtype=c.dtype).scatter_reduce(0, line, c._vals.detach(), "amax")
     shifted = c._vals - top[line]
     total = penlight.zeros(lines, dtype=c.dtype).index_add(0, line, shifted.exp())[line]

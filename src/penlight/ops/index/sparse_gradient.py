@@ -41,7 +41,7 @@ def _watch(table: Tensor) -> None:
     def before(grad: Tensor) -> None:
         owner = reference()
         if owner is not None and isinstance(owner._grad, _sparse_coo.SparseTensor):
-            _touched[id(owner)].append(owner._grad._places._array)
+            _touched[id(owner)].append(owner._grad._coordinates._array)
             owner._grad = owner._grad.to_dense()
 
     def after(owner: Tensor) -> None:
