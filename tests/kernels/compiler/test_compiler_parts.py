@@ -235,8 +235,7 @@ def test_malformed_ir_is_refused(which: str) -> None:
 
 
 VECTORS = {
-    "shuffle": "v9: f32x8 = shuffle 0 1 2 3 4 5 6 16, v3, v3",
-    "short shuffle": "v9: f32x8 = shuffle 0 1 2 3, v3, v3",
+    "evens": "v9: f32x4 = evens v3, v3",
     "shift": "v9: i32x8 = shift left 32, v4",
     "way": "v9: i32x8 = shift up 3, v4",
     "half": "v9: f32x8 = half 1, v3",

@@ -223,18 +223,14 @@ class Code(Assembler):
         self._vector("", 0x58 if narrow else 0x59, 2, 1, target, target)
         self.is_greater(Type.of("i32" if narrow else "i64", type_.lanes), target, target, spare)
 
-    def pick_lanes(self, target: int, first: int, second: int, odd: bool) -> None:
+    def even_lanes(self, target: int, first: int, second: int) -> None:
         """Every second lane of two vectors of eight."""
-        self._vector("", 0xC6, 1, 0, target, second, first, b"\xdd" if odd else b"\x88")
+        self._vector("", 0xC6, 1, 0, target, second, first, b"\x88")
         self.permute_pairs(target, target, b"\xd8")
 
     def permute_pairs(self, target: int, source: Operand, order: bytes) -> None:
         """Four lanes of 64 bits in another order."""
         self._vector("", 0x01, 3, 0x81, target, source, tail=order)
-
-    def blend_pairs(self, target: int, first: int, second: Operand, which: int) -> None:
-        """Four lanes of 64 bits, of the second operand where `which` has a bit."""
-        self._vector("", 0x0D, 3, 1, target, second, first, bytes((which,)))
 
     def splat_whole(self, target: int, source: int) -> None:
         self._scalar(0x6E, 1, 0x81, target, source)
@@ -274,7 +270,7 @@ class Code(Assembler):
             order = b"\xd8" if type_.element == "f32" else b"\x0a"
             self._packed(0xC6, 1, type_, target, spare, target, order)
             if _is_wide(type_):
-                self.permute_pairs(target, target, b"\xd8")  # the middle pairs change places
+                self.permute_pairs(target, target, b"\xd8")  # the middle pairs are exchanged
             return
         for part, first in ((target, 0), (spare, half))[: type_.lanes // half]:
             at = [source.moved(size * stride * (first + i)) for i in range(half)]

@@ -156,18 +156,9 @@ def shift_of(op: Op) -> tuple[str, int]:
     return way, int(count)
 
 
-def order_of(op: Op) -> tuple[int, ...]:
-    """The lanes that a `shuffle` takes."""
-    return tuple([int(lane) for lane in str(op.attribute).split()])
-
-
 def _shifted(a: Any, attribute: str) -> Any:
     way, _, count = attribute.partition(" ")
     return SHIFTS[way](a, a.dtype.type(int(count)))
-
-
-def _shuffled(a: Any, b: Any, attribute: str) -> Any:
-    return np.concatenate(np.broadcast_arrays(a, b), 1)[:, [int(lane) for lane in attribute.split()]]
 
 
 # Functions of the C library, with how many operands each has.
@@ -201,7 +192,7 @@ OPS = {
     "first": Row("..", numpy=lambda a: a[:, 0]),  # the first lane, as a scalar
     "half": Row("..", numpy=lambda a, which: np.split(a, 2, 1)[which]),  # the lower (0) or the upper (1) lanes
     "join": Row("...", numpy=lambda a, b: np.concatenate(np.broadcast_arrays(a, b), 1)),  # the lanes of both
-    "shuffle": Row("ttt", numpy=_shuffled),  # for each lane which one of those of both operands it is
+    "evens": Row("ttt", numpy=lambda a, b: np.concatenate(np.broadcast_arrays(a, b), 1)[:, ::2]),  # every second lane of both
     # A mask of the lanes whose number, counted from the first operand, is below the second. The attribute is the element
     # that its lanes are as wide as.
     "lanes_below": Row("ii."),

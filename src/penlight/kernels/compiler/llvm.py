@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 
 from .. import executable
-from .ir import I64, Buffer, Kernel, Op, Region, Type, bits_of, order_of, shift_of, value_of
+from .ir import I64, Buffer, Kernel, Op, Region, Type, bits_of, shift_of, value_of
 
 _TYPES = {
     "f16": "half", "f32": "float", "f64": "double", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "u8": "i8",
@@ -291,9 +291,9 @@ class Emitter:
         low, high = op.operands
         return self._shuffled(low.type, self.value(low), self.value(high), [*range(op.type.lanes)])
 
-    def _emit_shuffle(self, op: Op) -> str:
+    def _emit_evens(self, op: Op) -> str:
         a, b = op.operands
-        return self._shuffled(op.type, self.value(a), self.value(b), [*order_of(op)])
+        return self._shuffled(op.type, self.value(a), self.value(b), [*range(0, 2 * op.type.lanes, 2)])
 
     def _emit_shift(self, op: Op) -> str:
         way, count = shift_of(op)

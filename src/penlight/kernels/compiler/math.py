@@ -45,7 +45,6 @@ from .values import (
     only,
     polynomial,
     rounded,
-    shuffled,
     smaller,
     sqrt,
     where,
@@ -513,4 +512,4 @@ def lowest_words(halves: Halves) -> Value:
     """The lower 32 bits of each lane of two vectors of 64 bits."""
     whole = Type.of("i32", 2 * halves[0].type.lanes)
     low, high = (Value(v.build, v.build.op("bitcast", whole, v.op)) for v in halves)
-    return shuffled(low, high, tuple(range(0, 16, 2)))
+    return low.made("evens", high)

@@ -21,7 +21,7 @@ from .ir import Buffer, Kernel, Op, Region
 
 INDENT = "  "
 MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
-WITH_ATTRIBUTE = ("cmp", "bits", "round", "call", "reduce", "shift", "shuffle", "half", "lanes_below")
+WITH_ATTRIBUTE = ("cmp", "bits", "round", "call", "reduce", "shift", "half", "lanes_below")
 
 
 class _Printer:

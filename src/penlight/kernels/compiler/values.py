@@ -286,11 +286,6 @@ def joined(low: Value, high: Value) -> Value:
     return Value(low.build, low.build.op("join", type_, low.op, high.op))
 
 
-def shuffled(a: Value, b: Value, order: tuple[int, ...]) -> Value:
-    """For each lane which one of those of a and b it is."""
-    return a.made("shuffle", b, attribute=" ".join(map(str, order)))
-
-
 def widened(x: Value) -> Halves:
     """Floats as two values of float64."""
     return cast(half(x, 0), "f64"), cast(half(x, 1), "f64")

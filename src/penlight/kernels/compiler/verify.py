@@ -37,11 +37,6 @@ def _is_shift(op: Op) -> bool:
     return way in ir.SHIFTS and 0 <= count < 8 * op.type.dtype.itemsize and op.type.lanes > 1
 
 
-def _is_shuffle(op: Op) -> bool:
-    order = ir.order_of(op)
-    return len(order) == op.type.lanes and all([0 <= lane < 2 * op.type.lanes for lane in order])
-
-
 def _is_of_one_lane(scalar: Op, vector: Op) -> bool:
     return scalar.type.lanes == 1 < vector.type.lanes and scalar.type.element == vector.type.element
 
@@ -57,7 +52,7 @@ _LANES: dict[str, Callable[[Op], bool]] = {
     "first": lambda op: _is_of_one_lane(op, op.operands[0]),
     "half": lambda op: op.attribute in (0, 1) and _is_half(op, op.operands[0]),
     "join": lambda op: _is_half(op.operands[0], op) and _is_half(op.operands[1], op),
-    "shuffle": _is_shuffle,
+    "evens": lambda op: op.type.lanes == 8,
     "shift": _is_shift,
     "lanes_below": lambda op: op.type.element == "bool" and op.attribute in ("f32", "f64", "i32", "i64"),
     "cast": lambda op: op.type.lanes == op.operands[0].type.lanes and "bf16" not in (op.type.element, op.operands[0].type.element),

@@ -773,23 +773,10 @@ class Emitter:
         self.code.join_halves(target, self._in_vector(low, 0), self._in_vector(high, 1))
         self._put(op, target)
 
-    def _emit_shuffle(self, op: Op) -> None:
+    def _emit_evens(self, op: Op) -> None:
         a, b = op.operands
-        lanes, order = op.type.lanes, ir.order_of(op)
         target = self._target(op, 0)
-        if order in (tuple(range(0, 16, 2)), tuple(range(1, 16, 2))) and op.type.element in ("f32", "i32"):
-            self.code.pick_lanes(target, self._in_vector(a, 0), self._in_vector(b, 1), order[0] == 1)
-        elif lanes == 4 and op.type.element in ("f64", "i64"):
-            second = sum([1 << i for i, lane in enumerate(order) if lane >= lanes])
-            packed = bytes((sum([(lane % lanes) << 2 * i for i, lane in enumerate(order)]),))
-            self.code.permute_pairs(1 if second else target, self._float(a), packed)
-            if second and b.name == "const":
-                self.code.blend_pairs(target, 1, self._float(b), second)
-            elif second:
-                self.code.permute_pairs(2, self._float(b), packed)
-                self.code.blend_pairs(target, 1, 2, second)
-        else:
-            raise NotImplementedError(f"the shuffle {op.attribute} of {op.type}")
+        self.code.even_lanes(target, self._in_vector(a, 0), self._in_vector(b, 1))
         self._put(op, target)
 
     def _emit_shift(self, op: Op) -> None:
