@@ -63,12 +63,11 @@ _W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
 _BINARY = {
     "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0), "vmulps": (0x59, 1, 0),
     "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
-    "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1),
-    "vaddpd": (0x58, 1, 1), "vmulpd": (0x59, 1, 1), "vpcmpgtd": (0x66, 1, 1),
-    "vminpd": (0x5D, 1, 1), "vmaxpd": (0x5F, 1, 1), "vpaddq": (0xD4, 1, 1), "vpsubq": (0xFB, 1, 1),
+    "vxorps": (0x57, 1, 0),
+    "vaddpd": (0x58, 1, 1), "vmulpd": (0x59, 1, 1),
+    "vminpd": (0x5D, 1, 1), "vmaxpd": (0x5F, 1, 1), "vpaddq": (0xD4, 1, 1),
     "vfmadd231ps": (0xB8, 2, 1),
     "vfmadd231pd": (0xB8, 2, 1 | _W),
-    "vaddss": (0x58, 1, 2), "vaddsd": (0x58, 1, 3), "vpor": (0xEB, 1, 1),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1), "vpcmpgtq": (0x37, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
@@ -89,7 +88,7 @@ RELATIONS = {
 # How to round to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
 # Shifts of each lane by a fixed count: (opcode, its extension).
-_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6), "vpsrlq": (0x73, 2)}
+_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6)}
 
 
 class Assembler:
