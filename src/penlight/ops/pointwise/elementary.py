@@ -74,8 +74,8 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10.
 
-    >>> torch.log10(torch.tensor([1000.0]))
-    tensor([3.])
+    >>> torch.log10(torch.tensor([20.0]))
+    tensor([1.3010])
     """
 
 
