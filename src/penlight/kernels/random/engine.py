@@ -150,10 +150,8 @@ class Engine:
         return self._bits
 
     def unlock(self) -> None:
-        """Go on with a copy of NumPy's generator, whose lock a thread that is no more may have taken."""
-        state = self._bits.state
-        self._bits = type(self._bits)(0)
-        self._bits.state = state
+        """Free NumPy's generator of its lock, which a thread that is no more may have taken."""
+        self._bits.lock._at_fork_reinit()  # as Python's own modules do; from NumPy 2.5 on even its state can't be read before
 
     def get_state(self) -> np.ndarray:
         """The state as the 5056 bytes of `torch.get_rng_state()`."""
