@@ -273,12 +273,8 @@ class Maker:
             text = f"{first}, {second} = {a}.{choose(MULTI)}[:2]"
         elif kind < 0.50:
             text = f"{self.fresh()} = " + choose(BINARY).format(a=a, b=b)
-            if "**" in text and (np.abs(numbers(side.names[b])) < 1e-6).any():
-                text = f"v{self.count - 1} = {a}.clone()"  # of a negative number, a power near zero is NaN or one by rounding
         elif kind < 0.57:
             text = f"{self.fresh()} = " + choose(SCALAR).format(a=a)
-            if "%" in text and not (np.abs(numbers(side.names[a])) < 50).all():
-                text = f"v{self.count - 1} = {a}.clone()"  # the remainder of a large number is one of rounding
         elif kind < 0.78:
             targets = [n for n in names if side.names[n].is_floating_point()]
             text = self.leaf()
@@ -344,25 +340,46 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
         # A failed assignment leaves its variable unbound on both sides; PyTorch's own line numbers are not compared.
         wrong = None if same_end(expected, found) else f"ended with\n  {expected}\nbut\n  {found}"
         wrong = wrong or disagreement(oracle, other)
-        if wrong == OF_A_GRADIENT:
+        if wrong == OF_A_GRADIENT or (wrong and of_rounding(oracle_library, program, wrong)):
             return None
         if wrong and oracle.gradients and any(words in expected for words in OF_ENGINE_VIEWS):
             return None
-        if (
-            found == "ok"
-            and "a second time" in expected
-            and re.search(r"\[\[0]]|no_grad.*(/|div_)", "".join(program), re.S)
-        ):
-            return None  # nodes of index_put keep their indices here, and quotients of views that lead nowhere need no divisor
+        if found == "ok" and "a second time" in expected and "[[0]]" in "".join(program):
+            return None  # nodes of index_put keep their indices here
         if found == "ok" and any(words in expected for words in REFUSED_BY_PYTORCH):
             return None
-        if found == "ok" and "more than one element of the written-to" in expected and "backward(" in statement:
+        if "more than one element of the written-to" in expected and "backward(" in statement:
             return None  # PyTorch's gradient of a write to expanded memory writes to such memory itself
         if wrong and oracle.permuted and ("view" in wrong or "View" in wrong):
             return None  # `flatten` and `reshape` copy in one library only
         if wrong:
             return f"seed {seed}: " + "\n".join(program) + f"\n--> {wrong}"
     return None
+
+
+def of_rounding(library: Any, program: list[str], wrong: str, trials: int = 8) -> bool:
+    """Whether a library disagrees with itself on the same numbers of a program if its leaves are changed in their last digits.
+
+    A sine of a large number, a remainder, or which of two sums is larger can be anything then, and two libraries cannot agree on it.
+    """
+    for trial in range(trials):
+        one, two, rng = Side(library), Side(library), random.Random(trial)
+        for statement in program:
+            one.run(statement)
+            two.run(_LEAF.sub(lambda leaf, rng=rng: _nearly(leaf, rng), statement))
+        found = disagreement(one, two) or ""
+        if "{" not in wrong + found and found.split(":")[0] == wrong.split(":")[0]:
+            return True
+    return False
+
+
+_LEAF = re.compile(r"(?<=t\.tensor\()\[.*?](?=, dtype=t\.(float\d\d)\))")
+
+
+def _nearly(leaf: re.Match[str], rng: random.Random) -> str:
+    """The numbers of a leaf, changed by as much as adding some of them in another order does."""
+    step = 2e-7 if leaf[1] == "float32" else 1e-15
+    return str([float(x) * (1 + rng.uniform(-step, step)) for x in leaf[0][1:-1].split(",")])
 
 
 # What PyTorch says where it can't compute a gradient that there is.

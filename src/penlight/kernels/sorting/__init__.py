@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ..copies import contiguous
+from ..copies.convert import plain_mask
 from ..index.moves import nonzero
 from ..index_width import wide_indices
 from ..numpy_calls import moveaxis, take_along
@@ -34,6 +35,7 @@ _POSITION = 0xFFFFFFFF
 
 def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
+    x = _comparable(x) if x.dtype == np.bool_ else x
     if x.ndim == 0:
         return x.reshape(1, 1)
     moved = x if dim == x.ndim - 1 else x.T if x.ndim == 2 else moveaxis(x, dim, x.ndim - 1)
@@ -96,7 +98,9 @@ def _packed(rows: np.ndarray, descending: bool) -> np.ndarray | None:
 
 
 def _comparable(x: np.ndarray) -> np.ndarray:
-    """x in a dtype whose NaN NumPy sorts to the end: bfloat16, which is not its own, as float32."""
+    """x as NumPy can sort and compare it: bfloat16, whose NaN it does not know, as float32, and bools with bytes of 0 and 1."""
+    if x.dtype == np.bool_:
+        return plain_mask(x)
     return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
@@ -401,7 +405,7 @@ def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: 
 @wide_indices(1, 2)
 def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
     """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
-    flat = np.ascontiguousarray(x).reshape(1, -1)
+    flat = as_rows(x.reshape(-1), 0)
     if not return_inverse:
         ordered = np.sort(_comparable(flat), 1)
         starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
@@ -417,6 +421,7 @@ def _slices(x: np.ndarray, dim: int) -> np.ndarray:
     """x as (n along dim, everything else), after refusing what has no elements to compare."""
     if x.size == 0 and x.shape[dim] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    x = _comparable(x) if x.dtype == np.bool_ else x
     return moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
 
 
@@ -441,7 +446,7 @@ def unique_consecutive(
 ) -> Unique:
     """(values, inverse, counts) with each run of equal neighbours reduced to one element (or slice along `dim`)."""
     if dim is None:
-        flat = x.reshape(1, -1)
+        flat = as_rows(x.reshape(-1), 0)
         starts, inverse, counts = _runs(_changes(flat)[0], None, return_inverse, return_counts)
         return flat.take(starts), None if inverse is None else inverse.reshape(x.shape), counts
     starts, inverse, counts = _runs(_slice_changes(_slices(x, dim)), None, return_inverse, return_counts)
@@ -520,8 +525,9 @@ def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.n
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    inside = flat[(flat >= low) & (flat <= high)]
-    bin_of_each = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
+    first, last = x.dtype.type(low), x.dtype.type(high)
+    inside = flat[(flat >= first) & (flat <= last)]
+    bin_of_each = ((inside - first) * x.dtype.type(bins) / (last - first)).astype(np.int64)
     return np.bincount(np.minimum(bin_of_each, bins - 1), minlength=bins).astype(x.dtype)
 
 
