@@ -384,6 +384,7 @@ def _nearly(leaf: re.Match[str], rng: random.Random) -> str:
 
 # What PyTorch says where it can't compute a gradient that there is.
 REFUSED_BY_PYTORCH = (
+    "Subtraction, the `-` operator, with a bool tensor",  # of a power whose exponent is a tensor of bools
     "Negation, the `-` operator, on a bool tensor",  # of atan2 with a tensor of bools
     "a saved tensor that has been detached in-place",  # though what was saved is as it was
 )

@@ -175,7 +175,7 @@ def _answer(channel: int, outcome: Outcome) -> None:
 class Child:
     """A side in a process of its own, whose worker is a new one after every `lifetime` scripts."""
 
-    def __init__(self, side: str, guarded: bool = False, lifetime: int = 2000) -> None:
+    def __init__(self, side: str, guarded: bool = False, lifetime: int = 10_000) -> None:
         self.side, self.guarded, self.lifetime = side, guarded, lifetime
         self.history: list[str] = []  # of the present worker
         self.process: subprocess.Popen[bytes] | None = None

@@ -608,6 +608,7 @@ def test_bools_are_compared_by_whether_they_hold() -> None:
         for sorts in (torch.sort, torch.mode, torch.unique, torch.unique_consecutive):
             assert torch.equal(sorts(odd)[0], sorts(plain)[0]), sorts.__name__
         assert torch.equal(torch.argsort(odd, stable=True), torch.argsort(plain, stable=True))
+        assert torch.unique(torch.zeros(0, dtype=torch.bool)).shape == (0,)
         assert torch.unique(odd.view(n, 1), dim=0).shape == torch.unique(plain.view(n, 1), dim=0).shape
 
 
@@ -660,6 +661,11 @@ def test_reductions_of_permuted_tensors_are_contiguous(name: str) -> None:
 
 def test_refusals_in_the_order_of_pytorch() -> None:
     refused("#4: Padding .* at dimension 3", lambda: F.pad(torch.ones(1, 1, 1, 1), (1, 1, 1, 1), mode="reflect"))
+    outside = lambda include_self: torch.ones(1).index_reduce(
+        0, torch.tensor([5]), torch.ones(1), "prod", include_self=include_self
+    )
+    refused("index 5 is out of bounds for dimension 0 with size 1", lambda: outside(False), IndexError)
+    refused("index out of range in self", lambda: outside(True), IndexError)
     refused("may not be a boolean", lambda: torch.mvlgamma(torch.ones(3, dtype=torch.bool), 2))
     refused("may not be a boolean", lambda: torch.ones(3, dtype=torch.bool).mvlgamma_(-1))
     assert F.pdist(torch.ones(1, 3, dtype=torch.bfloat16)).shape == (0,)

@@ -33,9 +33,14 @@ _LONG_SINGLE = 256  # the same, if there is one row only
 _POSITION = 0xFFFFFFFF
 
 
+def _plain(x: np.ndarray) -> np.ndarray:
+    """x, if it is of bools with bytes of 0 and 1: NumPy compares the bytes."""
+    return plain_mask(x) if x.dtype == np.bool_ else x
+
+
 def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
-    x = _comparable(x) if x.dtype == np.bool_ else x
+    x = _plain(x)
     if x.ndim == 0:
         return x.reshape(1, 1)
     moved = x if dim == x.ndim - 1 else x.T if x.ndim == 2 else moveaxis(x, dim, x.ndim - 1)
@@ -98,9 +103,7 @@ def _packed(rows: np.ndarray, descending: bool) -> np.ndarray | None:
 
 
 def _comparable(x: np.ndarray) -> np.ndarray:
-    """x as NumPy can sort and compare it: bfloat16, whose NaN it does not know, as float32, and bools with bytes of 0 and 1."""
-    if x.dtype == np.bool_:
-        return plain_mask(x)
+    """x in a dtype whose NaN NumPy sorts to the end: bfloat16, which is not its own, as float32."""
     return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
@@ -405,7 +408,7 @@ def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: 
 @wide_indices(1, 2)
 def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
     """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
-    flat = as_rows(x.reshape(-1), 0)
+    flat = np.ascontiguousarray(_plain(x)).reshape(1, -1)
     if not return_inverse:
         ordered = np.sort(_comparable(flat), 1)
         starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
@@ -421,8 +424,7 @@ def _slices(x: np.ndarray, dim: int) -> np.ndarray:
     """x as (n along dim, everything else), after refusing what has no elements to compare."""
     if x.size == 0 and x.shape[dim] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    x = _comparable(x) if x.dtype == np.bool_ else x
-    return moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
+    return moveaxis(_plain(x), dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
 
 
 @wide_indices(1, 2)
@@ -446,7 +448,7 @@ def unique_consecutive(
 ) -> Unique:
     """(values, inverse, counts) with each run of equal neighbours reduced to one element (or slice along `dim`)."""
     if dim is None:
-        flat = as_rows(x.reshape(-1), 0)
+        flat = _plain(x).reshape(1, -1)
         starts, inverse, counts = _runs(_changes(flat)[0], None, return_inverse, return_counts)
         return flat.take(starts), None if inverse is None else inverse.reshape(x.shape), counts
     starts, inverse, counts = _runs(_slice_changes(_slices(x, dim)), None, return_inverse, return_counts)
