@@ -60,6 +60,10 @@ class Fuzzer:
         outcomes = {side: child.receive() for side, child in self.children.items()}
         for pair in self.pairs():
             what = disagreement(case, pair, outcomes, self.referee)
+            if what is not None and pair[1] == "torch":  # whose worker may have been spoilt by a call before
+                self.referee.renew()
+                outcomes["torch"] = self.referee.ask(script(case))
+                what = disagreement(case, pair, outcomes, self.referee)
             if what is not None:
                 return Failure(seed, case, pair, what, before)
         return None
