@@ -10,9 +10,12 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight.kernels.lazy import lazy_import
 from penlight.nn.parameter import Buffer, Parameter
 
 from . import _hooks as hooks
+
+_module = lazy_import(globals(), "_module", ".module")
 
 Hook = Callable[..., Any]
 
@@ -130,7 +133,7 @@ class Registry(Tables):
         >>> m.act
         ReLU()
         """
-        if module is not None and not isinstance(module, Registry):
+        if module is not None and not isinstance(module, _module.Module):
             raise TypeError(f"{penlight.typename(module)} is not a Module subclass")
         self._check_new_name("module", name, self._modules)
         self._set_child(name, module)
@@ -175,7 +178,7 @@ class Registry(Tables):
                     "(torch.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, None)
-        elif isinstance(value, Registry):
+        elif isinstance(value, _module.Module):
             self._clear_name(name, fields, fields["_buffers"])
             self._set_child(name, value)
         elif name in fields["_modules"]:
@@ -191,7 +194,7 @@ class Registry(Tables):
             super().__setattr__(name, value)
 
     def _refuse_before_init(self, value: Any) -> None:
-        for kind, what in ((Parameter, "parameters"), (Registry, "module"), (Buffer, "buffer")):
+        for kind, what in ((Parameter, "parameters"), (_module.Module, "module"), (Buffer, "buffer")):
             if isinstance(value, kind):
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
 
@@ -260,7 +263,7 @@ class Registry(Tables):
             if not hasattr(found, step):
                 raise AttributeError(f"{found._get_name()} has no attribute `{step}`")
             found = getattr(found, step)
-            if not isinstance(found, Registry):
+            if not isinstance(found, _module.Module):
                 raise AttributeError(f"`{step}` is not an nn.Module")
         return found
 
@@ -274,12 +277,12 @@ class Registry(Tables):
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Registry):
+        if not isinstance(module, _module.Module):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if hasattr(parent, name):
-            if not isinstance(getattr(parent, name), Registry):
+            if not isinstance(getattr(parent, name), _module.Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         elif strict:
             raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")

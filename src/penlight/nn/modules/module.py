@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from types import FunctionType
+from typing import Any, Self, TypeVar
 
 from penlight._common.arguments import explain
 from penlight._common.docstrings import complete, example
@@ -41,6 +42,31 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+_C = TypeVar("_C")
+
+
+def _in_one_piece(cls: type[_C]) -> type[_C]:
+    """The class with all that its bases define as its own, and no base but object: programs look at the bases of Module.
+
+    As in dataclasses with slots, the class is made anew, and `super()` in its functions must mean the new one.
+    """
+    members: dict[str, Any] = {}
+    for part in reversed(cls.__mro__[:-1]):
+        notes = {**members.get("__annotations__", {}), **part.__dict__.get("__annotations__", {})}
+        members |= {name: value for name, value in vars(part).items() if name not in ("__dict__", "__weakref__")}
+        members["__annotations__"] = notes
+    made = type(cls.__name__, (), members)
+    for name, value in members.items():
+        function = getattr(value, "__func__", value)
+        if isinstance(function, FunctionType):
+            function.__qualname__ = f"{cls.__name__}.{name}"  # the name that users know
+            for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+                if variable == "__class__":
+                    cell.cell_contents = made
+    return made
+
+
+@_in_one_piece
 class Module(Registry, Calling, StateDict, Conversion):
     """The base of all neural network modules: subclass it, assign layers in `__init__`, compute in `forward`.
 
@@ -164,13 +190,4 @@ class Module(Registry, Calling, StateDict, Conversion):
                 make_quick(self, table, name, Registry.__getattr__)
 
 
-def _name_as_one_class() -> None:
-    """Lets the methods be called by the name that users know when Python prints them or complains about arguments."""
-    for part in (Module, *Module.__bases__):
-        explain(vars(part))
-        for name, member in vars(part).items():
-            if callable(member) and hasattr(member, "__qualname__"):
-                member.__qualname__ = f"Module.{name}"
-
-
-_name_as_one_class()
+explain(vars(Module))
