@@ -30,7 +30,9 @@ def test_ctc_of_targets_that_contain_the_blank(same):
         logits = (torch.arange(24.0).view(2, 4, 3).transpose(0, 1) - 12) / 100
         for targets, lengths in (([[1, 2, 1, 0], [1, 2, 0, 2]], [4, 4]), ([[0, 2, 0, 1], [1, 0, 2, 0]], [2, 3])):
             logs = F.log_softmax(logits, -1).requires_grad_()
-            loss = F.ctc_loss(logs, torch.tensor(targets), torch.tensor([4, 4]), torch.tensor(lengths), reduction="none")
+            loss = F.ctc_loss(
+                logs, torch.tensor(targets), torch.tensor([4, 4]), torch.tensor(lengths), reduction="none"
+            )
             loss.sum().backward()
             say(loss, logs.grad)
 

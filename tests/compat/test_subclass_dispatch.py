@@ -39,7 +39,7 @@ def logging_class(torch, log):
             name = func.__name__.partition(".")[0]
             if name not in ("detach", "ones_like"):  # Note [Subclasses that dispatch] says how these differ
                 log.append(name)
-            plain = lambda value: value.elem if isinstance(value, cls) else value  # noqa: E731
+            plain = lambda value: value.elem if isinstance(value, cls) else value
             result = func(*tree_map(plain, args), **tree_map(plain, kwargs or {}))
             return tree_map(lambda value: cls(value) if isinstance(value, torch.Tensor) else value, result)
 
@@ -179,7 +179,7 @@ def test_a_class_that_dispatches_and_has_memory(same):
 def test_what_needs_values_is_refused():
     weight = quantised_class(penlight)(penlight.ones(2, 2, dtype=penlight.int8), penlight.tensor(0.5))
     for ask in (weight.tolist, lambda: penlight.tensor(weight)):
-        with pytest.raises((RuntimeError, TypeError), match="wrapper without memory|NotImplemented"):
+        with pytest.raises((RuntimeError, TypeError), match=r"wrapper without memory|NotImplemented"):
             ask()
     with pytest.raises(RuntimeError, match="must define __torch_dispatch__"):
         penlight.Tensor._make_wrapper_subclass(type("Bare", (penlight.Tensor,), {}), (2,))

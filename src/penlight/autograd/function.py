@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from .._common.user_warnings import warn_user
-from ..ops.machinery.dispatch import announce, interpreter, interpreters
+from ..ops.machinery.dispatch import announce, interpreter
 from ..tensor import Tensor, wrap
 from . import hooks
 from ._function_context import FunctionCtx, _HookMixin

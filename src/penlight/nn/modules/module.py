@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable
 from types import FunctionType
@@ -52,7 +53,7 @@ def _in_one_piece(cls: type[_C]) -> type[_C]:
     """
     members: dict[str, Any] = {}
     for part in reversed(cls.__mro__[:-1]):
-        notes = {**members.get("__annotations__", {}), **part.__dict__.get("__annotations__", {})}
+        notes = members.get("__annotations__", {}) | inspect.get_annotations(part)
         members |= {name: value for name, value in vars(part).items() if name not in ("__dict__", "__weakref__")}
         members["__annotations__"] = notes
     made = type(cls.__name__, (), members)

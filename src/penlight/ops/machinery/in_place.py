@@ -21,7 +21,6 @@ from .dispatch import (
     explain_value_error,
     input_edges,
     interpreter,
-    interpreters,
     make_node,
     op_watchers,
     raw_arguments,

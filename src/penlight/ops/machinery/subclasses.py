@@ -142,7 +142,7 @@ class _Subclasses:
         outs = [_fresh(r, arguments) for r in (result if several else (result,))]
         if op.view:
             for o in outs:
-                replay = lambda base: op.function(base, *arguments[1:])  # noqa: E731
+                replay = lambda base: op.function(base, *arguments[1:])
                 views.link(o, env[op.inputs[0]], multi_output=several, replay=replay)
         if edges is not None:
             node = dispatch.make_node(op, env, edges, outs)
