@@ -34,7 +34,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--rounds", type=int, default=5, help="how often the libraries take turns at each workload, at least"
     )
     parser.add_argument(
-        "--threads", type=int, default=2, help="threads of each library; 1 is steadier on a busy machine"
+        "--threads",
+        type=int,
+        default=2,
+        help="threads of each library; with 1 processor time is measured, which a busy machine disturbs little",
     )
     parser.add_argument(
         "--quick", action="store_true", help="2 rounds of short slices: rough numbers in about a minute"

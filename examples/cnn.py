@@ -58,7 +58,7 @@ def main():
     wrong = (guesses != labels).nonzero().flatten()[:4]
     if len(wrong):
         print(f"\nThe first of the {(guesses != labels).sum()} that it got wrong:\n")
-        blocks = [f"{image(images[i, 0].tolist())}\na {labels[i]}, taken for {guesses[i]}" for i in wrong]
+        blocks = [f"{image(images[i, 0].tolist())}\n{labels[i]}, taken for {guesses[i]}" for i in wrong]
         print(side_by_side(*blocks))
 
 

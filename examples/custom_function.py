@@ -69,7 +69,7 @@ def main():
     try:
         gradcheck(Wrong.apply, signal)
     except GradcheckError as error:
-        print(f"a wrong one is found out: {str(error).splitlines()[0]}")
+        print(f"a wrong one is found out: {str(error).splitlines()[0].rstrip(',')}")
 
     print("\nParity of 4 bits, by a network whose hidden units are signs:")
     bits = torch.tensor([[(i >> b & 1) * 2.0 - 1 for b in range(4)] for i in range(16)])

@@ -82,6 +82,7 @@ def main():
     print(f"kept for the backward pass: by the graph {kept[0].total} bytes, by the adjoint {kept[1].total}")
 
     optimizer = torch.optim.Adam(params, lr=5e-3)
+    losses = []
     for step in range(args.steps):
         at = torch.randint(0, len(truth) - length - 1, (16,))
         path = Adjoint.apply(field, truth[at], dt, length, *params)
@@ -90,8 +91,9 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        losses = [*losses[-49:], loss.item()]
         if step % max(1, args.steps // 5) == 0 or step == args.steps - 1:
-            print(f"step {step:4}  loss {loss.item():.4f}")
+            print(f"step {step:4}  loss {sum(losses) / len(losses):.4f}")  # of up to 50 steps
     with torch.no_grad():
         paths = [
             solve(f, torch.tensor([[2.0, 0.0]]), dt / 5, 600)[:, 0].t().tolist()

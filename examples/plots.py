@@ -13,7 +13,10 @@ def curves(width: int = 72, height: int = 16, **series: tuple[list[float], list[
     for name, points in series.items():
         for x, y in zip(*points):
             grid.put(x, y, name[0])
-    return f"{grid}\n" + "   ".join(f"{name[0]} = {name[2 * (name[1] == '_') :].replace('_', ' ')}" for name in series)
+    legend = [f"{name[0]} = {name[2 * (name[1] == '_') :].replace('_', ' ')}" for name in series]
+    if any("*" in row for row in grid.cells):
+        legend.append("* = several")
+    return f"{grid}\n" + "   ".join(legend)
 
 
 def cloud(points: list[list[float]], reach: float, width: int = 60, height: int = 26) -> str:
@@ -53,7 +56,8 @@ class Grid:
         x0, x1, y0, y1 = self.box
         height, width = len(self.cells), len(self.cells[0])
         column, row = round((x - x0) / (x1 - x0) * (width - 1)), round((y1 - y) / (y1 - y0) * (height - 1))
-        self.cells[row][column] = letter
+        taken = self.cells[row][column] not in (" ", letter) and letter.islower()
+        self.cells[row][column] = "*" if taken else letter
 
     def __str__(self) -> str:
         _, _, y0, y1 = self.box

@@ -174,6 +174,7 @@ _TABLES = {
     "jit": "ScriptFunction ScriptModule",
     "layout": "jagged sparse_coo sparse_csc sparse_csr",
     "beside_numpy": "numpy_functions",
+    "ops.conversion": "_neg_view",
     "ops.fourier.spectrogram": "istft stft",
     "ops.fourier.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "ops.internal_names": """
@@ -212,9 +213,8 @@ _TABLES = {
     "typeinfo": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
         ShortTensor detach detach_ empty_permuted finfo from_file get_default_device get_device iinfo is_complex
-        is_conj is_distributed is_floating_point is_inference is_neg is_signed is_storage is_tensor
-        legacy_contiguous_format numel resolve_conj resolve_neg result_type set_default_device set_default_tensor_type
-        typename""",
+        is_distributed is_floating_point is_inference is_signed is_storage is_tensor legacy_contiguous_format numel
+        result_type set_default_device set_default_tensor_type typename""",
 }
 _LAZY = set(_MODULES.split())
 _LAZY_NAMES = {name: table for table, names in _TABLES.items() for name in names.split()}

@@ -110,6 +110,7 @@ from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csc as sparse_csc
 from .layout import sparse_csr as sparse_csr
+from .ops.conversion import _neg_view as _neg_view
 from .ops.fourier.spectrogram import istft as istft
 from .ops.fourier.spectrogram import stft as stft
 from .ops.fourier.windows import bartlett_window as bartlett_window
@@ -282,18 +283,14 @@ from .typeinfo import get_default_device as get_default_device
 from .typeinfo import get_device as get_device
 from .typeinfo import iinfo as iinfo
 from .typeinfo import is_complex as is_complex
-from .typeinfo import is_conj as is_conj
 from .typeinfo import is_distributed as is_distributed
 from .typeinfo import is_floating_point as is_floating_point
 from .typeinfo import is_inference as is_inference
-from .typeinfo import is_neg as is_neg
 from .typeinfo import is_signed as is_signed
 from .typeinfo import is_storage as is_storage
 from .typeinfo import is_tensor as is_tensor
 from .typeinfo import legacy_contiguous_format as legacy_contiguous_format
 from .typeinfo import numel as numel
-from .typeinfo import resolve_conj as resolve_conj
-from .typeinfo import resolve_neg as resolve_neg
 from .typeinfo import result_type as result_type
 from .typeinfo import set_default_device as set_default_device
 from .typeinfo import set_default_tensor_type as set_default_tensor_type
@@ -698,6 +695,10 @@ def index_select(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *,
     """The slices along `dim` that a 1-d index names."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Dot products of last dimensions, for all pairs of the others."""
+def is_conj(input: Tensor) -> builtins.bool:
+    """Whether a tensor is a conjugate that is computed when it is read."""
+def is_neg(input: Tensor) -> builtins.bool:
+    """Whether a tensor is a negative that is computed when it is read."""
 def is_nonzero(input: Tensor) -> builtins.bool:
     """Whether the only element is not zero."""
 def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
@@ -914,6 +915,10 @@ def reshape(input: Tensor, *args: Any, shape: Any = ...) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy."""
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
     """Give the tensor another tensor's size."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, or a copy of a conjugate that is computed when it is read."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, or a copy of a negative that is computed when it is read."""
 def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
     """Elements moved on along dimensions; what falls off the end comes in at the start."""
 def rot90(input: Tensor, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:

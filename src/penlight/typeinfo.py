@@ -268,14 +268,10 @@ is_floating_point = _of_tensor("is_floating_point", "Whether a tensor's dtype is
 is_complex = _of_tensor("is_complex", "Whether a tensor's dtype is a complex one.")
 is_signed = _of_tensor("is_signed", "Whether a tensor's dtype has negative numbers.")
 is_inference = _of_tensor("is_inference", "Whether a tensor was made in inference mode.")
-is_conj = _of_tensor("is_conj", "Whether a tensor is a conjugate still to be computed: never here.")
-is_neg = _of_tensor("is_neg", "Whether a tensor is a negative still to be computed: never here.")
 is_distributed = _of_tensor("is_distributed", "Whether a tensor is spread over processes: never here.")
 numel = _of_tensor("numel", "The number of elements of a tensor.")
 detach = _of_tensor("detach", "The same memory, cut off the graph.")
 detach_ = _of_tensor("detach_", "Cut a tensor itself off the graph.")
-resolve_conj = _of_tensor("resolve_conj", "The tensor itself: conjugates are computed at once here.")
-resolve_neg = _of_tensor("resolve_neg", "The tensor itself: negatives are computed at once here.")
 
 
 def typename(obj: Any) -> str:

@@ -116,7 +116,7 @@ def same_formula(expected: dict[str, Any], found: dict[str, Any]) -> None:
     """Forget of a second-order graph what is a matter of how a derivative is written down.
 
     PyTorch has nodes of their own for the derivatives of some derivatives (TanhBackwardBackward0), where the graph here has the products
-    that they are made of, or the other way round (AsStridedBackwardBackward0), and another name for an op with a number inside of a formula (MulBackward1).
+    that they are made of, or the other way round (AsStridedBackwardBackward0).
     """
     if "next" not in expected:  # nor a node, but an error
         return
@@ -124,15 +124,6 @@ def same_formula(expected: dict[str, Any], found: dict[str, Any]) -> None:
         expected["grad_fn"] = found["grad_fn"] = expected["next"] = found["next"] = None
     if any(_is_second(name) for facts in (expected, found) for name, _ in facts.get("next") or []):
         expected["next"] = found["next"] = None
-    for facts in (expected, found):
-        facts["grad_fn"] = _with_tensors(facts["grad_fn"])
-        if facts.get("next"):
-            facts["next"] = [(_with_tensors(name), i) for name, i in facts["next"]]
-
-
-def _with_tensors(name: str | None) -> str | None:
-    """The name of an op's node as if none of its operands were a number."""
-    return name and re.sub("^(Mul|Div|Add|Sub)Backward1$", r"\1Backward0", name)
 
 
 def dense(tensor: Any) -> bool:
@@ -198,8 +189,6 @@ def _unexcused(
         # Neither is of which ops its formula is made.
         for key in ("version", "is_view", "next"):
             expected.pop(key, None), found.pop(key, None)
-        if want.numel() == 1:  # for which PyTorch's formulas have ways of their own
-            expected.pop("grad_fn", None), found.pop("grad_fn", None)
         if want._is_view() and expected["requires_grad"] != found["requires_grad"]:
             return OF_A_GRADIENT
     if not (dense(want) and dense(have)):
@@ -273,12 +262,8 @@ class Maker:
             text = f"{first}, {second} = {a}.{choose(MULTI)}[:2]"
         elif kind < 0.50:
             text = f"{self.fresh()} = " + choose(BINARY).format(a=a, b=b)
-            if "**" in text and (np.abs(numbers(side.names[b])) < 1e-6).any():
-                text = f"v{self.count - 1} = {a}.clone()"  # of a negative number, a power near zero is NaN or one by rounding
         elif kind < 0.57:
             text = f"{self.fresh()} = " + choose(SCALAR).format(a=a)
-            if "%" in text and not (np.abs(numbers(side.names[a])) < 50).all():
-                text = f"v{self.count - 1} = {a}.clone()"  # the remainder of a large number is one of rounding
         elif kind < 0.78:
             targets = [n for n in names if side.names[n].is_floating_point()]
             text = self.leaf()
@@ -344,19 +329,15 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
         # A failed assignment leaves its variable unbound on both sides; PyTorch's own line numbers are not compared.
         wrong = None if same_end(expected, found) else f"ended with\n  {expected}\nbut\n  {found}"
         wrong = wrong or disagreement(oracle, other)
-        if wrong == OF_A_GRADIENT:
+        if wrong == OF_A_GRADIENT or (wrong and of_rounding(oracle_library, program, wrong)):
             return None
         if wrong and oracle.gradients and any(words in expected for words in OF_ENGINE_VIEWS):
             return None
-        if (
-            found == "ok"
-            and "a second time" in expected
-            and re.search(r"\[\[0]]|no_grad.*(/|div_)", "".join(program), re.S)
-        ):
-            return None  # nodes of index_put keep their indices here, and quotients of views that lead nowhere need no divisor
+        if found == "ok" and "a second time" in expected and "[[0]]" in "".join(program):
+            return None  # nodes of index_put keep their indices here
         if found == "ok" and any(words in expected for words in REFUSED_BY_PYTORCH):
             return None
-        if found == "ok" and "more than one element of the written-to" in expected and "backward(" in statement:
+        if "more than one element of the written-to" in expected and "backward(" in statement:
             return None  # PyTorch's gradient of a write to expanded memory writes to such memory itself
         if wrong and oracle.permuted and ("view" in wrong or "View" in wrong):
             return None  # `flatten` and `reshape` copy in one library only
@@ -365,8 +346,34 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
     return None
 
 
+def of_rounding(library: Any, program: list[str], wrong: str, trials: int = 8) -> bool:
+    """Whether a library disagrees with itself on the same numbers of a program if its leaves are changed in their last digits.
+
+    A sine of a large number, a remainder, or which of two sums is larger can be anything then, and two libraries cannot agree on it.
+    """
+    for trial in range(trials):
+        one, two, rng = Side(library), Side(library), random.Random(trial)
+        for statement in program:
+            one.run(statement)
+            two.run(_LEAF.sub(lambda leaf, rng=rng: _nearly(leaf, rng), statement))
+        found = disagreement(one, two) or ""
+        if "{" not in wrong + found and found.split(":")[0] == wrong.split(":")[0]:
+            return True
+    return False
+
+
+_LEAF = re.compile(r"(?<=t\.tensor\()\[.*?](?=, dtype=t\.(float\d\d)\))")
+
+
+def _nearly(leaf: re.Match[str], rng: random.Random) -> str:
+    """The numbers of a leaf, changed by as much as adding some of them in another order does."""
+    step = 2e-7 if leaf[1] == "float32" else 1e-15
+    return str([float(x) * (1 + rng.uniform(-step, step)) for x in leaf[0][1:-1].split(",")])
+
+
 # What PyTorch says where it can't compute a gradient that there is.
 REFUSED_BY_PYTORCH = (
+    "Subtraction, the `-` operator, with a bool tensor",  # of a power whose exponent is a tensor of bools
     "Negation, the `-` operator, on a bool tensor",  # of atan2 with a tensor of bools
     "a saved tensor that has been detached in-place",  # though what was saved is as it was
 )

@@ -33,7 +33,7 @@ def uniform(seed: int, shape: tuple[int, ...], dtype: str, low: float = -2.0, hi
     """Random numbers between two bounds. Those of bfloat16 come as their bits, in int16: `tensor` knows."""
     rng = np.random.default_rng(seed)
     if dtype == "bool":
-        return rng.random(shape) < 0.5
+        return np.asarray(rng.random(shape) < 0.5)
     kind = "f" if dtype == "bfloat16" else np.dtype(dtype).kind
     if kind in "iu":
         low = max(math.ceil(low), 0) if kind == "u" else math.ceil(low)
@@ -137,7 +137,8 @@ def _brought(array: np.ndarray, origin: str) -> np.ndarray:
             file.flush()
             return np.memmap(file, array.dtype, "r" if "read-only" in origin else "c", 0, array.shape)
     if origin == "bytes" and array.dtype == bool:
-        return (array * np.arange(1, array.size + 1).reshape(array.shape) % 255 + array).astype(np.uint8).view(bool)
+        numbers = np.arange(1, array.size + 1).reshape(array.shape)
+        return np.asarray(array * numbers % 255 + array).astype(np.uint8).view(bool)
     return array
 
 

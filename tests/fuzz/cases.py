@@ -97,6 +97,7 @@ ALL_DIFFERENT = (
     "nn.functional.instance_norm",
     "nn.functional.scaled_dot_product_attention",
     "stft",
+    "corrcoef",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",
@@ -121,6 +122,7 @@ class Operand:
     way: str = "from_numpy"
     special: bool = False
     grad: bool = False
+    wide: bool = False  # whether the values are converted to 64 bits
 
     def expression(self) -> str:
         numpy_dtype = "float32" if self.dtype == "bfloat16" else self.dtype
@@ -144,6 +146,8 @@ class Operand:
             text = f"tensor(t, {text}, {self.dtype!r}" + (f", {self.way!r})" if self.way != "from_numpy" else ")")
         else:
             text = f"t.from_numpy({text})"
+        if self.wide and self.dtype in FLOATS:
+            text += ".to(t.complex128)" if "complex" in self.dtype else ".to(t.float64)"
         return text + (".requires_grad_()" if self.grad else "")
 
 

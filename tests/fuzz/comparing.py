@@ -96,14 +96,32 @@ def values_differ(a: Fact, b: Fact, coarse: float) -> str | None:
     return f"{np.sum(~agree)} of {x.size} differ: {x[at]} instead of {y[at]} at {[int(i) for i in at]}"
 
 
+WORSE = 4  # times as far from the result in 64 bits as the other side: what two ways of adding up the same numbers may differ by
+
+
+def of_rounding(ours: Outcome, theirs: Outcome, truth: Outcome, compared: Compared) -> bool:
+    """Whether two sides differ in nothing but floats, in which ours are about as near to the results in 64 bits as theirs, or nearer."""
+    sides = [{fact.label: fact for fact in side.facts} for side in (ours, theirs, truth)]
+    if truth.error or sides[0].keys() != sides[1].keys() or sides[0].keys() != sides[2].keys():
+        return False
+    for a, b, exact in ([side[label] for side in sides] for label in sides[0]):
+        what = _facts(a, b, compared)
+        if what is None:
+            continue
+        if "differ" not in what or exact.dtype not in ("torch.float64", "torch.complex128"):
+            return False
+        with np.errstate(all="ignore"):
+            apart = ~np.isclose(a.value, b.value, equal_nan=True)
+            far = [np.max(np.where(s.value == exact.value, 0, np.abs(s.value - exact.value))[apart]) for s in (a, b)]
+        if not np.isfinite(far[0]) or far[0] > WORSE * far[1]:
+            return False
+    return True
+
+
 # Differences from PyTorch that are accepted: what the function's name begins with, what the difference's text has in it, the reason.
 _ORDER, _MORE, _BUG = "another error comes first", "computed here, refused by PyTorch", "PyTorch's result is wrong"
 _TIES = "which of equal elements is found is not specified"
 _NOT_FINITE = "what becomes of infinities and NaN on the way is not specified"
-OF_ROUNDING: list[tuple[str, str, str]] = [
-    ("nn.functional.layer_norm", r"gradient 0: \d of \d+ differ", "the gradients of nearly equal numbers in a row are of rounding"),
-    ("nn.functional.instance_norm", r"gradient 1: .*differ: -?0\.0", "the sum of normalised numbers, which cancel, is one of rounding"),
-]  # fmt: skip
 ACCEPTED: list[tuple[str, str, str]] = [
     ("", r"not implemented for '\w+' (instead of \w*Error|in other words)", _ORDER),
     ("", r"(instead of \w*Error|in other words).*not implemented for '\w+'", _ORDER),
@@ -122,13 +140,14 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("where", r"no error instead of TypeError: where\(\): argument .* must be Tensor", _MORE),
     ("nn.functional.nll_loss", r"no error instead of RuntimeError: grad_input must be contiguous", _MORE),
     ("dist", r"no error instead of RuntimeError: Expected a proper Tensor but got None", _MORE),
+    ("cov", r"no error instead of RuntimeError: a leaf Variable that requires grad is being used in an in-place|x0: ", "PyTorch centres a single weighted observation in place"),
     ("atan2", r"no error instead of RuntimeError: Negation, the `-` operator, on a bool tensor", _MORE),
     ("cum(max|min)", r"gradient \d+: requires_grad False", "PyTorch's gradient of an empty tensor is a leaf that requires one"),
     ("", r"no error instead of .*(Could not run 'aten::|does not support automatic differentiation|[dD]erivative for .* is not implemented)", _MORE),
     ("", r"no error instead of RuntimeError: (view size is not compatible|Function \w+ returned an invalid gradient|The size of tensor a)", _MORE),
     ("", r"no error instead of RuntimeError: +(Cannot convert a ZeroTensor|Can't call numpy)", "PyTorch's tensor has no memory to be compared"),
     ("", r"no error instead of TypeError: \w+\(\) (received an invalid combination|missing 1 required)", _MORE),
-    ("(nanmean|mvlgamma|special.multigammaln|hash_tensor)", r"no error instead of RuntimeError", _MORE),
+    ("(nanmean|hash_tensor)", r"no error instead of RuntimeError", _MORE),
     ("", r"(assignment destination|output array) is read-only instead of", "PyTorch writes into read-only memory, and warns"),
     ("", r"no error instead of RuntimeError: one of the variables needed for gradient computation", "PyTorch's second derivative writes into what it needs"),
     ("", r"(instead of|than) AttributeError: 'Tensor' object has no attribute '\w+_'", "an in-place form that PyTorch has not"),
@@ -141,8 +160,7 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("linalg.lu_solve", r"[pP]ivots .* in other words than linalg.lu_solve: Incompatible shapes", _ORDER),
     ("pow", r"instead of \(nan\+nanj\)", "PyTorch's gradient of a complex power of bools is NaN"),
     ("segment_reduce", r"sum to data.size.* in other words than Expected segment_length >= 0", _ORDER),
-    ("masked.amin", r"no error instead of NotImplementedError: identity of amin on torch.bool", _MORE),
-    ("masked.amax", r"no error instead of TypeError: torch.iinfo\(\) requires an integer input type", _MORE),
+    ("masked.am(in|ax)", r"no error instead of (NotImplementedError: identity of am|TypeError: torch.iinfo\(\) requires an integer)", _MORE),
     ("nansum", r"no error instead of RuntimeError: nansum on CPU does not support complex", _MORE),
     ("masked.norm", r"no error instead of RuntimeError: linalg.vector_norm: Expected a floating point", _MORE),
     ("inner|tensordot", r""""dot" not implemented for 'Bool' instead of no error""", "PyTorch multiplies bools that have gaps between them"),
@@ -150,12 +168,11 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("index_reduce", r"not implemented for '(Bool|Complex\w+)' instead of no error", "refused here: tests/ops/known.py"),
     ("special.(modified_)?bessel_[jy]", r"differ", "PyTorch has seven digits, this is right to sixteen"),
     ("(narrow_copy|masked.median)", r"result 0: .*differ", _BUG),
-    (r"dist$|(Tensor.|linalg.)?(vector_)?norm$", r"gradient 0: .*0.0 instead of nan", "PyTorch's second derivative of the norm of zeros is NaN"),
-    (r"(Tensor.|special.)?sinc", r"gradient 0: .* instead of nan", "PyTorch's second derivative at 0 is NaN"),
+    (r"dist$|(Tensor.|linalg.)?(vector_)?norm$", r"gradient 0: .* -?0(\.0|j) instead of \(?nan", "PyTorch's second derivative of the norm of zeros is NaN"),
+    (r"(Tensor.|special.)?sinc", r"gradient 0: .* instead of \(?nan", "PyTorch's second derivative at 0 is NaN"),
     ("(topk|kthvalue|sort|argsort|msort|mode|median|nanmedian|Tensor.topk|Tensor.argsort|masked.median)", r"result 1: .*differ", _TIES),
     ("(argsort|Tensor.argsort|argmin|argmax)", r"result 0: .*differ", _TIES),
     ("linalg.householder_product|orgqr|ormqr", r"results instead of|gradient .* differ", "the derivatives of reflectors that are no unit vectors"),
-    *OF_ROUNDING,
 ]  # fmt: skip
 # Differences from PyTorch that are accepted where an operand has infinities or NaN.
 OF_SPECIAL: list[tuple[str, str, str]] = [
@@ -169,13 +186,8 @@ OF_FEW: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 # Those that are accepted of floats of 16 bits.
 OF_HALVES: list[tuple[str, str, str]] = [
-    ("nn.functional.grid_sample", r"differ", "PyTorch rounds coordinates to 16 bits, which may move them to another cell"),
     ("cdist", r"not implemented for '(Half|BFloat16)' instead of no error", "PyTorch has products of such matrices, for many rows"),
     ("histc", r"result 0: .*differ", "PyTorch finds bins and counts in bfloat16, which has no 257"),
-    ("logcumsumexp", r"gradient 0: .*differ", "PyTorch's result is rounded to 16 bits before its gradient is computed, in another order"),
-    ("nn.functional.embedding_bag", r"gradient 0: .*differ", "PyTorch adds up the gradients of rows in 16 bits"),
-    ("nn.functional.layer_norm", r"gradient [12]: .*differ", "PyTorch adds up the gradients of weights in 16 bits"),
-    ("(linalg.)?matrix_exp", r"instead of (nan|-?inf)", "PyTorch's norms of 16-bit matrices overflow"),
 ]  # fmt: skip
 # Differences between machine code and NumPy where an operand has infinities or NaN.
 OWN_OF_SPECIAL: list[tuple[str, str, str]] = [
@@ -189,7 +201,7 @@ def accepted(case: Case, what: str, own: bool) -> bool:
     operands = case.operands()
     special = any(o.special or "np." in o.data for o in operands)
     if own:
-        rules = OF_ROUNDING + OWN_OF_SPECIAL * special
+        rules = OWN_OF_SPECIAL * special
     else:
         few = any(np.prod(o.shape) <= 1 for o in operands)
         halves = any(o.dtype in ("float16", "bfloat16") for o in operands)

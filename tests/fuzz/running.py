@@ -175,18 +175,20 @@ def _answer(channel: int, outcome: Outcome) -> None:
 class Child:
     """A side in a process of its own, whose worker is a new one after every `lifetime` scripts."""
 
-    def __init__(self, side: str, guarded: bool = False, lifetime: int = 2000) -> None:
+    def __init__(self, side: str, guarded: bool = False, lifetime: int = 10_000) -> None:
         self.side, self.guarded, self.lifetime = side, guarded, lifetime
         self.history: list[str] = []  # of the present worker
         self.process: subprocess.Popen[bytes] | None = None
         self.answers: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
 
     def start(self) -> None:
-        # MALLOC_PERTURB_ fills new and freed memory, so that whoever reads it gets nonsense rather than zeros.
+        # MALLOC_PERTURB_ fills new and freed memory, so that whoever reads it gets nonsense rather than zeros. Some virtual machines
+        # say that they have AMX, and refuse it: PyTorch has no products of bfloat16 there, unless it is told to do without.
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path]),
             "MALLOC_PERTURB_": "165",
+            "ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16",
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
         }

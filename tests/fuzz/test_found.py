@@ -589,3 +589,84 @@ def test_which_of_two_modified_operands_is_told_of() -> None:
     with torch.no_grad():
         x.add_(1), y.add_(1)
     refused(r"\[torch.FloatTensor \[3\]\] is at version 1", lambda: result.sum().backward())
+
+
+def test_bools_are_compared_by_whether_they_hold() -> None:
+    """The bytes of two that hold need not be equal."""
+    for n in (1, 3, 63, 300, 5000):
+        bytes_ = torch.arange(n) % 5 * 51
+        odd, plain = bytes_.to(torch.uint8).view(torch.bool), bytes_ > 0
+        other = (torch.arange(n) % 2 * 7).to(torch.uint8).view(torch.bool)
+        for name in ("eq", "ne", "lt", "le", "gt", "ge", "bitwise_xor", "logical_xor"):
+            compare, second = getattr(torch, name), torch.arange(n) % 2 > 0
+            wanted = compare(plain, second).tolist()
+            assert compare(odd, other).tolist() == compare(odd, second).tolist() == wanted, name
+            assert getattr(odd.clone(), name + "_")(other).tolist() == wanted, name
+            assert compare(odd, other, out=torch.zeros(n, dtype=torch.bool)).tolist() == wanted, name
+            assert compare(odd[::2], other[::2]).tolist() == wanted[::2], name
+        assert torch.equal(odd, plain)
+        for sorts in (torch.sort, torch.mode, torch.unique, torch.unique_consecutive):
+            assert torch.equal(sorts(odd)[0], sorts(plain)[0]), sorts.__name__
+        assert torch.equal(torch.argsort(odd, stable=True), torch.argsort(plain, stable=True))
+        assert torch.unique(torch.zeros(0, dtype=torch.bool)).shape == (0,)
+        assert torch.unique(odd.view(n, 1), dim=0).shape == torch.unique(plain.view(n, 1), dim=0).shape
+
+
+def test_histc_rounds_as_its_dtype_does() -> None:
+    x = torch.tensor([3.3])
+    assert torch.histc(x, 4).tolist() == [0, 1, 0, 0] and torch.histc(x.double(), 4).tolist() == [0, 0, 1, 0]
+    assert torch.vmap(lambda row: torch.histc(row, 4))(x[None]).tolist() == [[0, 1, 0, 0]]
+
+
+def test_the_gradient_of_prod_depends_on_its_result() -> None:
+    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    for product in (x.prod(), x.prod(0), x.prod(0, True)):
+        (slope,) = torch.autograd.grad(product.sum(), x, create_graph=True)
+        assert torch.autograd.grad(slope.sum(), product, retain_graph=True)[0].item() == 1.75
+        assert torch.autograd.grad(slope.sum(), x)[0].tolist() == [6, 5, 3]
+
+
+def test_second_derivatives_of_long_products_take_no_table_of_pairs() -> None:
+    x = torch.ones(20_000, requires_grad=True)
+    (slope,) = torch.autograd.grad(x.prod(), x, create_graph=True)
+    assert torch.autograd.grad(slope.sum(), x)[0][0].item() == 19_999
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("op", ["exp", "tanh", "sqrt"])
+def test_what_was_saved_for_a_view_that_leads_nowhere_is_looked_at(op: str, create_graph: bool) -> None:
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        view = x[:]
+    result = getattr(view, op)()
+    result[[0]] = 2.0
+    refused("modified by an inplace operation", lambda: result.sum().backward(create_graph=create_graph))
+    quotient = view / torch.ones(3, requires_grad=True)
+    quotient.sum().backward()
+    refused("a second time", lambda: quotient.sum().backward())
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "prod", "amax", "amin", "var", "std", "norm", "logsumexp", "all", "any"]
+)
+def test_reductions_of_permuted_tensors_are_contiguous(name: str) -> None:
+    for x in (torch.rand(3, 2, 4).transpose(1, 2), torch.rand(2, 3, 4, 5).permute(3, 1, 0, 2)):
+        x = x > 0.5 if name in ("all", "any") else x
+        for dim in range(x.dim()):
+            for keepdim in (False, True):
+                assert getattr(x, name)(dim=dim, keepdim=keepdim).is_contiguous()
+    both = torch.var_mean(torch.rand(3, 2, 4).transpose(1, 2), 0)
+    assert both[0].is_contiguous() and both[1].is_contiguous()
+
+
+def test_refusals_in_the_order_of_pytorch() -> None:
+    refused("#4: Padding .* at dimension 3", lambda: F.pad(torch.ones(1, 1, 1, 1), (1, 1, 1, 1), mode="reflect"))
+    outside = lambda include_self: torch.ones(1).index_reduce(
+        0, torch.tensor([5]), torch.ones(1), "prod", include_self=include_self
+    )
+    refused("index 5 is out of bounds for dimension 0 with size 1", lambda: outside(False), IndexError)
+    refused("index out of range in self", lambda: outside(True), IndexError)
+    refused("may not be a boolean", lambda: torch.mvlgamma(torch.ones(3, dtype=torch.bool), 2))
+    refused("may not be a boolean", lambda: torch.ones(3, dtype=torch.bool).mvlgamma_(-1))
+    assert F.pdist(torch.ones(1, 3, dtype=torch.bfloat16)).shape == (0,)
+    refused("pdist", lambda: F.pdist(torch.ones(2, 3, dtype=torch.bfloat16)), NotImplementedError)

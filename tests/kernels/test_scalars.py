@@ -50,8 +50,11 @@ def test_machine_code_and_the_interpreter_agree(name: str, dtype: type, monkeypa
     interpreted(monkeypatch)
     wanted = getattr(special, name)(a, b)
     assert made.dtype == wanted.dtype == dtype
-    tolerance = 1e-12 if dtype is np.float64 else 1e-6
-    np.testing.assert_allclose(made, wanted, rtol=tolerance, atol=tolerance * 1e-3)
+    tolerance, least = (1e-12, 1e-15) if dtype is np.float64 else (1e-6, 1e-9)
+    if "chebyshev" in name and dtype is np.float64:
+        # NumPy 2.5 and the C library differ in the last digit of an angle, which is multiplied by the degree, up to 1,000.
+        tolerance, least = 1e-11, 1e-12
+    np.testing.assert_allclose(made, wanted, rtol=tolerance, atol=least)
 
 
 SCALE = 0.5

@@ -43,5 +43,5 @@ for _op in OPS.values():
 WITHOUT = {
     "linalg.eig": "up to phases: test_linalg_parity.py", "linalg.svd": "up to signs: test_linalg_parity.py",
     "binomial": "random",
-    "dequantize": "quantized tensors are refused", "detach_copy": "its gradient is refused in PyTorch", "is_distributed": "a question", "from_dlpack": "tests/ops/test_memory.py", "to_dlpack": "tests/ops/test_memory.py",
+    "dequantize": "quantized tensors are refused", "detach_copy": "its gradient is refused in PyTorch", "is_distributed": "a question", **dict.fromkeys(("is_conj", "is_neg", "resolve_conj", "resolve_neg"), "tests/ops/test_conjugates.py"), "from_dlpack": "tests/ops/test_memory.py", "to_dlpack": "tests/ops/test_memory.py",
 }  # fmt: skip

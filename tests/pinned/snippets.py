@@ -295,6 +295,44 @@ TOPICS: dict[str, str] = {
         z.sum().backward()
         torch.view_as_complex(torch.tensor([[1.0, 2.0]])), torch.tensor([1 + 1j]) == 1 + 1j, torch.tensor([3 + 4j]).sgn() if hasattr(torch, "sgn") else None
     """,
+    "conjugate views": """
+        x = torch.tensor([1 + 2j, 3 - 4j]); y = x.conj(); y, y.is_conj(), y.is_neg(), y._is_view(), y._base is x, y.data_ptr() == x.data_ptr(), y.conj().is_conj(), y.conj()._base is x
+        x[0] = 5 + 5j; y
+        y[1] = 1j; x
+        y.mul_(2j); x, x._version
+        y += 1; x, x._version
+        y.copy_(torch.tensor([1 + 1j, 2 + 2j])); x, x.copy_(y), y
+        y.resolve_conj(), y.resolve_conj().is_conj(), x.resolve_conj() is x, y.clone().is_conj(), (y * 1).is_conj(), y.detach().is_conj(), y.data.is_conj(), y.contiguous() is y
+        y.numpy()
+        y.numpy(force=True), y.tolist(), y[0].item()
+        torch.view_as_real(y)
+        y.view(torch.float32)
+        y.real, y.imag, y.real.is_neg(), y.imag.is_neg(), y.imag._is_view(), y.imag.resolve_neg().numpy(), y.real.numpy()
+        y.imag.numpy()
+        y.imag.fill_(7); y.real.mul_(3); y.imag[0] = 1; x
+        y.imag = torch.tensor([9.0, 8.0]); y.real = 2; x
+        y[0].is_conj(), y.view(1, 2).is_conj(), y.reshape(2, 1).is_conj(), y.expand(3, 2).is_conj(), y[torch.tensor([0])].is_conj(), y.unbind()[0].is_conj(), y.split(1)[1].is_conj(), y.view(1, 2).t()[1:].is_conj()
+        z = y.view(2, 1)[1:]; z.fill_(4j); x, z, z._base is x
+        y[1:].storage_offset(), y[1:].data_ptr() - x.data_ptr(), y.is_contiguous(), y.stride(), len(y), y[1:].as_strided((1,), (1,), 0), y[1:].as_strided((1,), (1,), 0).is_conj()
+        torch.is_conj(y), torch.conj(y).is_conj(), torch.resolve_conj(y), torch.is_neg(y.imag), torch.resolve_neg(y.imag)
+        r = torch.arange(3.0); n = torch._neg_view(r); n, n.is_neg(), n + 1, -n, torch._neg_view(n).is_neg(), torch._neg_view(x).conj(), torch._neg_view(x).conj().is_neg()
+        n[0] = 5; n.mul_(2); r, n.copy_(r), r
+        n.numpy()
+        m = torch.tensor([[1 + 2j, 3 - 1j], [0.5j, 2 + 2j]]); c = torch.tensor([[2 - 1j, 1j], [1 + 1j, 3]]).conj(); m.mH.is_conj(), m.H.is_conj(), m.adjoint().is_conj(), m.mH, torch.ones(2).conj().is_conj()
+        m @ c, m.mH @ m, m + c, c.abs(), c.sum(), torch.cat([c, m]), torch.stack([c, c]).is_conj(), c.imag @ c.real, c.imag.sort()[0], torch.equal(c, c.conj_physical().conj()), torch.einsum("ij,jk", c, m), torch.fft.fft(c)
+        o = torch.zeros(2, 2, dtype=torch.complex64); torch.add(m, m, out=o.conj()); o
+        c.t_(), c.is_conj(), c.masked_fill_(c.real > 1, 0), c.index_fill_(0, torch.tensor([0]), 1j), c.addmm_(m, m), c.__setitem__(c.real > 0, 0), c, c.is_conj()
+        import copy, pickle; copy.deepcopy(c), copy.copy(c), pickle.loads(pickle.dumps(c)), torch.empty_like(c).is_conj(), c.new_zeros(1).is_conj()
+        x = torch.tensor([1 + 2j, 3 - 4j], requires_grad=True); x.conj(), x.conj().imag, x.conj().real, x.conj().resolve_conj(), torch._neg_view(x)
+        def d(f): x.grad = None; b = x * 1; f(b).backward(); return x.grad
+        d(lambda b: (b.conj() * b.conj()).real.sum()), d(lambda b: (b.conj().imag * b.real).sum()), d(lambda b: (b.conj().mul_(3j), b.abs() ** 2)[1].sum()), d(lambda b: (b.conj(), b.mul_(2))[0].pow(3).real.sum())
+        d(lambda b: (b.conj()[1:].mul_(x[:1]), b * b)[1].imag.sum()), d(lambda b: (b.conj().imag.mul_(2), b * b)[1].imag.sum()), d(lambda b: (torch._neg_view(b).mul_(3), b * b)[1].imag.sum())
+        x.conj().mul_(2)
+        w = x.detach().conj().requires_grad_(); w.is_leaf, w.is_conj(), (w * w).real.sum().backward(), w.grad
+        h = x.conj(); s = (h * h).real.sum(); torch.no_grad()(lambda: x.mul_(2))(), s.backward()
+        torch.func.vmap(lambda a: a.conj() * 2)(x.detach()), torch.func.jvp(torch.conj, (x.detach(),), (x.detach(),)), torch.nn.Parameter(x.detach().conj())
+        with torch.inference_mode(): q = torch.ones(2, dtype=torch.complex64) * 1j; k = q.conj(); print(k, k.is_conj(), k[0].is_conj(), k.is_inference(), k.mul_(2), q)
+    """,
     "random": """
         _ = torch.manual_seed(0); torch.rand(3), torch.randn(4), torch.randint(10, (5,)), torch.randperm(6), torch.randn(2, 3), torch.bernoulli(torch.full((4,), 0.5)), torch.rand(2, dtype=torch.float64)
         torch.randn(20), torch.randint(5, 9, (2, 2)), torch.normal(0.0, 2.0, (3,)), torch.rand_like(torch.ones(2)), torch.randn_like(torch.ones(2)), torch.initial_seed()

@@ -699,10 +699,10 @@ def explained(
     """The docstring of a function or class with what it does not explain itself: arguments, with `out` also `out=`, and what it returns.
     `in_place` is the docstring of an in-place form.
 
-    >>> def half(input, keepdim=False) -> "bool":
-    ...     "Half of it."
-    >>> print(explained(half, "half"))
-    Half of it.
+    >>> def is_small(input, keepdim=False) -> bool:
+    ...     "Whether it is small."
+    >>> print(explained(is_small, "is_small"))
+    Whether it is small.
     <BLANKLINE>
         Args:
             input: the tensor to work on

@@ -84,7 +84,7 @@ functional.unfold: (N, C times the size of a window, the number of windows)
 view_as_real: a view with one more dimension of size 2
 view_as_complex: a view without the last dimension
 real, imag: a view of the parts of complex numbers
-conj: the input's shape; a view in PyTorch, new values here
+conj: a tensor of the input's shape
 slice_inverse, slice_scatter, select_scatter, diagonal_scatter, as_strided_scatter: a copy of the input with `src` written into a part of it
 alias_copy, as_strided_copy, diagonal_copy, expand_copy, permute_copy, select_copy, slice_copy, squeeze_copy, t_copy, transpose_copy, unfold_copy, unsqueeze_copy, view_as_complex_copy, view_as_real_copy, view_copy, narrow_copy: what the function without `_copy` gives, as a copy
 clone, detach_copy: a copy of the input's shape

@@ -14,6 +14,7 @@ from penlight._serialization.names import torch_name
 from penlight._serialization.tensors import array_of, memory_of
 from penlight.ops.machinery.public_functions import Functions
 from penlight.storage import TypedStorage, UntypedStorage, legacy_name, owner_of
+from penlight.tensor.conjugates import Marked
 
 
 class Global:
@@ -142,6 +143,8 @@ class _TorchNames:
     def reducer_override(self, obj: Any) -> Any:
         """How tensors are taken apart; everything else as usual."""
         if isinstance(obj, penlight.Tensor):
+            if type(obj) is Marked:
+                obj = obj.resolve_conj().resolve_neg()
             if obj.is_meta:
                 return self._reduce_without_data(obj)
             if type(obj).__reduce_ex__ is not penlight.Tensor.__reduce_ex__:

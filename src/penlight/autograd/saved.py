@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes
+from ..kernels.lazy import lazy_import
 from .modes import ANOMALY, log
 from .node import USED_TWICE, AccumulateGrad, Freed, Node
 from .views import edge_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+_guards = lazy_import(globals(), "_guards", "..ops.machinery.guards")
 
 
 class NoVersion(list):  # type: ignore[type-arg]
@@ -51,10 +54,10 @@ def version_of(tensor: Any) -> int:
 
 def modified(array: Any, origin: str, now: int, expected: int, node: Node | None) -> NoReturn:
     """Refuse a saved tensor that was written to since."""
-    legacy = dtypes.LEGACY[dtypes.from_np(array.dtype)]
+    kind = _guards.type_name(dtypes.from_np(array.dtype))
     error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{legacy}Tensor {list(array.shape)}]{origin} is at version {now}; expected version {expected} instead. "
+        f"[{kind} {list(array.shape)}]{origin} is at version {now}; expected version {expected} instead. "
         + (_LOOK_ABOVE if ANOMALY["enabled"] else _ENABLE_ANOMALY)
     )
     seen = log.get()

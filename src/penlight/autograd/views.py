@@ -27,6 +27,7 @@ from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Fr
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
+_conjugates = lazy_import(globals(), "_conjugates", "..tensor.conjugates")
 _dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
 _batched = lazy_import(globals(), "_batched", "..func.batched")
 _ops = lazy_import(globals(), "_ops", "..ops")
@@ -66,6 +67,7 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
     view._vc = vc
     if type(vc) is not list:
         view._view = None  # autograd does not know a view of an inference tensor as one
+        _conjugates.adopt(view)
         return
     if not is_grad_enabled():
         creation = INFERENCE if inference.get() else NO_GRAD
@@ -79,6 +81,7 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
         if creation == DEFAULT:
             creation = above.creation
         if above.replay is not None:
+            _conjugates.adopt(view)
             first, second = above.replay, replay or _window(view, source)
             replay = lambda b: second(first(b))
     view._view = info = _new(View)
@@ -136,7 +139,10 @@ def history_first(*tensors: Any) -> None:
 
 def _window(view: Tensor, source: Tensor) -> Any:
     """A function that takes the same strided window of a tensor like `source` that `view` is."""
-    part, whole = view._array, source._array  # what follows from them is seldom asked for
+    part, whole = (
+        _conjugates.memory_of(view),
+        _conjugates.memory_of(source),
+    )  # what follows from them is seldom asked for
 
     def take(tensor: Tensor) -> Tensor:
         from ..tensor import wrap

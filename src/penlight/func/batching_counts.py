@@ -30,7 +30,8 @@ def histc(level: BatchLevel, input: Any, bins: int, min: Any, max: Any) -> Any:
         raise RuntimeError(f"torch.histc: range of [{ends[0]:g}, {ends[1]:g}] is not finite")
     flat = (low == high).double()
     low, high = low - flat, high + flat
-    index = ((wide - low.to(wide.dtype)) * (bins / (high - low)).to(wide.dtype)).clamp(0, bins - 1).long()
+    low, high = low.to(wide.dtype), high.to(wide.dtype)
+    index = ((wide - low) * bins / (high - low)).clamp(0, bins - 1).long()
     inside = (wide >= low) & (wide <= high)
     return wide.new_zeros((level.size, bins)).scatter_add(1, index, inside.to(wide.dtype)).to(rows.dtype)
 

@@ -1,6 +1,7 @@
 """A Drawing in pixels, by NumPy alone: the SVG that we write ourselves is read back and painted, and packed as PNG.
 
-Every shape is painted by its distance to the middles of the pixels around it, which makes soft edges.
+Every shape is painted by its distance to the middles of the pixels around it, which makes soft edges. Lines and letters, of which a large
+graph has a hundred thousand, are collected and painted together: lines before the boxes, letters at the end.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .draw import Drawing
 from .font import GAP, UNIT, advance, strokes
 
 MOST_PIXELS = 24_000_000
+_AT_ONCE = 1 << 20  # pixels of lines or letters that are computed together
 Points = list[tuple[float, float]]
 
 
@@ -30,6 +32,8 @@ class Canvas:
         self.scale = scale
         self.pixels = np.full((math.ceil(height * scale), math.ceil(width * scale), 3), 255, np.uint8)
         self._glyphs: dict[Any, Any] = {}
+        self._segments: dict[Any, list[tuple[float, float, float, float]]] = {}  # by colour and pen
+        self._letters: dict[Any, list[tuple[int, int]]] = {}  # where each glyph stands, by glyph and colour
 
     def cover(self, left: int, top: int, coverage: Any, colour: Any) -> None:
         """Paint with a colour, as far as each pixel is covered."""
@@ -56,6 +60,7 @@ class Canvas:
     def rectangle(
         self, x: float, y: float, width: float, height: float, radius: float, fill: Any, stroke: Any, pen: float
     ) -> None:
+        self._paint_lines()
         s, r = self.scale, radius * self.scale
         left, top, xs, ys = self.around(x * s - pen * s, y * s - pen * s, (x + width + pen) * s, (y + height + pen) * s)
         dx = np.abs(xs - (x + width / 2) * s) - width * s / 2 + r
@@ -67,14 +72,65 @@ class Canvas:
             self.cover(left, top, np.clip(0.5 + pen * s / 2 - np.abs(far), 0, 1), stroke)
 
     def line(self, points: Points, colour: Any, pen: float) -> None:
-        for a, b in pairwise(points):
-            self._segment(a, b, colour, pen)
+        s = self.scale
+        segments = self._segments.setdefault((*map(float, colour), pen * s / 2), [])
+        segments += [(ax * s, ay * s, bx * s, by * s) for (ax, ay), (bx, by) in pairwise(points)]
 
-    def _segment(self, a: tuple[float, float], b: tuple[float, float], colour: Any, pen: float) -> None:
-        s, half = self.scale, pen * self.scale / 2
-        (ax, ay), (bx, by) = (a[0] * s, a[1] * s), (b[0] * s, b[1] * s)
-        left, top, xs, ys = self.around(min(ax, bx) - half, min(ay, by) - half, max(ax, bx) + half, max(ay, by) + half)
-        self.cover(left, top, np.clip(0.5 + half - _distance(xs, ys, ax, ay, bx, by), 0, 1), colour)
+    def finish(self) -> None:
+        """Paint what was collected."""
+        self._paint_lines()
+        for (key, *colour), corners in self._letters.items():
+            left, top, coverage = self._glyphs[key]
+            rows, columns = np.indices(coverage.shape)
+            step = max(1, _AT_ONCE // coverage.size)
+            for start in range(0, len(corners), step):
+                x, y = np.array(corners[start : start + step]).T[:, :, None]
+                self._blend(y + top + rows.ravel(), x + left + columns.ravel(), coverage.ravel(), colour)
+        self._letters.clear()
+
+    def _paint_lines(self) -> None:
+        for (*colour, half), collected in self._segments.items():
+            segments = np.array(collected)
+            pixels = 8 * (np.abs(segments[:, 2:] - segments[:, :2]).max(1) + 4)  # about as many as are computed for each
+            for part in np.split(segments, np.flatnonzero(np.diff(np.cumsum(pixels) // _AT_ONCE)) + 1):
+                self._paint_segments(part, half, colour)
+        self._segments.clear()
+
+    def _paint_segments(self, segments: Any, half: float, colour: Any) -> None:
+        """Paint segments (ax, ay, bx, by): at each pixel along the longer side, those across it."""
+        dx, dy = np.abs(segments[:, 2:] - segments[:, :2]).T
+        for steep in (True, False):
+            chosen = segments[(dy >= dx) == steep]
+            if not len(chosen):
+                continue
+            ax, ay, bx, by = chosen.T if steep else chosen[:, [1, 0, 3, 2]].T
+            reach = half + 0.5
+            first = np.floor(np.minimum(ay, by) - reach).astype(np.intp)
+            counts = np.ceil(np.maximum(ay, by) + reach).astype(np.intp) - first
+            which = np.repeat(np.arange(len(chosen)), counts)
+            along = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts) + first[which]
+            ax, ay, bx, by = ax[which], ay[which], bx[which], by[which]
+            height = np.where(by == ay, 1.0, by - ay)
+            middle = ax + np.clip((along + 0.5 - ay) / height, 0, 1) * (bx - ax)
+            wide = math.ceil(reach * math.sqrt(2))
+            across = np.floor(middle).astype(np.intp)[:, None] + np.arange(-wide, wide + 1)
+            far = _distance(across + 0.5, along[:, None] + 0.5, *(v[:, None] for v in (ax, ay, bx, by)))
+            coverage = np.clip(0.5 + half - far, 0, 1)
+            lines, columns = np.broadcast_to(along[:, None], across.shape), across
+            self._blend(*((lines, columns) if steep else (columns, lines)), coverage, colour)
+
+    def _blend(self, rows: Any, columns: Any, coverage: Any, colour: Any) -> None:
+        """Paint single pixels; of those that are covered more than once, once, by the most."""
+        height, width = self.pixels.shape[:2]
+        coverage = np.broadcast_to(coverage, rows.shape)
+        seen = (coverage > 0) & (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        at, share = (rows * width + columns)[seen], coverage[seen].astype(np.float32)
+        order = np.lexsort((share, at))
+        at, share = at[order], share[order]
+        last = np.append(at[1:] != at[:-1], True)[: len(at)]
+        at, share = at[last], share[last][:, None]
+        flat = self.pixels.reshape(-1, 3)
+        flat[at] = np.rint(flat[at] + (np.array(colour, np.float32) - flat[at]) * share).astype(np.uint8)
 
     def polygon(self, points: Points, colour: Any) -> None:
         """A convex shape."""
@@ -106,8 +162,7 @@ class Canvas:
         if key not in self._glyphs:
             self._glyphs[key] = self._ink(character, size * self.scale, bold, part)
         if self._glyphs[key] is not None:
-            left, top, coverage = self._glyphs[key]
-            self.cover(whole + left, round(row) + top, coverage, colour)
+            self._letters.setdefault((key, *map(float, colour)), []).append((whole, round(row)))
 
     def _ink(self, character: str, size: float, bold: bool, shift: float) -> Any:
         lines = [[(x * UNIT * size + shift, -y * UNIT * size) for x, y in line] for line in strokes(character)[1]]
@@ -123,10 +178,10 @@ class Canvas:
         return left, top, np.clip(0.5 + half - near, 0, 1)
 
 
-def _distance(xs: Any, ys: Any, ax: float, ay: float, bx: float, by: float) -> Any:
-    """How far each place is from a line between two points."""
+def _distance(xs: Any, ys: Any, ax: Any, ay: Any, bx: Any, by: Any) -> Any:
+    """How far each point is from a line between two points."""
     dx, dy = bx - ax, by - ay
-    along = np.clip(((xs - ax) * dx + (ys - ay) * dy) / (dx * dx + dy * dy or 1.0), 0, 1)
+    along = np.clip(((xs - ax) * dx + (ys - ay) * dy) / np.maximum(dx * dx + dy * dy, 1e-12), 0, 1)
     return np.hypot(xs - ax - along * dx, ys - ay - along * dy)
 
 
@@ -154,7 +209,7 @@ def flatten(path: str) -> list[tuple[Points, bool]]:
         elif letter in "CQ":
             ends = [(x, y), *zip(n[::2], n[1::2])]
             count = max(6, min(24, round(math.dist(ends[0], ends[-1]) / 4)))
-            lines[-1][0].extend(_bezier(ends, i / count) for i in range(1, count + 1))
+            lines[-1][0].extend(_bezier(ends, np.arange(1, count + 1) / count))
             x, y = ends[-1]
         else:
             way = letter.upper()
@@ -164,10 +219,13 @@ def flatten(path: str) -> list[tuple[Points, bool]]:
     return lines
 
 
-def _bezier(points: Points, t: float) -> tuple[float, float]:
+def _bezier(ends: Points, t: Any) -> Points:
+    """The points of a curve at these fractions of it."""
+    points = np.array(ends)[:, None, :]
+    t = t[:, None]
     while len(points) > 1:
-        points = [((1 - t) * ax + t * bx, (1 - t) * ay + t * by) for (ax, ay), (bx, by) in pairwise(points)]
-    return points[0]
+        points = (1 - t) * points[:-1] + t * points[1:]
+    return [(x, y) for x, y in points[0].tolist()]
 
 
 def dashed(points: Points, on: float, off: float) -> list[Points]:
@@ -231,6 +289,7 @@ def paint(drawing: Drawing, new_canvas: Callable[[float, float], Any]) -> Any:
 def to_png(drawing: Drawing, scale: float = 2.0, most: int = MOST_PIXELS) -> bytes:
     """The picture as a PNG file, in twice as many pixels as an SVG has units, or fewer if it is very large."""
     canvas = paint(drawing, lambda width, height: Canvas(width, height, min(scale, math.sqrt(most / (width * height)))))
+    canvas.finish()
     return pack(canvas.pixels)
 
 

@@ -48,11 +48,11 @@ def obstacle() -> str | None:
     setting = os.environ.get("PENLIGHT_NATIVE")
     if setting in ("0", "llvm"):
         return f"PENLIGHT_NATIVE={setting} turns it off; unset it"
+    if unfit := _python_obstacle():
+        return unfit
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "i686"):
         wsl = ", so install the Windows Subsystem for Linux (wsl --install)" if sys.platform == "win32" else ""
         return f"it needs Linux on x86-64, and this is {platform.system() or sys.platform} on {platform.machine()}{wsl}"
-    if unfit := _python_obstacle():
-        return unfit
     try:
         from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
     except ImportError:
@@ -69,6 +69,8 @@ def obstacle() -> str | None:
 
 def _python_obstacle() -> str | None:
     """The same of the interpreter."""
+    if sys.platform in ("emscripten", "wasi"):
+        return "programs in WebAssembly cannot write any; run Penlight outside of the browser"
     if sys.maxsize < 2**32:
         return "it needs a 64 bit Python, and this one has 32; install another"
     if sys.implementation.name != "cpython" or not 0 < DATA_OFFSET < 128:

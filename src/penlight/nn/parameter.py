@@ -9,6 +9,7 @@ import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
 from penlight.tensor import DISABLED, wrap
+from penlight.tensor.conjugates import Marked
 from penlight.tensor.printing import PARAMETER_TYPES
 
 from ..kernels.lazy import lazy_import
@@ -47,6 +48,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = penlight.empty(0)
         if type(data) in (Tensor, Parameter):
             return Tensor._make_subclass(cls, data, requires_grad)
+        if type(data) is Marked:
+            return cls(data.resolve_conj().resolve_neg(), requires_grad)
         if isinstance(data, Tensor) and data.is_meta:
             return _meta.parameter(data, requires_grad)
         if not isinstance(data, Tensor):

@@ -9,7 +9,7 @@ from ..tensor import Tensor
 from .linalg.matmul import outer
 from .machinery.declare import OPS, install_method, pointwise as declare
 from .machinery.dispatch import inplace
-from .machinery.op import Op
+from .machinery.op import Op, traits
 from .pointwise import elementary, rounding
 
 _SAME = {
@@ -74,7 +74,7 @@ def _comparison(name: str, with_tensor: bool) -> Op:
         def face_number(input: Tensor, other: Number) -> Tensor: ...  # type: ignore[name-defined]  # noqa: F821
 
         rules: dict[str, Any] = {"input": flat, "other": flat} if with_tensor else {"input": flat}
-        face: Any = face_tensor if with_tensor else face_number
+        face: Any = traits(compares_bytes=True)(face_tensor if with_tensor else face_number)
         face.__name__ = key
         declare(OPS[name].kernel, node=f"{name.capitalize()}Backward{int(with_tensor)}", **rules)(face)
     return OPS[key]

@@ -9,23 +9,27 @@ import numpy as np
 from .. import dtypes
 from .._common.docstrings import documented
 from .._common.function_code import explains_failures
-from ..autograd import modes
+from ..autograd import modes, views
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels.copies import convert
 from ..kernels.copies.order import empty_like
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import broadcasts_to
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, conjugates, wrap
 from .machinery import array_namespace, dispatch
 from .machinery.arguments import broadcast_shape
 from .machinery.array_namespace import both, cast, real_part, sum_to
 from .machinery.declare import OPS, differentiable, install_method, linear, method, pointwise, warning_free
+from .machinery.guards import not_implemented
 from .machinery.op import traits
 from .machinery.public_functions import failed
 from .shape.joining import _clone_array, in_format
 from .shape.slicing import _select
 
-__all__ = ["conj", "fill", "fill_", "imag", "real", "view_as_complex", "view_as_real", "zero_"]
+__all__ = [
+    "conj", "fill", "fill_", "imag", "is_conj", "is_neg", "real", "resolve_conj", "resolve_neg", "view_as_complex",
+    "view_as_real", "zero_"
+]  # fmt: skip
 
 _meta = lazy_import(globals(), "_meta", ".._meta")
 
@@ -431,7 +435,43 @@ def conj(input: Tensor) -> Tensor:
     >>> torch.conj(torch.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return _conj(input) if input.is_complex() else input
+    return _marked_view(input, OPS["_conj"], conj, True, False) if input.is_complex() else input
+
+
+@pointwise(np.negative, inplace=False, node="NegViewBackward0", input=lambda grad: -grad)
+def _negated(input: Tensor) -> Tensor: ...
+
+
+def _neg_view(input: Tensor) -> Tensor:
+    """The negative of a tensor as a view of its memory.
+
+    >>> x = torch.ones(2)
+    >>> y = torch._neg_view(x)
+    >>> y[0] = 5; x
+    tensor([-5.,  1.])
+    """
+    if input.dtype is dtypes.bool_:
+        raise not_implemented("neg_cpu", np.bool_)
+    return _marked_view(input, OPS["_negated"], _neg_view, False, True)
+
+
+def _marked_view(input: Tensor, op: Any, function: Any, conj: bool, neg: bool) -> Tensor:
+    """See Note [Conjugate and negative views] in tensor/conjugates.py. `op` computes the same at once."""
+    if dispatch.interpreters.get() or dispatch.op_watchers.get() or not conjugates.can_mark(input):
+        return op.function(input)
+    out = wrap(conjugates.memory_of(input))
+    env = {"input": input}
+    edges = dispatch.input_edges(op, env)
+    views.link(out, input, replay=function)
+    if input.is_inference():
+        dispatch.mark_inference(out)
+    had = conjugates.marks_of(input)
+    out = conjugates.marked(out, conj != had[0], neg != had[1])
+    if edges is not None:
+        out._edge = (dispatch.make_node(op, env, edges, [out]), 0)
+    elif out._view is not None:
+        out._edge = views.unrecorded_edge(out)
+    return out
 
 
 def _as_real(input: Any) -> Any:
@@ -485,7 +525,10 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 def _part(tensor: Tensor, position: int) -> Tensor:
-    pairs = view_as_real(tensor)
+    conj, neg = conjugates.marks_of(tensor)
+    pairs = view_as_real(conjugates.with_marks(tensor, conj, neg))
+    if neg != (conj and position == 1):
+        pairs = _neg_view(pairs)
     return _select(pairs, pairs.dim() - 1, position)
 
 
@@ -520,23 +563,45 @@ setattr(Tensor, "real", property(real, _set_part(real)))
 setattr(Tensor, "imag", property(imag, _set_part(imag)))
 
 
-def _nothing_pending(name: str) -> Any:
-    """`resolve_conj` and the like: conjugates and negatives are computed at once here, so that nothing is ever pending."""
-    asks = name.startswith("is_")
+@method
+def is_conj(input: Tensor) -> bool:
+    """Whether a tensor is a conjugate that is computed when it is read.
 
-    def answer(self: Tensor) -> Any:
-        return False if asks else self
-
-    answer.__name__ = answer.__qualname__ = name
-    answer.__doc__ = documented(
-        "False: conjugates and negatives are computed at once." if asks else "The tensor itself: nothing is pending.",
-        f">>> torch.tensor([1j]).{name}()", "False" if asks else "tensor([0.+1.j])",
-    )  # fmt: skip
-    return answer
+    >>> torch.tensor([1j]).conj().is_conj()
+    True
+    """
+    return conjugates.marks_of(input)[0]
 
 
-for _name in ("resolve_conj", "resolve_neg", "is_conj", "is_neg"):
-    install_method(_name, _nothing_pending(_name))
+@method
+def is_neg(input: Tensor) -> bool:
+    """Whether a tensor is a negative that is computed when it is read.
+
+    >>> torch.tensor([1j]).conj().imag.is_neg()
+    True
+    """
+    return conjugates.marks_of(input)[1]
+
+
+@method
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, or a copy of a conjugate that is computed when it is read.
+
+    >>> torch.tensor([1j]).conj().resolve_conj().is_conj()
+    False
+    """
+    return input.clone() if is_conj(input) else input
+
+
+@method
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, or a copy of a negative that is computed when it is read.
+
+    >>> torch.tensor([1j]).conj().imag.resolve_neg()
+    tensor([-1.])
+    """
+    return input.clone() if is_neg(input) else input
+
 
 # ----- Both namespaces: what rules use ------------------------------------------------------------------------------------
 
@@ -555,6 +620,6 @@ def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 both("zeros_like", np.zeros_like, lambda grad: grad.new_zeros(grad.shape))
 both("sum_to", sum_to, _sum_to_tensor)
 both("cast", cast, lambda tensor, np_dtype: _convert(tensor, dtypes.from_np(np_dtype)))
-both("conj", array_namespace.conj, conj)
+both("conj", array_namespace.conj, lambda x: _conj(x) if x.is_complex() else x)
 both("real_part", real_part, real)
 both("is_complex", lambda x: x.dtype.kind == "c", lambda x: x.is_complex())

@@ -14,6 +14,7 @@ from ..kernels.addresses import offset
 from ..kernels.copies.order import in_format
 from ..layout import channels_last as channels_last_format, channels_last_3d, preserve_format
 from ..tensor import Tensor, wrap
+from ..tensor.conjugates import Marked
 from ..tensor.memory import root_of
 from .machinery.arguments import sizes
 from .machinery.channels_last import channels_last
@@ -148,6 +149,10 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     """
     refuse_inference(input)
     refuse_tangents("set_", input)
+    if type(input) is Marked:
+        raise RuntimeError(
+            "set_: the tensor is a conjugate or negative view. Call resolve_conj() and resolve_neg() first"
+        )
     if source is None:
         input._array = np.empty(0, input.dtype.np)
         return input

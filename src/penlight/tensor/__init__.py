@@ -43,12 +43,13 @@ _NAMESPACE = modes.NAMESPACE
 
 
 class Meta:
-    """What few tensors have: made in inference mode, tangents at dual levels."""
+    """What few tensors have: made in inference mode, tangents at dual levels, a mark (see tensor/conjugates.py)."""
 
-    __slots__ = ("inference", "tangents")
+    __slots__ = ("inference", "mark", "tangents")
 
     def __init__(self) -> None:
         self.inference = False
+        self.mark: Any = None
         self.tangents: dict[Any, Any] | None = None
 
 
@@ -118,6 +119,7 @@ class Tensor(_Parts):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
         if cls is not Tensor:
             _notice(cls)
+        data = data if data._rare_state is None else data.resolve_conj().resolve_neg()
         out: Any = new(cls)
         out._array = data._array
         out._edge = NO_EDGE
@@ -141,7 +143,7 @@ class Tensor(_Parts):
             raise TypeError("cls must be a type (not an instance) that derives from Tensor")
         from ..ops.shape.views import _alias
 
-        made: Any = _alias(self)
+        made: Any = _alias(self.resolve_conj().resolve_neg())
         if cls is not Tensor:
             _notice(cls)
             made.__class__ = cls

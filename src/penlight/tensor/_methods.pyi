@@ -552,12 +552,12 @@ class TensorMethods:
         """Refused: Penlight runs on the CPU."""
     def is_coalesced(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
-    def is_conj(self) -> Any:
-        """False: conjugates and negatives are computed at once."""
+    def is_conj(self) -> builtins.bool:
+        """Whether a tensor is a conjugate that is computed when it is read."""
     def is_distributed(self) -> builtins.bool:
         """False: there is one process."""
-    def is_neg(self) -> Any:
-        """False: conjugates and negatives are computed at once."""
+    def is_neg(self) -> builtins.bool:
+        """Whether a tensor is a negative that is computed when it is read."""
     def is_nonzero(self) -> builtins.bool:
         """Whether the only element is not zero."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
@@ -899,10 +899,10 @@ class TensorMethods:
         """Give the tensor another tensor's size."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def resolve_conj(self) -> Any:
-        """The tensor itself: nothing is pending."""
-    def resolve_neg(self) -> Any:
-        """The tensor itself: nothing is pending."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself, or a copy of a conjugate that is computed when it is read."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself, or a copy of a negative that is computed when it is read."""
     def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
         """Elements moved on along dimensions; what falls off the end comes in at the start."""
     def rot90(self, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:

@@ -20,6 +20,7 @@ from penlight._common.user_warnings import warn_user
 
 from ..dtypes import get_default_dtype as default_dtype
 from . import Tensor
+from .conjugates import Marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -315,7 +316,7 @@ def history(tensor: Tensor) -> list[str]:
 
 def is_plain(kind: type) -> bool:
     """Whether tensors of this class print as `tensor(...)`, rather than under the name of the class."""
-    return kind is Tensor or kind in PARAMETER_TYPES
+    return kind is Tensor or kind is Marked or kind in PARAMETER_TYPES
 
 
 def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: object = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from penlight._common.user_warnings import warn_user
 from penlight._refused import refused_function
@@ -105,6 +105,26 @@ def sdp_kernel(
     return _sdp_region(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
 
 
+class SDPAParams(NamedTuple):
+    """What `scaled_dot_product_attention` is called with, for questions about CUDA's kernels."""
+
+    query: Any
+    key: Any
+    value: Any
+    attn_mask: Any
+    dropout: float
+    is_causal: bool
+    enable_gqa: bool
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: there is no CUDA."""
+    return False
+
+
+can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+
 def _refused(name: str) -> Any:
     return refused_function(
         f"backends.cuda.{name}", "Torch not compiled with CUDA enabled. Penlight runs on the CPU", AssertionError
@@ -112,7 +132,6 @@ def _refused(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("preferred_linalg_library", "preferred_blas_library", "can_use_flash_attention", "can_use_efficient_attention",
-                "can_use_cudnn_attention", "cufft_plan_cache", "SDPAParams"):  # fmt: skip
+    if name in ("preferred_linalg_library", "preferred_blas_library", "cufft_plan_cache"):
         return _refused(name)
     raise AttributeError(f"module 'torch.backends.cuda' has no attribute '{name}'")

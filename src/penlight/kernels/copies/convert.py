@@ -26,6 +26,11 @@ def is_half(dtype: np.dtype[Any]) -> bool:
     return dtype.itemsize == 2 and dtype.kind not in "iu"
 
 
+def plain_mask(mask: np.ndarray) -> np.ndarray:
+    """A mask whose bytes are 0 and 1: those of one that was read from a file, or is a view of other numbers, may be anything, and what is not 0 holds."""
+    return mask.view(np.uint8) != 0
+
+
 def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """x.astype(dtype), rounded to the nearest; what is too large becomes infinite.
 

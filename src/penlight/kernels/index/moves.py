@@ -15,6 +15,7 @@ import numpy as np
 from ..call import Unfit
 from ..compiler.loops import FLOATS, compile_loops
 from ..copies import contiguous
+from ..copies.convert import plain_mask
 from ..lazy import lazy_import
 from ..waiting_threads import over
 from . import LEAST_MOVED
@@ -154,11 +155,6 @@ def bag_sums(table: np.ndarray, picks: np.ndarray, bounds: np.ndarray) -> np.nda
 
 
 # ----- Masks ------------------------------------------------------------------------------------------------------------------
-
-
-def plain_mask(mask: np.ndarray) -> np.ndarray:
-    """A mask whose bytes are 0 and 1: those of one that was read from a file, or is a view of other numbers, may be anything, and what is not 0 holds."""
-    return mask.view(np.uint8) != 0
 
 
 def _run_masked(array: np.ndarray, mask: np.ndarray, few: np.ndarray, act: str) -> bool:

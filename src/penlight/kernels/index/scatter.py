@@ -349,6 +349,8 @@ def index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     size = base.shape[dim] if base.ndim else 1
+    if not include_self:
+        _wrapped(index, dim, size)  # PyTorch replaces the slices first, for which an index may be negative
     index = _checked(index, size, "index out of range in self").reshape(-1)
     out = _working_copy(base, inplace)
     if source.size:

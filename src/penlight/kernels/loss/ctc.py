@@ -26,7 +26,7 @@ def _states(targets: np.ndarray, target_lengths: Ints, blank: int) -> tuple[np.n
         for n, length in enumerate(target_lengths):
             states[n, 1 : 2 * length : 2] = targets[starts[n] : starts[n] + length]
     skips = np.zeros(states.shape, bool)
-    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    skips[:, 3::2] = states[:, 3::2] != states[:, 1:-2:2]  # between labels, of which one may be the blank's own
     return states, skips
 
 

@@ -61,7 +61,7 @@ def _forward(
                     one = alpha[before + checked(s - 1, states)]
                 if s % 2 == 1:
                     label = targets[checked(labels + s // 2, total)]
-                    if s > 1 and label != blank and label != targets[checked(labels + s // 2 - 1, total)]:
+                    if s > 1 and label != targets[checked(labels + s // 2 - 1, total)]:
                         two = alpha[before + checked(s - 2, states)]
                 alpha[base + s] = _sum_of(alpha[before + s], one, two) + logs[row + checked(label, classes)]
         if last > 0:
@@ -117,7 +117,7 @@ def _backward(
                         one = scratch[later + checked(s + 1, states)]
                     if s % 2 == 1 and s + 2 < known:
                         following = targets[checked(labels + s // 2 + 1, total)]
-                        if following != blank and following != label:
+                        if following != label:
                             two = scratch[later + checked(s + 2, states)]
                     ways = _sum_of(scratch[later + s], one, two)
                 scratch[now + s] = ways + logs[row + checked(label, classes)]

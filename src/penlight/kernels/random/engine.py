@@ -107,6 +107,10 @@ class Engine:
         self._memory: tuple[Any, Any] = (None, None)  # it, and its words
         self.manual_seed(seed)
 
+    def __del__(self) -> None:
+        if self._bits is not None and len(_spare) < _MOST_SPARE:
+            _spare.append(self._bits)
+
     def manual_seed(self, seed: int) -> Engine:
         """Start the stream that belongs to a seed; -2**63 to 2**64 - 1, negative ones wrap around."""
         if type(seed) is not int:
@@ -143,17 +147,18 @@ class Engine:
         from numpy.random import MT19937, RandomState
 
         if self._bits is None:
-            self._bits = MT19937(0)
+            try:
+                self._bits = _spare.pop()
+            except IndexError:
+                self._bits = MT19937(0)
             _twisters.add(self)
         if self._fresh:
             RandomState(self._bits).seed(self._seed & 0xFFFFFFFF)
         return self._bits
 
     def unlock(self) -> None:
-        """Go on with a copy of NumPy's generator, whose lock a thread that is no more may have taken."""
-        state = self._bits.state
-        self._bits = type(self._bits)(0)
-        self._bits.state = state
+        """Free NumPy's generator of its lock, which a thread that is no more may have taken."""
+        self._bits.lock._at_fork_reinit()  # as Python's own modules do; from NumPy 2.5 on even its state can't be read before
 
     def get_state(self) -> np.ndarray:
         """The state as the 5056 bytes of `torch.get_rng_state()`."""
@@ -345,6 +350,10 @@ class Engine:
 
 
 _twisters: WeakSet[Engine] = WeakSet()  # the engines that have a generator of NumPy
+
+# NumPy's generators whose engines are gone, for new ones: making one takes fifty times as long as seeding it.
+_spare: list[Any] = []
+_MOST_SPARE = 8
 
 
 def _unlock_all() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import executable
-from ..index.moves import plain_mask
+from ..copies.convert import plain_mask
 from ..numpy_warnings import silent
 from ..waiting_threads import over
 from . import kernels

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ..copies import contiguous
+from ..copies.convert import plain_mask
 from ..index.moves import nonzero
 from ..index_width import wide_indices
 from ..numpy_calls import moveaxis, take_along
@@ -32,8 +33,14 @@ _LONG_SINGLE = 256  # the same, if there is one row only
 _POSITION = 0xFFFFFFFF
 
 
+def _plain(x: np.ndarray) -> np.ndarray:
+    """x, if it is of bools with bytes of 0 and 1: NumPy compares the bytes."""
+    return plain_mask(x) if x.dtype == np.bool_ else x
+
+
 def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
+    x = _plain(x)
     if x.ndim == 0:
         return x.reshape(1, 1)
     moved = x if dim == x.ndim - 1 else x.T if x.ndim == 2 else moveaxis(x, dim, x.ndim - 1)
@@ -401,7 +408,7 @@ def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: 
 @wide_indices(1, 2)
 def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
     """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
-    flat = np.ascontiguousarray(x).reshape(1, -1)
+    flat = np.ascontiguousarray(_plain(x)).reshape(1, -1)
     if not return_inverse:
         ordered = np.sort(_comparable(flat), 1)
         starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
@@ -417,7 +424,7 @@ def _slices(x: np.ndarray, dim: int) -> np.ndarray:
     """x as (n along dim, everything else), after refusing what has no elements to compare."""
     if x.size == 0 and x.shape[dim] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    return moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
+    return moveaxis(_plain(x), dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
 
 
 @wide_indices(1, 2)
@@ -441,7 +448,7 @@ def unique_consecutive(
 ) -> Unique:
     """(values, inverse, counts) with each run of equal neighbours reduced to one element (or slice along `dim`)."""
     if dim is None:
-        flat = x.reshape(1, -1)
+        flat = _plain(x).reshape(1, -1)
         starts, inverse, counts = _runs(_changes(flat)[0], None, return_inverse, return_counts)
         return flat.take(starts), None if inverse is None else inverse.reshape(x.shape), counts
     starts, inverse, counts = _runs(_slice_changes(_slices(x, dim)), None, return_inverse, return_counts)
@@ -520,8 +527,9 @@ def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.n
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    inside = flat[(flat >= low) & (flat <= high)]
-    bin_of_each = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
+    first, last = x.dtype.type(low), x.dtype.type(high)
+    inside = flat[(flat >= first) & (flat <= last)]
+    bin_of_each = ((inside - first) * x.dtype.type(bins) / (last - first)).astype(np.int64)
     return np.bincount(np.minimum(bin_of_each, bins - 1), minlength=bins).astype(x.dtype)
 
 

@@ -68,8 +68,8 @@ FUNCTIONS = {
     "zeta": Function("zeta", ((1.01, 15.0), (1e-2, 1e3)), inf),
     "airy_ai": Function("airy", ((-10.0, 10.0),), inf),
     "erfcx": Function("erfcx", ((-5.0, 500.0),)),
-    "xlogy": Function("xlogy", ((1e-3, 1e3), (1e-3, 1e3)), 256),
-    "xlog1py": Function("xlog1py", ((1e-3, 1e3), (1e-3, 1e3)), 256),
+    "xlogy": Function("xlogy", ((-1e3, 1e3), (1e-3, 1e3)), 256),
+    "xlog1py": Function("xlog1py", ((-1e3, 1e3), (1e-3, 1e3)), 256),
 }
 
 

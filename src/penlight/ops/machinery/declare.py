@@ -24,7 +24,7 @@ from ... import dtypes
 from ..._common.function_code import handing_over, own_code_of, run_instead
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE
-from ...autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
+from ...autograd.node import DEAD_END, FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
 from ...kernels.elementwise import apply, apply_into, apply_summed
 from ...kernels.elementwise.strategies import COSTLY, HALVES, LARGE, OUTER
 from ...kernels.lazy import copied, lazy_import
@@ -45,7 +45,8 @@ OPS: dict[str, Op] = {}
 NAMESPACE.update(
     FLOATS=frozenset(d.np for d in (dtypes.float16, dtypes.float32, dtypes.float64)),
     REALS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX),
-    float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
+    REAL_NUMBERS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX and d is not dtypes.bool_),
+    float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE, DEAD_END=DEAD_END,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link, link_parts=views.link_parts,
     rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, arranged=dispatch.arranged, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,

@@ -18,7 +18,7 @@ from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ...autograd.node import NO_EDGE, Edge, Node
 from ...kernels.copies import contiguous
-from ...kernels.copies.convert import cast, cast_operand, is_half
+from ...kernels.copies.convert import cast, cast_operand, is_half, plain_mask
 from ...kernels.copies.order import in_layout
 from ...kernels.elementwise import apply as apply_elementwise
 from ...kernels.elementwise.strategies import HALVES, least_size
@@ -27,7 +27,7 @@ from ...kernels.numpy_warnings import hush, unhush
 from ...tensor import Tensor, wrap
 from ...tensor.outline import Outline
 from .arguments import broadcast_shape
-from .generate import lays_out, straight
+from .generate import lays_out, reduces, straight
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from .overloads import wrong_type
 from .refused_dtypes import refuse
@@ -190,6 +190,12 @@ def _computed(op: Op, raws: Sequence[Any]) -> Any:
         )
     else:
         raw = _run(op, raws)
+    if reduces(op):
+        raw = (
+            tuple([np.array(r, order="C", copy=None) for r in raw])
+            if op.outputs > 1
+            else np.array(raw, order="C", copy=None)
+        )
     if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
         return raw
     kinds = {getattr(r, "dtype", None) for r in raws}
@@ -319,6 +325,8 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
             raws[i] = np.asarray(value, np.float32)
         elif isinstance(value, np.ndarray):
             raws[i] = value if value.dtype == common.np else cast_operand(value, common.np)
+            if op.traits.compares_bytes and common is dtypes.bool_:
+                raws[i] = plain_mask(value)
         elif len(names) > 1:
             raws[i] = cast_number(value, common)
 

@@ -180,6 +180,8 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     if op.outputs > 1:
         return body + _several(op)
     body.append("if type(result) is not ndarray: result = asarray(result)")
+    if reduces(op):  # NumPy lays its result out as the input lies in memory
+        body.append("elif input._vc is not None and not result.flags.c_contiguous: result = result.copy()")
     body.append("wrapped = new(Tensor)")
     body.append("wrapped._array = result")
     body.append(f"wrapped._vc = {_versions(op, 'result')}; wrapped._grad = wrapped._view = wrapped._rare_state = None")
@@ -188,6 +190,11 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
             "link(wrapped, input)" if op.view is True else f"link(wrapped, input, False, op_{op.name}.function)"
         )
     return body + _record(op, number)
+
+
+def reduces(op: Op) -> bool:
+    """Whether an op is a reduction, the result of which is contiguous."""
+    return "keepdim" in op.parameters
 
 
 def lays_out(op: Op) -> bool:
@@ -334,7 +341,8 @@ def _unwrap(op: Op) -> list[str]:
     # Real inputs of one dtype (floats only, if the op makes floats of integers) go on; the rest is promoted elsewhere.
     first, *others = op.operands
     body.append(f"dtype = {first}_.dtype")
-    body.append(f"if dtype is not float32 and dtype not in {'FLOATS' if op.floating else 'REALS'}: {leave}")
+    straight_on = "FLOATS" if op.floating else "REAL_NUMBERS" if op.traits.compares_bytes else "REALS"
+    body.append(f"if dtype is not float32 and dtype not in {straight_on}: {leave}")
     body += [f"if {i}_.dtype is not dtype: {leave}" for i in others if op.kinds[i] == TENSOR]
     return body
 
@@ -435,6 +443,8 @@ def _several(op: Op) -> list[str]:
     body = [f"{', '.join(f'result_{k}' for k in places)} = result"]
     for k in places:
         body.append(f"if type(result_{k}) is not ndarray: result_{k} = asarray(result_{k})")
+        if reduces(op):
+            body.append(f"elif not result_{k}.flags.c_contiguous: result_{k} = result_{k}.copy()")
         body.append(f"wrapped_{k} = new(Tensor)")
         body.append(f"wrapped_{k}._array = result_{k}")
         body.append(f"wrapped_{k}._vc = {_versions(op, f'result_{k}')}")

@@ -62,7 +62,8 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
         out.append(f"small = grad.size < HALVES or grad.size < {least} and grad.itemsize != 2")
     for place, (i, body) in enumerate(bodies.items()):
         if len(bodies) > 1:
-            out.append(f"if edges[{place}][0] is None: g_{i} = None")
+            # A dead end gets its gradient all the same: PyTorch looks at what was saved for it, and complains if that is gone.
+            out.append(f"if edges[{place}][0] is None and edges[{place}] is not DEAD_END: g_{i} = None")
             body = ["else:", *("    " + line for line in body)]
         out += body
     return out

@@ -14,7 +14,8 @@ from ...autograd import modes, views
 from ...autograd.modes import NAMESPACE, is_grad_enabled
 from ...autograd.saved import NoVersion
 from ...kernels.addresses import address
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
+from ...tensor.conjugates import Marked, write_through
 from .dispatch import (
     _watched,
     coerce,
@@ -114,11 +115,18 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     array = tensor._array
     if op.name == "abs" and array.dtype.kind == "c":
         raise RuntimeError("In-place abs is not supported for complex tensors.")
+    tracked = edges is not None and is_grad_enabled()
+    if type(tensor) is Marked:
+        # What the graph saves must not be what is written to.
+        result = op.function(tensor.clone() if tracked else tensor, *arguments[1:])
+        if op.name != "_copy":
+            _check_stored(array, result._array)
+        write_through(tensor, result)
+        return tensor
     check_overlap(op, env, array)
     for watch in write_watchers.get():
         watch(tensor)
     raws = raw_arguments(op, env)
-    tracked = edges is not None and is_grad_enabled()
     copies = None
     if tracked and saves_first(op):
         copies = {op.inputs[0]: tensor.detach().clone()}
@@ -246,13 +254,17 @@ def _dense(array: np.ndarray[Any, Any]) -> bool:
 
 def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
     """Write an op's result into existing memory, if shape and category allow."""
+    _check_stored(array, raw)
+    NAMESPACE["assign"](array, raw)
+
+
+def _check_stored(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
     if raw.shape != array.shape:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(raw.shape)}")
     if raw.dtype != array.dtype:
         source, target = dtypes.from_np(raw.dtype), dtypes.from_np(array.dtype)
         if not dtypes.can_cast(source, target):
             raise cannot_cast(source, target)
-    NAMESPACE["assign"](array, raw)
 
 
 def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
@@ -321,6 +333,9 @@ def _fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
                 "inplace, to zero elements with t.resize_(0)."
             )  # fmt: skip
         out._array = np.empty_like(array, out._array.dtype)
+    if type(out) is Marked:
+        write_through(out, wrap(array))
+        return
     NAMESPACE["assign"](out._array, array)
     views.bump(out)
 

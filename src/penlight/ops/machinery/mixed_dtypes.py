@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import dtypes
 from ...autograd.modes import NAMESPACE
-from ...kernels.copies.convert import cast_operand, is_half
+from ...kernels.copies.convert import cast_operand, is_half, plain_mask
 from ...kernels.elementwise.strategies import least_size
 from .dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
 from .generate import _make, lays_out, saves_for
@@ -43,6 +43,8 @@ def promoted(op: Op, *operands: Any) -> Any:
         (a if a.dtype is np_dtype else cast_operand(a, np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
         for a in operands
     ]
+    if op.traits.compares_bytes and common is dtypes.bool_:
+        return [plain_mask(a) for a in found]
     if op.traits.full_scalars and is_half(np_dtype) and stays_full(operands[-1]):
         found[-1] = np.asarray(operands[-1], np.float32)
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...autograd import engine, modes, saved
 from ...autograd.modes import NAMESPACE
-from ...autograd.node import FREED, USED_TWICE, Freed, Node
+from ...autograd.node import DEAD_END, FREED, USED_TWICE, Freed, Node
 from ...kernels.copies.convert import is_half
 from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import HALVES, LARGE
@@ -108,7 +108,8 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         given["grad"] = xp.conj(grads)
     results: list[Any] = []
     for place, (i, rule) in enumerate(op.rules.items()):
-        if op.kinds[i] != LIST and node.next_functions[place][0] is None:
+        edge = node.next_functions[place]
+        if op.kinds[i] != LIST and edge[0] is None and edge is not DEAD_END:
             results.append(None)
             continue
         for want in op.wants[i]:

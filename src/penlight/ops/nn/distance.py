@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels import distance
+from ...kernels.copies.convert import is_half
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import broadcast_shapes
 from ...kernels.numpy_warnings import silent
@@ -17,6 +18,7 @@ from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, wrap_dim
 from ..machinery.array_namespace import both, graph, raw
 from ..machinery.declare import OPS, differentiable, method
+from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 from ..pointwise.arithmetic import no_bools
 from ..reduce.norms import _norm_array, _norm_rule, norm
@@ -224,6 +226,8 @@ def _all_pairs(rows: int) -> tuple[Any, Any]:
 
 def _pdist_array(input: Any, p: float) -> Any:
     *lead, rows, columns = input.shape
+    if rows > 1 and is_half(input.dtype):
+        raise not_implemented("pdist", input.dtype)
     if not lead:
         found = distance.all_pairs(input, p)
         if found is not None:
@@ -273,7 +277,6 @@ both("pdist_backward", _pdist_back_array, _pdist_back_graph)
 
 @differentiable(_pdist_array, node="PdistBackward0",
                 input=lambda grad, input, p, result, xp: xp.pdist_backward(grad, input, p, result))  # fmt: skip
-@traits(refuses={"h": "pdist"})
 def _pdist(input: Tensor, p: float) -> Tensor: ...
 
 

@@ -161,7 +161,7 @@ def _check(input: Tensor, amounts: Ints, dims: int, mode: str) -> None:
                 f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
                 f"dimensions for input, but got: {list(shape)}"
             )
-    for dim, (low, high) in enumerate(pairs, lead):
+    for dim, (low, high) in reversed([*enumerate(pairs, lead)]):
         if mode == "reflect" and (low >= shape[dim] or high >= shape[dim]):
             raise RuntimeError(
                 f"Argument #{4 + 2 * (input.dim() - 1 - dim)}: Padding size should be less than the corresponding input dimension, "

@@ -24,6 +24,7 @@ __all__ = [
 
 
 @plain(np.equal, "==", broadcast=True)
+@traits(compares_bytes=True)
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are equal.
 
@@ -33,6 +34,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.not_equal, "!=", broadcast=True)
+@traits(compares_bytes=True)
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements differ.
 
@@ -42,7 +44,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.less, "<", broadcast=True)
-@traits(refuses={"c": "lt_cpu"})
+@traits(compares_bytes=True, refuses={"c": "lt_cpu"})
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are less.
 
@@ -52,7 +54,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.less_equal, "<=", broadcast=True)
-@traits(refuses={"c": "le_cpu"})
+@traits(compares_bytes=True, refuses={"c": "le_cpu"})
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are less or equal.
 
@@ -62,7 +64,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.greater, ">", broadcast=True)
-@traits(refuses={"c": "gt_cpu"})
+@traits(compares_bytes=True, refuses={"c": "gt_cpu"})
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are greater.
 
@@ -72,7 +74,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(np.greater_equal, ">=", broadcast=True)
-@traits(refuses={"c": "ge_cpu"})
+@traits(compares_bytes=True, refuses={"c": "ge_cpu"})
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Whether elements are greater or equal.
 
@@ -105,7 +107,7 @@ def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @plain(only("biu", "bitwise_xor_cpu", np.bitwise_xor), "^", broadcast=True, inplace=True)
-@traits(scalar_first=True)
+@traits(compares_bytes=True, scalar_first=True)
 def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise exclusive or.
 
@@ -180,6 +182,7 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 
 
 @plain(np.logical_xor, broadcast=True, inplace=True)
+@traits(compares_bytes=True)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Whether exactly one of the two elements is non-zero.
 

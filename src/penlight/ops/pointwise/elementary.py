@@ -74,8 +74,8 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10.
 
-    >>> torch.log10(torch.tensor([1.0, 10.0]))
-    tensor([0., 1.])
+    >>> torch.log10(torch.tensor([20.0]))
+    tensor([1.3010])
     """
 
 

@@ -172,7 +172,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     _need_tensors("equal", input, other)
-    if not slow() and input._array.dtype is other._array.dtype:
+    if not slow() and input._array.dtype is other._array.dtype and input._array.dtype != np.bool_:
         a, b = input._array, other._array
         return a.shape == b.shape and bool((a == b).all())
     return input.shape == other.shape and bool((input == other).all())

@@ -11,6 +11,7 @@ from ...autograd import views
 from ...autograd.node import Edge, Node
 from ...kernels import index_width
 from ...tensor import Tensor
+from ...tensor.conjugates import Marked, marks_of, with_marks
 from ...tensor.memory import root_of, storage_offset_of
 from ..machinery.arguments import sizes
 from ..machinery.declare import OPS, linear, method
@@ -202,6 +203,9 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
             [3, 4]])
     """
     size, stride = sizes((size,)), sizes((stride,))
+    if type(input) is Marked:
+        marks = marks_of(input)
+        return with_marks(as_strided(with_marks(input, *marks), size, stride, storage_offset), *marks)
     if input._level is None and unrecorded((input,)):
         array = input._array
         start, itemsize = storage_offset_of(array), array.itemsize

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import dtypes
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
@@ -143,7 +144,12 @@ def _mvlgamma_rule(grad: Any, input: Any, p: int, xp: Any) -> Any:
     return grad * total
 
 
-@pointwise(only("fV", "mvlgamma", _mvlgamma_array), floating=True, input=_mvlgamma_rule)
+def _no_truth_values(env: dict[str, Any]) -> None:
+    if env["input"].dtype is dtypes.bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+
+
+@pointwise(only("fV", "mvlgamma", _mvlgamma_array), floating=True, check=_no_truth_values, input=_mvlgamma_rule)
 @traits(contiguous=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p.
