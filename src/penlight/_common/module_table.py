@@ -95,6 +95,11 @@ def names_of(module: str) -> list[str]:
     return [name for name in _files[module][1] if name[0] != "_"]
 
 
+def file_of(package: str, module: str) -> str:
+    """The file that a module of a package stands in: its own, or the declared one."""
+    return _files.get(f"{package}.{module}", (f"{package}.{module}",))[0].removeprefix(f"{package}.")
+
+
 def make_modules(file: str) -> None:
     """Makes the modules that are declared for a file. Its classes say that they are from there, also while such a module is being imported."""
     found = sys.modules[file]
