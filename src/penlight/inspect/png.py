@@ -91,7 +91,8 @@ class Canvas:
     def _paint_lines(self) -> None:
         for (*colour, half), collected in self._segments.items():
             segments = np.array(collected)
-            pixels = 8 * (np.abs(segments[:, 2:] - segments[:, :2]).max(1) + 4)  # about as many as are computed for each
+            # About as many pixels as are computed for each segment.
+            pixels = 8 * (np.abs(segments[:, 2:] - segments[:, :2]).max(1) + 4)
             for part in np.split(segments, np.flatnonzero(np.diff(np.cumsum(pixels) // _AT_ONCE)) + 1):
                 self._paint_segments(part, half, colour)
         self._segments.clear()
@@ -116,8 +117,9 @@ class Canvas:
             across = np.floor(middle).astype(np.intp)[:, None] + np.arange(-wide, wide + 1)
             far = _distance(across + 0.5, along[:, None] + 0.5, *(v[:, None] for v in (ax, ay, bx, by)))
             coverage = np.clip(0.5 + half - far, 0, 1)
-            lines, columns = np.broadcast_to(along[:, None], across.shape), across
-            self._blend(*((lines, columns) if steep else (columns, lines)), coverage, colour)
+            lines = np.broadcast_to(along[:, None], across.shape)
+            rows, columns = (lines, across) if steep else (across, lines)
+            self._blend(rows, columns, coverage, colour)
 
     def _blend(self, rows: Any, columns: Any, coverage: Any, colour: Any) -> None:
         """Paint single pixels; of those that are covered more than once, once, by the most."""
