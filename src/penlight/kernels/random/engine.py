@@ -108,7 +108,7 @@ class Engine:
         self.manual_seed(seed)
 
     def __del__(self) -> None:
-        if self._bits is not None and len(_spare) < _MOST_SPARE:
+        if self._bits is not None and len(_spare) < _KEPT:
             _spare.append(self._bits)
 
     def manual_seed(self, seed: int) -> Engine:
@@ -353,7 +353,7 @@ _twisters: WeakSet[Engine] = WeakSet()  # the engines that have a generator of N
 
 # NumPy's generators whose engines are gone, for new ones: making one takes fifty times as long as seeding it.
 _spare: list[Any] = []
-_MOST_SPARE = 8
+_KEPT = 8  # at once
 
 
 def _unlock_all() -> None:
