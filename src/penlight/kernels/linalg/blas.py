@@ -29,7 +29,7 @@ _ROW_ORDER, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # BLAS's words
 # The table that describes a product. A factor's and the result's `_step` is to the next row, column or matrix, `_leap` to the next
 # `together` matrices of a batch.
 _ARRAYS = "first", "second", "result"
-_TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_turned", "second_turned"]
+_TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_transposed", "second_transposed"]
 _TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
 _OFFSETS = {name: 8 * i for i, name in enumerate(_TABLE)}
 _pack = Struct(f"<{len(_TABLE)}q").pack
@@ -73,8 +73,8 @@ def _by(cut: str) -> Any:
     asm.zero(RDI)
     asm.add_number(RDI, _ROW_ORDER)
     for register, name in (
-        (RSI, "first_turned"),
-        (RDX, "second_turned"),
+        (RSI, "first_transposed"),
+        (RDX, "second_transposed"),
         (RCX, "rows"),
         (R8, "columns"),
         (R9, "inner"),
