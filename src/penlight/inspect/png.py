@@ -91,7 +91,7 @@ class Canvas:
     def _paint_lines(self) -> None:
         for (*colour, half), collected in self._segments.items():
             segments = np.array(collected)
-            pixels = 8 * (np.abs(segments[:, 2:] - segments[:, :2]).max(1) + 4)  # about as many as are computed for each
+            pixels = 8 * (np.abs(segments[:, 2:] - segments[:, :2]).max(1) + 4)  # about what each takes
             for part in np.split(segments, np.flatnonzero(np.diff(np.cumsum(pixels) // _AT_ONCE)) + 1):
                 self._paint_segments(part, half, colour)
         self._segments.clear()
