@@ -423,3 +423,17 @@ def test_a_forked_child_draws_on_though_a_thread_of_its_parent_was_drawing(drawn
     assert os.read(read, 6000) == engine.random32(1500).tobytes()
     os.close(read)
     os.close(write)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.3, 1e-5, 0.99, 1 - 2.0**-20])
+def test_geometric_samples_have_the_c_librarys_digits(p: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = uniform.uniform53(Engine(3), (20_000,))
+    draws[:60] = 0.5 ** np.arange(1, 61)  # logarithms beside whole numbers
+    draws[60] = 0.0
+    monkeypatch.setattr(samplers, "uniform53", lambda engine, shape: draws.copy())
+    made = samplers.geometric(Engine(3), draws.shape, np.dtype(np.float64), p)
+    assert made.tolist() == [math.ceil(math.log(u) / math.log1p(-p)) if u else math.inf for u in draws.tolist()]
+
+
+def test_a_geometric_sample_of_no_dimension() -> None:
+    assert samplers.geometric(Engine(0), (), np.dtype(np.float64), 0.5).shape == ()

@@ -255,7 +255,7 @@ def _shuffle(target: np.ndarray) -> np.ndarray:
     n = target.size
     shift = int(n - 1).bit_length()
     source = np.arange(n)
-    pairs = target << shift
+    pairs = target.astype(np.int64) << shift  # more than 32 bits
     pairs |= source
     if 2 * shift <= 32:
         pairs = pairs.astype(np.uint32)  # sorts faster
