@@ -187,6 +187,9 @@ def _unexcused(
     if memory(want) in oracle.gradients:
         # Whether the engine has written into a gradient before it was handed out, or made it as a view, is nobody's promise.
         # Neither is of which ops its formula is made.
+        # An in-place op on a view leaves the view's node, and PyTorch's formulas make detours for tensors without dimensions.
+        if expected["is_view"] != found["is_view"] or not want.dim():
+            expected.pop("grad_fn", None), found.pop("grad_fn", None)
         for key in ("version", "is_view", "next"):
             expected.pop(key, None), found.pop(key, None)
         if want._is_view() and expected["requires_grad"] != found["requires_grad"]:

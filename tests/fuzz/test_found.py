@@ -641,9 +641,10 @@ def test_what_was_saved_for_a_view_that_leads_nowhere_is_looked_at(op: str, crea
     result = getattr(view, op)()
     result[[0]] = 2.0
     refused("modified by an inplace operation", lambda: result.sum().backward(create_graph=create_graph))
-    quotient = view / torch.ones(3, requires_grad=True)
-    quotient.sum().backward()
+    quotient, product = view / torch.ones(3, requires_grad=True), view * torch.ones(3)
+    quotient.sum().backward(), product.sum().backward()
     refused("a second time", lambda: quotient.sum().backward())
+    product.sum().backward()
 
 
 @pytest.mark.parametrize(
@@ -657,6 +658,17 @@ def test_reductions_of_permuted_tensors_are_contiguous(name: str) -> None:
                 assert getattr(x, name)(dim=dim, keepdim=keepdim).is_contiguous()
     both = torch.var_mean(torch.rand(3, 2, 4).transpose(1, 2), 0)
     assert both[0].is_contiguous() and both[1].is_contiguous()
+
+
+def test_infinite_rates_of_poisson_without_machine_code() -> None:
+    with without_machine_code():
+        assert torch.poisson(torch.tensor([inf, 0.0])).isfinite().tolist() == [False, True]
+
+
+def test_a_deepcopy_lays_results_out_as_the_original_does() -> None:
+    x = torch.rand(65, 2).t()
+    for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone()):
+        assert y._vc is not None and torch.special.entr(y).stride() == (1, 2)
 
 
 def test_refusals_in_the_order_of_pytorch() -> None:
