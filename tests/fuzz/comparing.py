@@ -158,6 +158,7 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("index_add", r"is out of bounds for dimension \d+ with size \d+ instead of IndexError: index out of range in self", "a class that depends on the layout"),
     ("index_put", r"is out of bounds for dimension \d+ with size \d+ instead of RuntimeError: shape mismatch", _ORDER),
     ("nn.functional.embedding", r"with complex dtype. instead of IndexError: index out of range", _ORDER),
+    ("linalg.eigvals", r"must be batches of square .* in other words than .* should not contain infs or NaNs", _ORDER),
     ("linalg.lu_solve", r"[pP]ivots .* in other words than linalg.lu_solve: Incompatible shapes", _ORDER),
     ("pow", r"instead of \(nan\+nanj\)", "PyTorch's gradient of a complex power of bools is NaN"),
     ("segment_reduce", r"sum to data.size.* in other words than Expected segment_length >= 0", _ORDER),
@@ -196,7 +197,7 @@ OF_HALVES: list[tuple[str, str, str]] = [
 OWN_OF_SPECIAL: list[tuple[str, str, str]] = [
     ("nn.functional.(batch|group|instance)_norm", r"(nan|inf) (instead of|at)|instead of (nan|-?inf)", "an infinite weight times nothing, or minus itself"),
     ("nn.functional.scaled_dot", r"instead of nan", "machine code never reads keys that are masked"),
-    ("nn.functional.ctc_loss", r"gradient 0: .*nan", "how far NaN in a log-probability spreads"),
+    ("nn.functional.ctc_loss", r"(gradient|result) 0: .*nan", "how far NaN in a log-probability spreads"),
 ]  # fmt: skip
 
 
