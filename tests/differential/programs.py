@@ -6,6 +6,7 @@ so that most statements fit the shapes at hand; the other library then runs the 
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import warnings
@@ -187,6 +188,9 @@ def _unexcused(
     if memory(want) in oracle.gradients:
         # Whether the engine has written into a gradient before it was handed out, or made it as a view, is nobody's promise.
         # Neither is of which ops its formula is made.
+        # An in-place op on a view leaves the view's node, and PyTorch's formulas make detours for tensors without dimensions.
+        if expected["is_view"] != found["is_view"] or not want.dim():
+            expected.pop("grad_fn", None), found.pop("grad_fn", None)
         for key in ("version", "is_view", "next"):
             expected.pop(key, None), found.pop(key, None)
         if want._is_view() and expected["requires_grad"] != found["requires_grad"]:
@@ -347,17 +351,26 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
 
 
 def of_rounding(library: Any, program: list[str], wrong: str, trials: int = 8) -> bool:
-    """Whether a library disagrees with itself on the same numbers of a program if its leaves are changed in their last digits.
+    """Whether a library disagrees with itself on the same numbers of a program in float64, or if its leaves are changed in their last digits.
 
     A sine of a large number, a remainder, or which of two sums is larger can be anything then, and two libraries cannot agree on it.
     """
+    if "{" in wrong:  # something else than numbers
+        return False
+    name = wrong.split(":")[0]
+    with contextlib.suppress(Exception):  # where the variable or its gradient is not there, or has another shape
+        one, wide = Side(library), Side(library)
+        for statement in program:
+            one.run(statement), wide.run(statement.replace("float32", "float64"))
+        if not close(eval(name, one.names), eval(name, wide.names)):
+            return True
     for trial in range(trials):
         one, two, rng = Side(library), Side(library), random.Random(trial)
         for statement in program:
             one.run(statement)
             two.run(_LEAF.sub(lambda leaf, rng=rng: _nearly(leaf, rng), statement))
         found = disagreement(one, two) or ""
-        if "{" not in wrong + found and found.split(":")[0] == wrong.split(":")[0]:
+        if "{" not in found and found.split(":")[0] == name:
             return True
     return False
 
@@ -393,6 +406,8 @@ _DETAILS = r"Output \d+ of [\w:]+ is a view of a view which|A view|, which is ou
 
 def same_end(expected: str, found: str) -> bool:
     """Whether two statements ended alike: both well, or with the same exception and message (ours may say more)."""
+    if "not implemented for 'Bool'" in expected and "expected scalar type Bool" in found:
+        return True  # of a product of bools and floats
     if "ok" not in (expected, found) and "its base or another view of its base" in expected + found:
         return True  # several things are wrong, of which another one is found first
     # Neither is compared how a node or an index is called that an error tells of.

@@ -67,7 +67,7 @@ COSTLY = {
     "hash": 500, "mvlgamma": 5000, "multigammaln": 5000, "igamma": 5000, "gammainc": 5000, "tril_indices": 300, "triu_indices": 300,
 }  # fmt: skip
 # Functions that are not smooth where elements are equal; attention, for which PyTorch reads other memory than that of operands that
-# overlap themselves; and stft, whose gradient it averages over elements at one place. Neither is writing into memory that overlaps itself defined, nor drawing for it.
+# overlap themselves; stft, whose gradient it averages over elements at one place; and strides, which say nothing of a dimension of one element. Neither is writing into memory that overlaps itself defined, nor drawing for it.
 ALL_DIFFERENT = (
     "linalg.",
     "svd",
@@ -98,6 +98,7 @@ ALL_DIFFERENT = (
     "nn.functional.scaled_dot_product_attention",
     "stft",
     "corrcoef",
+    "Tensor.stride",
 )
 SKIPPED = {
     "empty": "uninitialised memory", "empty_like": "uninitialised memory", "empty_strided": "uninitialised memory", "empty_permuted": "uninitialised memory",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -641,9 +642,10 @@ def test_what_was_saved_for_a_view_that_leads_nowhere_is_looked_at(op: str, crea
     result = getattr(view, op)()
     result[[0]] = 2.0
     refused("modified by an inplace operation", lambda: result.sum().backward(create_graph=create_graph))
-    quotient = view / torch.ones(3, requires_grad=True)
-    quotient.sum().backward()
+    quotient, product = view / torch.ones(3, requires_grad=True), view * torch.ones(3)
+    quotient.sum().backward(), product.sum().backward()
     refused("a second time", lambda: quotient.sum().backward())
+    product.sum().backward()
 
 
 @pytest.mark.parametrize(
@@ -657,6 +659,40 @@ def test_reductions_of_permuted_tensors_are_contiguous(name: str) -> None:
                 assert getattr(x, name)(dim=dim, keepdim=keepdim).is_contiguous()
     both = torch.var_mean(torch.rand(3, 2, 4).transpose(1, 2), 0)
     assert both[0].is_contiguous() and both[1].is_contiguous()
+
+
+def test_infinite_rates_of_poisson_without_machine_code() -> None:
+    with without_machine_code():
+        assert torch.poisson(torch.tensor([inf, 0.0])).isfinite().tolist() == [False, True]
+
+
+def test_a_deepcopy_lays_results_out_as_the_original_does() -> None:
+    x = torch.rand(65, 2).t()
+    for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone()):
+        assert y._vc is not None and torch.special.entr(y).stride() == (1, 2)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min", "prod"])
+def test_gradients_of_segments_that_are_all_empty(reduce: str) -> None:
+    x = torch.ones(4, 3, requires_grad=True)
+    result = torch.segment_reduce(x, reduce, offsets=torch.zeros(4, dtype=torch.int64), initial=1.0)
+    for create_graph in (False, True):
+        (grad,) = torch.autograd.grad(result.sum(), x, create_graph=create_graph, retain_graph=True)
+        assert result.shape == (3, 3) and not grad.any() and grad.shape == (4, 3)
+
+
+def test_a_pickle_that_claims_a_long_text_takes_no_memory(tmp_path: Any) -> None:
+    path = tmp_path / "claims.pt"
+    path.write_bytes(pickle.dumps(0x1950A86A20F9469CFC6C, 2) + b"\x80\x02X\xff\xff\xff\x7fabc")
+    tracemalloc.start()
+    refused("truncated", lambda: torch.load(path), EOFError)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 24
+
+
+def test_trapezoids_of_no_samples() -> None:
+    assert torch.trapezoid(torch.zeros(0, 3, dtype=torch.bool), dim=0).tolist() == [False] * 3
 
 
 def test_refusals_in_the_order_of_pytorch() -> None:

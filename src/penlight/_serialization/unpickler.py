@@ -26,6 +26,7 @@ from penlight.storage import UntypedStorage
 
 _BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
 _MARK = object()
+_PIECE = 1 << 16  # bytes that are read before more are asked for
 _DEEPEST = 500  # tuples within tuples
 _MOST_STEPS = 100_000  # of the hash of a key
 
@@ -102,7 +103,10 @@ class WeightsUnpickler:
             raise UnpicklingError(f"the pickle is damaged at the instruction {opcode!r}: {error}") from error
 
     def _read(self, count: int) -> bytes:
-        data: bytes = self._read_from(count)
+        # A file takes the memory for what is asked of it before it knows how much it has.
+        data: bytes = self._read_from(min(count, _PIECE))
+        while len(data) < count and (piece := self._read_from(min(count - len(data), len(data)))):
+            data += piece
         if len(data) != count:
             raise EOFError("pickle data was truncated" if data or self._stack else "Ran out of input")
         return data

@@ -174,7 +174,8 @@ class AsPython:
 
         out = new(type(self))
         out._array = _copied_with_storage(self._array, memo)
-        out._edge, out._vc, out._grad, out._view, out._rare_state = NO_EDGE, None, None, None, None
+        out._vc = None if out._array.base is None else [0, None]
+        out._edge, out._grad, out._view, out._rare_state = NO_EDGE, None, None, None
         if self.requires_grad:
             out._require_grad_()
         memo[id(self)] = out

@@ -293,7 +293,9 @@ def _poisson_large(reader: Reader, rate: float) -> float:
         us = 0.5 - abs(u)
         if us == 0.0:
             continue
-        k = math.floor((2.0 * a / us + b) * u + rate + 0.43)
+        k = (2.0 * a / us + b) * u + rate + 0.43
+        if k - k == 0.0:  # which an infinite rate does not give
+            k = math.floor(k)
         if us >= 0.07 and v <= v_r:
             return k
         if k < 0 or (us < 0.013 and v > us) or v == 0.0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .generate import joins
-from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, freed_wants, slot_kind
+from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, freed_wants, saved_anyhow, slot_kind
 from .rules import elementwise_rule
 from .ufunc_calls import written_out
 
@@ -62,8 +62,9 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
         out.append(f"small = grad.size < HALVES or grad.size < {least} and grad.itemsize != 2")
     for place, (i, body) in enumerate(bodies.items()):
         if len(bodies) > 1:
-            # A dead end gets its gradient all the same: PyTorch looks at what was saved for it, and complains if that is gone.
-            out.append(f"if edges[{place}][0] is None and edges[{place}] is not DEAD_END: g_{i} = None")
+            # A dead end gets a gradient all the same if PyTorch looks at what was saved for it, and complains if that is gone.
+            dead = f" and edges[{place}] is not DEAD_END" if saved_anyhow(op, i) else ""
+            out.append(f"if edges[{place}][0] is None{dead}: g_{i} = None")
             body = ["else:", *("    " + line for line in body)]
         out += body
     return out

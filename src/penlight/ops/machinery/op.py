@@ -67,6 +67,12 @@ def freed_wants(op: Op) -> list[str]:
     return [want for want in wants if want in op.traits.frees or slot_kind(op, want) in ("input", "result")]
 
 
+def saved_anyhow(op: Op, parameter: str) -> bool:
+    """Whether PyTorch saves something that the rule of an input wants for whichever inputs require grad: all rules want it."""
+    tensors = [want for want in op.wants[parameter] if slot_kind(op, want) in ("input", "result")]
+    return any(all(want in wants for wants in op.wants.values()) for want in tensors)
+
+
 class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 

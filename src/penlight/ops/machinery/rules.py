@@ -21,7 +21,7 @@ from ...kernels.elementwise.strategies import HALVES, LARGE
 from ...kernels.lazy import lazy_import
 from ...tensor import wrap
 from .constant_gradients import attach, unmoved
-from .op import LIST, Op, slot_kind
+from .op import LIST, Op, saved_anyhow, slot_kind
 
 if TYPE_CHECKING:
     from ...tensor import Tensor
@@ -109,7 +109,7 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
     results: list[Any] = []
     for place, (i, rule) in enumerate(op.rules.items()):
         edge = node.next_functions[place]
-        if op.kinds[i] != LIST and edge[0] is None and edge is not DEAD_END:
+        if op.kinds[i] != LIST and edge[0] is None and not (edge is DEAD_END and saved_anyhow(op, i)):
             results.append(None)
             continue
         for want in op.wants[i]:

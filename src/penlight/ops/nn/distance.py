@@ -226,7 +226,9 @@ def _all_pairs(rows: int) -> tuple[Any, Any]:
 
 def _pdist_array(input: Any, p: float) -> Any:
     *lead, rows, columns = input.shape
-    if rows > 1 and is_half(input.dtype):
+    if rows < 2:
+        return np.zeros((*lead, 0), input.dtype)
+    if is_half(input.dtype):
         raise not_implemented("pdist", input.dtype)
     if not lead:
         found = distance.all_pairs(input, p)

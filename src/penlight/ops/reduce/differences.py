@@ -105,9 +105,10 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    axis = _samples("trapezoid", y, x, dim)
+    axis = wrap_dim(dim, y.dim())
     if y.shape[axis] == 0:
         return y.new_zeros([n for d, n in enumerate(y.shape) if d != axis])
+    _samples("trapezoid", y, x, dim)
     if x is None:
         ends = _mul_number(y.select(axis, 0) + y.select(axis, -1), 0.5)
         return _mul_number(y.sum(axis) - ends, 1 if dx is None else dx)

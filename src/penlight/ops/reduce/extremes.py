@@ -133,9 +133,7 @@ def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim:
 
 
 def _value_selecting_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
-    if not shape:
-        return grad
-    if not keepdim:
+    if shape and not keepdim:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return grad.new_zeros(shape).scatter(dim, indices, grad)
 

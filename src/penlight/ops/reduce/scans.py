@@ -118,7 +118,7 @@ def _places_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> 
 
 
 def _places_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
-    return grad.new_zeros(shape).scatter_add(dim, indices, grad) if shape else grad
+    return grad.new_zeros(shape).scatter_add(dim, indices, grad)
 
 
 both("add_at_places", _places_array, _places_graph)

@@ -41,7 +41,9 @@ def _segment_rule(
     """The gradient of what is reduced. A maximum's goes to all that reach it, and to NaN: in equal shares, or whole to each of them if it
     is negative, which is what PyTorch does."""
     shape = tuple(input.shape)
-    inner = math.prod(shape) // (owners.shape[0] or 1)
+    if not owners.shape[0]:  # all segments are empty
+        return xp.zeros_like(input)
+    inner = math.prod(shape) // owners.shape[0]
     grad, input = xp.reshape(grad, (-1, inner)), xp.reshape(input, (-1, inner))
     if reduce == "sum":
         rows = xp._index_select(grad, 0, owners)
