@@ -128,6 +128,9 @@ for _name, _member in vars(ShapeAndMemory).items():  # facts about memory need n
         setattr(Marked, _name, _of_memory(_member))
 
 
+Marked.__name__ = Marked.__qualname__ = "Tensor"  # what programs print, and compare
+
+
 def memory_of(tensor: Tensor) -> Any:
     """The array that a tensor shares with its views, as it lies in memory."""
     return tensor._rare_state.mark.memory if type(tensor) is Marked else tensor._array
