@@ -106,6 +106,13 @@ class Marked(Tensor):
         whole[index] = value
         self.copy_(whole)
 
+    def share_memory_(self) -> Tensor:
+        raise RuntimeError("share_memory_: the tensor is a conjugate or negative view. Share the tensor that it is a view of")
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
+        kind = "conjugate" if self._rare_state.mark.conj else "negative"
+        raise BufferError(f"Can't export tensors with the {kind} bit set")
+
     def __copy__(self) -> Tensor:
         return self.view_as(self)
 
