@@ -107,7 +107,9 @@ class Marked(Tensor):
         self.copy_(whole)
 
     def share_memory_(self) -> Tensor:
-        raise RuntimeError("share_memory_: the tensor is a conjugate or negative view. Share the tensor that it is a view of")
+        raise RuntimeError(
+            "share_memory_: the tensor is a conjugate or negative view. Share the tensor that it is a view of"
+        )
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
         kind = "conjugate" if self._rare_state.mark.conj else "negative"
