@@ -320,6 +320,7 @@ TOPICS: dict[str, str] = {
         n.numpy()
         m = torch.tensor([[1 + 2j, 3 - 1j], [0.5j, 2 + 2j]]); c = torch.tensor([[2 - 1j, 1j], [1 + 1j, 3]]).conj(); m.mH.is_conj(), m.H.is_conj(), m.adjoint().is_conj(), m.mH, torch.ones(2).conj().is_conj()
         m @ c, m.mH @ m, m + c, c.abs(), c.sum(), torch.cat([c, m]), torch.stack([c, c]).is_conj(), c.imag @ c.real, c.imag.sort()[0], torch.equal(c, c.conj_physical().conj()), torch.einsum("ij,jk", c, m), torch.fft.fft(c)
+        [t.is_conj() for t in (torch.fft.ihfft(r), torch.fft.ifft(r), torch.fft.rfft(r), torch.svd(m)[2], torch.linalg.pinv(m), torch.linalg.svd(m)[2], m.mH @ m)], type(c).__name__, isinstance(c, torch.Tensor), torch.is_tensor(c)
         o = torch.zeros(2, 2, dtype=torch.complex64); torch.add(m, m, out=o.conj()); o
         c.t_(), c.is_conj(), c.masked_fill_(c.real > 1, 0), c.index_fill_(0, torch.tensor([0]), 1j), c.addmm_(m, m), c.__setitem__(c.real > 0, 0), c, c.is_conj()
         import copy, pickle; copy.deepcopy(c), copy.copy(c), pickle.loads(pickle.dumps(c)), torch.empty_like(c).is_conj(), c.new_zeros(1).is_conj()

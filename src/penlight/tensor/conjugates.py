@@ -106,6 +106,15 @@ class Marked(Tensor):
         whole[index] = value
         self.copy_(whole)
 
+    def share_memory_(self) -> Tensor:
+        raise RuntimeError(
+            "share_memory_: the tensor is a conjugate or negative view. Share the tensor that it is a view of"
+        )
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
+        kind = "conjugate" if self._rare_state.mark.conj else "negative"
+        raise BufferError(f"Can't export tensors with the {kind} bit set")
+
     def __copy__(self) -> Tensor:
         return self.view_as(self)
 
@@ -126,6 +135,9 @@ for _name, _member in vars(ShapeAndMemory).items():  # facts about memory need n
         setattr(Marked, _name, property(_of_memory(_member.fget)))
     elif isinstance(_member, FunctionType) and _name not in ("pin_memory", "share_memory_"):
         setattr(Marked, _name, _of_memory(_member))
+
+
+Marked.__name__ = Marked.__qualname__ = "Tensor"  # what programs print, and compare
 
 
 def memory_of(tensor: Tensor) -> Any:
