@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import penlight
 from penlight import Tensor
@@ -53,7 +53,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")
         if data._level is not None and data._level.batching:
             return data.detach()  # type: ignore[return-value]  # inside vmap: a value
-        marked: Any = data.detach()._require_grad_(requires_grad)
+        marked = cast(Any, data.detach()._require_grad_(requires_grad))
         if type(marked) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance "
