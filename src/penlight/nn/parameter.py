@@ -54,7 +54,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if data._level is not None and data._level.batching:
             return data.detach()  # type: ignore[return-value]  # inside vmap: a value
         marked = cast(Any, data.detach()._require_grad_(requires_grad))
-        if type(marked) is not type(data):
+        if marked.__class__ is not data.__class__:
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance "
                 f"of the same type, but return type {type(marked).__name__} was found instead. To use the type as a "
