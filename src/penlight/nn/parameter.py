@@ -53,15 +53,15 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")
         if data._level is not None and data._level.batching:
             return data.detach()  # type: ignore[return-value]  # inside vmap: a value
-        marked = cast(Any, data.detach()._require_grad_(requires_grad))
-        if marked.__class__ is not data.__class__:
+        marked = data.detach()._require_grad_(requires_grad)
+        if type(marked) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance "
                 f"of the same type, but return type {type(marked).__name__} was found instead. To use the type as a "
                 "Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
             )
-        marked._is_param = True
-        return marked
+        marked.__dict__["_is_param"] = True
+        return cast(Any, marked)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
