@@ -95,13 +95,6 @@ LIBRARIES = [
     Library("neurodiffeq", "0.7.0", "tests/test_conditions.py tests/test_networks.py tests/test_operators_cartesian.py tests/test_generators.py tests/test_losses.py"),
     Library("nessai", "0.15.2", "tests/test_flows"),
     Library("curvlinops-for-pytorch", "3.0.1", "test/test_utils.py test/trace test/diagonal test/norm"),
-    Library("gluonts", "0.17.0", "test/torch/distributions test/torch/modules"),
-    Library("sbi", "0.27.0", "tests/metrics_test.py tests/density_estimator_test.py tests/transforms_test.py"),
-    Library("pykeen", "1.11.1", "tests/test_nn"),
-    Library("torchdr", "0.5", "torchdr/tests"),
-    Library("pyro-ppl", "1.9.2", "tests"),
-    Library("accelerate", "1.15.0", "tests/test_utils.py tests/test_scheduler.py tests/test_optimizer.py tests/test_modeling_utils.py"),
-    Library("optimum-quanto", "0.2.7", "test/tensor"),
     Library("torch-ctf", "0.6.0", "tests"),
     Library("torch-find-peaks", "0.6.0", "tests"),
     Library("torch-image-interpolation", "0.6.0", "tests"),
@@ -110,13 +103,9 @@ LIBRARIES = [
     Library("torch-transform-image", "0.6.0", "tests"),
     Library("torch-fourier-rescale", "0.6.0", "tests"),
     Library("pytorch-revgrad", "0.2.0", "tests"),
-    Library("torch-lr-finder", "0.2.2", "tests"),
     Library("poutyne", "1.19.0", "tests/framework/metrics"),
     Library("POT", "0.9.7.post1", "test/test_gaussian.py test/test_backend.py"),
     Library("pytorch_optimizer", "4.1.0", "tests/test_loss_functions.py tests/test_lr_schedulers.py"),
-    Library("pytorch-ignite", "0.5.5", "tests/ignite/metrics/regression tests/ignite/engine/test_event_handlers.py"),
-    Library("torchlayers", "0.1.1", "tests"),
-    Library("torchzero", "0.4.4", "tests"),
 ]  # fmt: skip
 
 

@@ -174,7 +174,7 @@ class UntypedStorage:
         if index.step not in (None, 1):
             raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
         part = type(self).__new__(type(self))
-        part._bytes = np.asarray(memoryview(self._bytes)[index])  # type: ignore[arg-type]  # a storage of its own, which `root_of` stops at
+        part._bytes = np.asarray(self._bytes.data[index])  # a storage of its own, which `root_of` stops at
         part._filename = None
         return part
 

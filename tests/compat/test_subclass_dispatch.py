@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from importlib import import_module
 
 import pytest
@@ -156,6 +157,35 @@ def test_a_quantised_weight(same):
         y.sum().backward()
         say(y, x.grad, weight.shape, weight.dtype)
         say.attempt(lambda: torch.relu_(weight))
+
+    same(program)
+
+
+def test_copies_of_wrappers(same):
+    def program(torch, say):
+        class Wrapper(torch.Tensor):
+            plain = False
+
+            @staticmethod
+            def __new__(cls, inner):
+                return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+            def __init__(self, inner):
+                self.inner = inner
+
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                result = func(args[0].inner)
+                return result if cls.plain else cls(result)
+
+        wrapper = Wrapper(torch.ones(2))
+        layer = torch.nn.Linear(1, 1)
+        layer.extra = torch.nn.Parameter(wrapper)
+        copied = copy.deepcopy(layer).extra
+        say(type(copied), copied.inner, copied.requires_grad, copied.inner is layer.extra.inner)
+        Wrapper.plain = True
+        say.attempt(lambda: copy.deepcopy(wrapper))
+        say.attempt(lambda: torch.nn.Parameter(wrapper))
 
     same(program)
 

@@ -56,7 +56,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")
         if data._level is not None and data._level.batching:
             return data.detach()  # type: ignore[return-value]  # inside vmap: a value
-        marked: Any = data.detach()._require_grad_(requires_grad)
+        marked = data.detach()._require_grad_(requires_grad)
         if type(marked) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance "

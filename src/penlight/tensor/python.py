@@ -172,10 +172,20 @@ class AsPython:
             return memo[id(self)]
         from copy import deepcopy
 
-        out = new(type(self))
-        out._array = _copied_with_storage(self._array, memo)
-        out._vc = None if out._array.base is None else [0, None]
-        out._edge, out._grad, out._view, out._rare_state = NO_EDGE, None, None, None
+        if self._level is not None:  # of a class that runs ops itself
+            out = self.detach().clone()
+            if type(out) is not type(self):
+                raise RuntimeError(
+                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
+                    "implement clone() and for which cloning returns another instance of the same subclass. You should either "
+                    "properly implement clone() for your subclass or override __deepcopy__() if it is intended behavior for "
+                    "clone() to return an instance of a different type."
+                )
+        else:
+            out = new(type(self))
+            out._array = _copied_with_storage(self._array, memo)
+            out._vc = None if out._array.base is None else [0, None]
+            out._edge, out._grad, out._view, out._rare_state = NO_EDGE, None, None, None
         if self.requires_grad:
             out._require_grad_()
         memo[id(self)] = out

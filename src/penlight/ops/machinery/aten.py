@@ -135,7 +135,7 @@ def _snake(name: str) -> str:
 def _schema(op: Op) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters of an op that PyTorch's has, too, positional ones and those by keyword alone, each with its default or `...`."""
     declared = {p: op.defaults.get(p, ...) for p in op.parameters}
-    best: tuple[dict[str, Any], dict[str, Any]] = ({p: default for p, default in declared.items() if p != "dtype"}, {})
+    best: tuple[dict[str, Any], dict[str, Any]] = ({p: d for p, d in declared.items() if p != "dtype"}, {})
     if "dtype" in declared:  # by keyword in all of PyTorch's
         best[1]["dtype"] = declared["dtype"]
     most = (0, 0)

@@ -39,6 +39,7 @@ class WrapperOutline(Outline):
     """The outline of a wrapper."""
 
     __slots__ = ("_kind",)
+    base = None  # there is no memory to be shared
 
     def __init__(self, like: Any, kind: type) -> None:
         super().__init__(like)
