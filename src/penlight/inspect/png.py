@@ -116,8 +116,10 @@ class Canvas:
             across = np.floor(middle).astype(np.intp)[:, None] + np.arange(-wide, wide + 1)
             far = _distance(across + 0.5, along[:, None] + 0.5, *(v[:, None] for v in (ax, ay, bx, by)))
             coverage = np.clip(0.5 + half - far, 0, 1)
-            lines, columns = np.broadcast_to(along[:, None], across.shape), across
-            self._blend(*((lines, columns) if steep else (columns, lines)), coverage, colour)
+            rows, columns = np.broadcast_to(along[:, None], across.shape), across
+            if not steep:
+                rows, columns = columns, rows
+            self._blend(rows, columns, coverage, colour)
 
     def _blend(self, rows: Any, columns: Any, coverage: Any, colour: Any) -> None:
         """Paint single pixels; of those that are covered more than once, once, by the most."""
