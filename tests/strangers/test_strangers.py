@@ -73,6 +73,7 @@ def as_from_3_12(line):
 
 def lines(text):
     text = as_from_3_12(text)
+    text = re.sub(r"(during string formatting) \(required \d+, got \d+\)", r"\1", text)  # Python 3.15 counts them
     text = re.sub(r"0x[0-9a-f]+", "0x", re.sub(r" *\(Triggered internally[^)]*\)", "", text))
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
