@@ -256,6 +256,7 @@ WRITTEN = {
     "_add_number": call(POINTS, 2.0),
     "_in_format_copy": call(POINTS.T, True),
     "_copy": call(POINTS, draw(2, 3)),
+    "_negated": call(POINTS),
     "_fill": call(POINTS, 2.0),
     "_fill_tensor": call(POINTS, draw()),
     "_zero": call(POINTS),

@@ -25,4 +25,4 @@ def test_no_more_are_kept_than_are_worth_it():
     for one in engines:
         one.random32(1)
     del engines, one
-    assert len(engine._spare) <= engine._MOST_SPARE
+    assert len(engine._spare) <= engine._KEPT

@@ -26,14 +26,15 @@ __all__ = ["addmm", "baddbmm"]
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    small = mat1.dtype is _FLOAT32 and mat1.size * mat2.shape[-1] < _FEW and mat1.ndim == 2
-    if small and mat1.size != 1 != mat2.size and beta == 1 == alpha:
-        product = mat1.dot(mat2)  # the shortest way for small layers
-        product += input
-        return product
-    if mat1.dtype.itemsize == 2 and mat1.dtype.kind not in "iu":  # half precision is rounded once, at the end
+    dtype = mat1.dtype
+    if beta == 1 == alpha and dtype is _FLOAT32 and mat1.ndim == 2 and mat1.size * mat2.shape[-1] < _FEW:
+        if mat1.size != 1 != mat2.size:  # as in `_matmul_array`
+            product = mat1.dot(mat2)  # the shortest way for small layers
+            product += input
+            return product
+    if dtype.itemsize == 2 and dtype.kind not in "iu":  # half precision is rounded once, at the end
         wide = [x.astype(np.float32) for x in (input, mat1, mat2)]
-        return _addmm_array(*wide, beta, alpha).astype(mat1.dtype)
+        return _addmm_array(*wide, beta, alpha).astype(dtype)
     product = _matmul_array(mat1, mat2)
     if product.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)  # as in C
