@@ -56,7 +56,8 @@ def _matmul_array(a: Any, b: Any) -> Any:
     if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
             return _blas.multiply(a, b)
-        if a.ndim == 2 and a.shape[1] != 1:  # `dot` takes a 1 x 1 matrix for a scalar, and does not multiply its zero with NaN
+        # `dot` takes a 1 x 1 matrix for a scalar, and does not multiply its zero with NaN.
+        if a.ndim == 2 and a.shape[1] != 1:
             return a.dot(b)  # the same call of BLAS with half the overhead
     elif a.ndim == b.ndim == 2 and dtype.kind == "c" and a.shape[1] != 1:
         return a.dot(b)
