@@ -21,6 +21,7 @@ FUNCTIONS = {
     "losses": lambda x, m, image: (F.mse_loss(x, -x), F.binary_cross_entropy_with_logits(x, x), F.l1_loss(x, -x)),
     "scattering": lambda x, m, image: x.scatter_add(0, torch.zeros(len(x), dtype=torch.long), x),
     "layers": lambda x, m, image: (F.conv2d(image, image[:, :, :3, :3]), F.layer_norm(m, (4,)), F.avg_pool2d(image, 2)),
+    "data": lambda x, m, image: (torch.tensor(1e30, dtype=torch.float16), torch.tensor([1e30], dtype=torch.float16), torch.matrix_exp(m[:4, :4])),
     "matrices": lambda x, m, image: None if x.dtype is torch.float16 else (
         torch.linalg.multi_dot([m[:4], m[:4].t(), m[:4]]), torch.linalg.solve_triangular(torch.eye(4).to(x), m.t(), upper=False)),
     "sampling": lambda x, m, image: None if x.dtype is torch.float16 else (

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.numpy_warnings import hush, unhush
 from ..tensor import Tensor
 
 
@@ -43,7 +44,10 @@ def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         found = dtype or dtypes.of_number(data)
         if type(data) is int and found.category == dtypes.INTEGRAL:
             _check_range(data, found)
-        return np.asarray(_number(data, found), found.np)
+        number = _number(data, found)
+        if type(number) is float and not -6e4 < number < 6e4:
+            return _cast(number, found)
+        return np.asarray(number, found.np)
     if isinstance(data, (str, bytes)) or data is None:
         raise (
             TypeError(f"new(): invalid data type '{type(data).__name__}'")
@@ -53,6 +57,15 @@ def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__len__"):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     return _from_sequence(data, dtype)
+
+
+def _cast(data: Any, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """Numbers in this dtype. What is too large for it becomes infinite without a warning."""
+    token = hush()
+    try:
+        return np.asarray(data, dtype.np)
+    finally:
+        unhush(token)
 
 
 def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
@@ -76,7 +89,9 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
     elif array.dtype != dtype.np and array.size and (dtype.category == dtypes.INTEGRAL or array.dtype.kind == "c"):
         for extreme in (array.min(), array.max()):
             _number(extreme.item(), dtype)
-    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else dtypes.with_own_dtype(array)
+    if array.dtype == dtype.np:
+        return dtypes.with_own_dtype(array)
+    return _cast(array, dtype)
 
 
 def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:

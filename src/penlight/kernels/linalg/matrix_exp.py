@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numpy_warnings import silent
 from . import gufuncs
 
 Array = np.ndarray[Any, Any]
@@ -50,7 +51,8 @@ def matrix_exp(A: Array) -> Array:
     if left.any():
         degree, limit = reach[-1]
         times = np.maximum(np.ceil(np.log2(norms[left] / limit)), 0).astype(int)
-        out[left] = _squared(flat[left], times, degree)
+        with silent():
+            out[left] = _squared(flat[left], times, degree)
     return out.reshape(A.shape)
 
 
