@@ -23,6 +23,9 @@ if importlib.util.find_spec("penlight") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 
+# Some virtual machines say that they have AMX, and refuse it: PyTorch dies of an illegal instruction there, unless it is told to do without.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
 # Tests define their datasets where they use them, which only forked workers can have: from Python 3.14 on Linux's default is another.
 # tests/utils/data/test_start_methods.py has the others.
 if "fork" in multiprocessing.get_all_start_methods():
