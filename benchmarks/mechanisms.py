@@ -111,6 +111,19 @@ def _raw_world(t: Any) -> tuple[Step, Step]:
     return lambda: run(False), lambda: run(True)
 
 
+@mechanism("results in `out`", "20 products of 4 floats with `out=`; without: written by the readable path")
+def _out(t: Any) -> tuple[Step, Step]:
+    from penlight.ops.machinery import dispatch
+
+    a, b, out = t.ones(4), t.ones(4), t.empty(4)
+
+    def step() -> None:
+        for _ in range(20):
+            t.mul(a, b, out=out)
+
+    return step, within(step, lambda: replaced(dispatch, "stored", lambda out, result: False))
+
+
 @mechanism("nothing recorded", "1000 products of 4 floats under no_grad; without: with their graph")
 def _no_grad(t: Any) -> tuple[Step, Step]:
     step = ALL["op"].make(t)

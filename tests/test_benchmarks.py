@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import penlight
-from benchmarks import __main__ as main, loading, mechanisms, plot, report
+from benchmarks import __main__ as main, loading, mechanisms, plot, report, watching
 from benchmarks.libraries import Worker, run
 from benchmarks.work import ALL, MEMORY_OF
 
@@ -58,6 +58,11 @@ def test_with_and_without(name: str) -> None:
     penlight.set_num_threads(threads)
     if isinstance(first, penlight.Tensor):
         np.testing.assert_allclose(first.detach().numpy(), second.detach().numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_what_watching_costs() -> None:
+    assert set(watching.STEPS) <= set(ALL)
+    assert all(value > 0 for value in watching.compare(penlight, ALL["mlp_tiny"].make(penlight), turns=2, seconds=1e-4))
 
 
 def test_each_has_a_sentence_and_a_target() -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -145,3 +146,13 @@ def test_completion_shows_what_is_imported_when_first_used() -> None:
     program = f"import sys, penlight; print(set({names.split()}) - set(dir(penlight)), 'penlight.nn' in sys.modules)"
     seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert seen == "set() False\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["cumsum", "gather", "index_select", "softmax", "Tensor.scatter_add", "Tensor.unsqueeze"]
+)
+def test_what_must_be_given_has_no_default(name):
+    """Python gives these arguments a default, so that a missing one is refused in PyTorch's words; `help` does not show it."""
+    parameters = inspect.signature(attrgetter(name)(torch)).parameters
+    assert parameters["dim"].default is inspect.Parameter.empty
+    assert inspect.signature(torch.nn.functional.softmax).parameters["dim"].default is None

@@ -103,7 +103,7 @@ def test_distributed():
 @pytest.mark.parametrize(
     "path",
     [
-        "fx.replace_pattern", "export.export", "onnx.export", "library.triton_op", "sparse.as_sparse_gradcheck", "nested.nested_tensor",
+        "fx.replace_pattern", "export.export", "onnx.export", "library.triton_op", "sparse.as_sparse_gradcheck", "nested._rebuild_njt",
         "masked.masked_tensor", "package.PackageExporter", "quantization.quantize_dynamic", "ao.quantization.QConfig",
         "distributed.fsdp.FullyShardedDataParallel", "distributed.checkpoint.async_save", "utils.cpp_extension.load_inline", "jit.save",
         "hub.load", "distributed.rpc.init_rpc", "utils.benchmark.Fuzzer", "fx.experimental.optimization.fuse",
@@ -224,8 +224,6 @@ def test_importing_penlight_imports_none_of_this():
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("utils.data.datapipes", "Use Dataset, IterableDataset and DataLoader"),
-        ("utils.collect_env", "penlight doctor"),
         ("nn.quantized.dynamic", "no quantised arithmetic"),
         ("ao.nn.intrinsic.qat", "no quantised arithmetic"),
         ("fx.passes.split_module", "without passes over them"),

@@ -154,7 +154,7 @@ def entry(dtype="F32", shape=(1,), offsets=(0, 4)):
         (packed({"a": entry(offsets=(4, 8))}, bytes(8)), "invalid offset for tensor `a`"),
         (packed({"a": entry(shape=(2,))}, bytes(4)), "invalid shape, data type, or offset for tensor"),
         (packed({"a": entry(dtype="F99")}, bytes(4)), "dtype `F99`"),
-        (packed({"a": entry(dtype="F8_E4M3", offsets=(0, 1))}, bytes(1)), "dtype `F8_E4M3`"),
+        (packed({"a": entry(dtype="F8_E3M4", offsets=(0, 1))}, bytes(1)), "dtype `F8_E3M4`"),
         (packed({"a": entry(shape=(-1,))}, bytes(4)), "integers of at least 0"),
         (packed({"a": entry(shape=(1.0,))}, bytes(4)), "integers of at least 0"),
         (packed({"a": {"dtype": "F32"}}, bytes(4)), "is not complete"),

@@ -34,7 +34,8 @@ FURTHER += ["distributed._tensor.experimental", "distributed._functional_collect
             "onnx.symbolic_opset12", "_dynamo.eval_frame", "_dynamo.exc", "_inductor.exc", "_inductor.codecache",
             "_subclasses.functional_tensor", "_subclasses.meta_utils", "ao.quantization.fx._decomposed"]  # fmt: skip
 FURTHER += ["_custom_op", "_custom_op.impl", "_decomp", "_higher_order_ops", "_higher_order_ops.associative_scan", "_inductor.async_compile", "_inductor.pattern_matcher",
-            "_subclasses", "_subclasses.fake_tensor", "utils.flop_counter", "onnx.symbolic_opset11", "onnx.operators"]  # fmt: skip
+            "_refs", "_subclasses", "_subclasses.fake_tensor", "utils.collect_env", "utils.data.datapipes", "utils.data.datapipes.datapipe",
+            "utils.data.datapipes.iter", "utils.data.datapipes.map", "utils.flop_counter", "onnx.symbolic_opset11", "onnx.operators"]  # fmt: skip
 _FSDP = [
     "BackwardPrefetch!",
     "CPUOffload!",

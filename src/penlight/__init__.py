@@ -136,7 +136,7 @@ float = _dtypes.float_
 int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-_sys.meta_path.append(_TableFinder)  # type: ignore[arg-type]
+_sys.meta_path.append(_TableFinder)
 # Modules of PyTorch's that have little or nothing behind them here: `penlight.mps` is found in compat/mps.py.
 __path__.append(_os.path.join(__path__[0], "compat"))  # noqa: F405
 
@@ -146,7 +146,7 @@ _MODULES = """
     hub inspect jit library linalg masked monitor mps mtia multiprocessing nested nn onnx optim optimize overrides package
     profiler quantization quasirandom return_types serialization signal sparse special storage testing torch_version types
     utils version xpu _C __config__ __future__ _custom_op _decomp _dynamo _functorch _guards _higher_order_ops
-    _inductor _logging _ops _subclasses _utils"""
+    _inductor _logging _ops _refs _subclasses _utils _utils_internal"""
 _TABLES = {
     "_C": "FunctionSchema PyTorchFileReader PyTorchFileWriter StorageBase",
     "_checks": """

@@ -17,6 +17,7 @@ from . import library as library
 from . import linalg as linalg
 from . import masked as masked
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import optim as optim
 from . import optimize as optimize
@@ -515,13 +516,13 @@ def cov(input: Tensor, *, correction: builtins.int = ..., fweights: Tensor | Non
     """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The cross product of vectors of length 3 along a dimension."""
-def cummax(input: Tensor, dim: Any = ..., *, out: Any = ...) -> Any:
+def cummax(input: Tensor, dim: Any, *, out: Any = ...) -> Any:
     """Running maxima along a dimension, and where they are."""
-def cummin(input: Tensor, dim: Any = ..., *, out: Any = ...) -> Any:
+def cummin(input: Tensor, dim: Any, *, out: Any = ...) -> Any:
     """Running minima along a dimension, and where they are."""
-def cumprod(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+def cumprod(input: Tensor, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Running products along a dimension."""
-def cumsum(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+def cumsum(input: Tensor, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Running sums along a dimension."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
     """Running integrals by the trapezoid rule."""
@@ -629,11 +630,11 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: writes the result into this tensor and returns it."""
 def frexp(input: Tensor, *, out: Any = ...) -> Any:
     """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
-def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The square root of the sum of squares over dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: builtins.bool | None = ...) -> Tensor:
     """A tensor over the memory of another library's array."""
-def gather(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
     """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The greatest common divisor of two integers."""
@@ -679,19 +680,19 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
     """The upper incomplete gamma function 1 - P(input, other)."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part; a view."""
-def index_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`."""
-def index_copy(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
+def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`."""
-def index_fill(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., value: Any = ...) -> Tensor:
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
     """A copy with one value in the slices that the indices along `dim` name."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """A copy with values put (or added) at the indices."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """In-place version of `index_put`."""
-def index_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
-def index_select(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The slices along `dim` that a 1-d index names."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Dot products of last dimensions, for all pairs of the others."""
@@ -757,13 +758,13 @@ def log2_(input: Tensor) -> Tensor:
     """In-place version of `log2`: writes the result into this tensor and returns it."""
 def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: writes the result into this tensor and returns it."""
-def log_softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def log_softmax(input: Tensor, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of `softmax`, computed in one go."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log2(2**input + 2**other), without overflow."""
-def logcumsumexp(input: Tensor, dim: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any, *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of the running sum of exp(x), without overflow."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether both elements are non-zero."""
@@ -777,7 +778,7 @@ def logit(input: Tensor, eps: builtins.float | None = ..., *, out: Tensor | None
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
 def logit_(input: Tensor, eps: builtins.float | None = ...) -> Tensor:
     """In-place version of `logit`: writes the result into this tensor and returns it."""
-def logsumexp(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are less."""
@@ -835,9 +836,9 @@ def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: 
     """Quantiles of the elements that are not NaN."""
 def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions."""
-def narrow(input: Tensor, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ...) -> Tensor:
+def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
     """`length` indices along a dimension from `start` on; a view."""
-def narrow_copy(input: Tensor, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of a part of a dimension."""
 def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ...) -> Tensor:
     """`norm` under the name of its kernel."""
@@ -907,9 +908,9 @@ def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: writes the result into this tensor and returns it."""
 def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
-def renorm(input: Tensor, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
+def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
     """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
-def repeat_interleave(input: Tensor, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Any, dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
     """Each element (or slice along `dim`) repeated, one number of times or each its own."""
 def reshape(input: Tensor, *args: Any, shape: Any = ...) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy."""
@@ -935,19 +936,19 @@ def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
     """`other - alpha * input`."""
-def scatter(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
+def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-def scatter_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`."""
-def scatter_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: builtins.bool = ..., right: builtins.bool = ..., side: builtins.str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Where values would go in sorted rows: before equal elements, or (`right`) behind them."""
-def select(input: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index along a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`select` as a tensor with memory of its own."""
-def select_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """A copy in which `src` replaces what `select(dim, index)` would give."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The sign; for complex numbers the direction."""
@@ -977,7 +978,7 @@ def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: bu
     """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy in which `src` replaces a slice along a dimension."""
-def softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def softmax(input: Tensor, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """exp(x) scaled to sum to one along a dimension."""
 def sort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
     """The elements in order along a dimension, and where they were. Equal elements keep their order."""
@@ -1073,7 +1074,7 @@ def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...
     """All indices along a dimension as a tuple of views."""
 def unbind_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unbind` as a tensor with memory of its own."""
-def unflatten(input: Tensor, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
+def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """One dimension spread over several."""
 def unfold_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unfold` as a tensor with memory of its own."""
@@ -1089,7 +1090,7 @@ def unsafe_split(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Ten
     """`split` whose parts autograd does not take for views of one tensor."""
 def unsafe_split_with_sizes(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
     """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-def unsqueeze(input: Tensor, dim: Any = ...) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any) -> Tensor:
     """With a new dimension of size one before `dim`."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unsqueeze` as a tensor with memory of its own."""

@@ -1,4 +1,4 @@
-"""The meta device: tensors that have a shape, a dtype and a place in the graph, and no data.
+"""The meta device: tensors that have a shape, a dtype and an edge in the graph, and no data.
 
 # Note [Tensors without data]
 A tensor on the meta device is of a class that takes over functions (see Note [Functions taken over] in _takeover.py). Its array
@@ -189,11 +189,12 @@ for _kind, _own in ((MetaTensor, Tensor), (MetaParameter, Parameter)):
 @contextmanager
 def _open() -> Any:
     """A region that reaches the arrays."""
-    token = _takeover.subclasses_off.set(True)
+    outer = _takeover.subclasses_off.get()
+    _takeover.subclasses_off.set(True)
     try:
         yield
     finally:
-        _takeover.subclasses_off.reset(token)
+        _takeover.subclasses_off.set(outer)
 
 
 @contextmanager
@@ -395,9 +396,11 @@ def default_device() -> device:
 
 
 def enter(where: device) -> Any:
-    """Let new tensors go to a device; gives what takes it back."""
+    """Let new tensors go to a device; gives the modes that were open."""
     _takeover.wake()
-    return _takeover.modes.set((*_takeover.modes.get(), DefaultDevice(where)))
+    before = _takeover.modes.get()
+    _takeover.modes.set((*before, DefaultDevice(where)))
+    return before
 
 
 def set_default(where: device | None) -> None:

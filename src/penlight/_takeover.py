@@ -19,9 +19,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from ._common.function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
+from .autograd.node import NO_EDGE
 from .kernels.lazy import lazy_import
 from .ops.machinery.public_functions import layers_of
-from .tensor import DISABLED, Tensor
+from .tensor import DISABLED, Tensor, new
 
 _subclasses = lazy_import(globals(), "_subclasses", ".ops.machinery.subclasses")
 
@@ -108,8 +109,8 @@ def overriding(values: Iterable[Any]) -> list[Any]:
     for value in values:
         kind = type(value)
         if takes_part(kind) and not any(type(o) is kind for o in found):
-            place = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
-            found.insert(place, value)
+            index = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
+            found.insert(index, value)
     return found
 
 
@@ -129,11 +130,11 @@ def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[
     kwargs = kwargs or None  # type: ignore[assignment]  # as PyTorch's C++ says that there are none
     open_modes = modes.get()
     if open_modes and not all_off.get():
-        token = modes.set(open_modes[:-1])
+        modes.set(open_modes[:-1])
         try:
             result = open_modes[-1].__torch_function__(function, types, args, kwargs)
         finally:
-            modes.reset(token)
+            modes.set(open_modes)
         if result is not NotImplemented:
             return result
     for value in found:
@@ -152,17 +153,19 @@ def default(cls: type, function: Any, types: Any, args: tuple[Any, ...], kwargs:
     """What Tensor does as `__torch_function__`: the call itself, with tensors in the result of the same class."""
     if not all(issubclass(cls, kind) for kind in types) or _running.get() is function:
         return NotImplemented  # a function that asks again is not ours: the real PyTorch's
-    token, running = subclasses_off.set(True), _running.set(function)
+    off, running = subclasses_off.get(), _running.get()
+    subclasses_off.set(True)
+    _running.set(function)
     try:
         result = function(*args, **(kwargs or {}))
     finally:
-        _running.reset(running)
-        subclasses_off.reset(token)
+        _running.set(running)
+        subclasses_off.set(off)
     return result if function in _not_wrapped() else _convert(result, cls)
 
 
 def _not_wrapped() -> tuple[Any, ...]:
-    return Tensor._base.__get__, Tensor.grad.__get__  # type: ignore[attr-defined]
+    return Tensor._base.__get__, Tensor.grad.__get__
 
 
 def _convert(result: Any, cls: type) -> Any:
@@ -241,8 +244,8 @@ def rest() -> None:
             if pending is not None:
                 pending.function = function
             run_instead(function, own_code_of(copy))
-            if function.__wrapped__ is copy:  # type: ignore[attr-defined]
-                del function.__wrapped__  # type: ignore[attr-defined]
+            if function.__wrapped__ is copy:
+                del function.__wrapped__
         _originals.clear()
         OVERRIDABLE.clear()
 
@@ -291,3 +294,58 @@ def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[
         value = getattr(module, name, None)
         if type(value) in (FunctionType, MethodType) and (value.__module__ or "").partition(".")[0] == "penlight":
             yield f"{where}.{name}", value, value
+
+
+# ----- Tensors that wrap others --------------------------------------------------------------------------------------------------------------------
+
+
+class WrappingTensor(Tensor):
+    """A tensor that holds other tensors instead of an array, and takes over every function.
+
+    `_inner` is the tensor whose dtype, device and graph it shows. A subclass has `shape`, and `__torch_function__` runs what it can.
+    """
+
+    __slots__ = ("_inner",)
+
+    _inner: Tensor
+
+    def __new__(cls, inner: Tensor, **fields: Any) -> Any:
+        wake()
+        out: Any = new(cls)
+        out._inner = inner
+        for name, value in fields.items():
+            setattr(out, name, value)
+        out._edge = NO_EDGE
+        out._vc = out._grad = out._view = out._rare_state = None
+        return out
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    ndim = property(lambda self: len(self.shape))
+    dtype = property(lambda self: self._inner.dtype)
+    device = property(lambda self: self._inner.device)
+    itemsize = property(lambda self: self._inner.itemsize)
+    is_cpu = property(lambda self: self._inner.is_cpu)
+    is_meta = property(lambda self: self._inner.is_meta)
+    is_leaf = property(lambda self: self._inner.is_leaf)
+    grad_fn = property(lambda self: self._inner.grad_fn)
+    output_nr = property(lambda self: self._inner.output_nr)
+    _version = property(lambda self: self._inner._version)
+    T = property(lambda self: self.t())
+    mT = property(lambda self: self.transpose(-2, -1))
+    data = property(lambda self: self.detach())
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._inner.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.clone()

@@ -74,7 +74,7 @@ class device:
     def __exit__(self, *exc: object) -> None:
         before, self._before = self._before[-1], self._before[:-1]
         if before is not None:
-            _takeover.modes.reset(before)
+            _takeover.modes.set(before)
 
 
 CPU = device("cpu")

@@ -34,6 +34,8 @@ class dtype:
             return self._np
         if self is bfloat16:
             return _load_bfloat16()
+        if self in FLOAT8:
+            raise NotImplementedError(f"Penlight only stores {self}: make a tensor in float32, then x.to({self})")
         raise NotImplementedError(
             f"{self} can be named, but Penlight has no tensors of it. Use float16, bfloat16 or float32"
         )
@@ -48,7 +50,9 @@ class dtype:
 
     @property
     def is_signed(self) -> bool:
-        return self.category >= FLOATING or (self.category == INTEGRAL and not self._name.startswith("u"))
+        return (self.category >= FLOATING and self._name != "float8_e8m0fnu") or (
+            self.category == INTEGRAL and not self._name.startswith("u")
+        )
 
     def to_real(self) -> dtype:
         """The dtype of this one's real part."""
@@ -85,7 +89,7 @@ float16, float32, float64 = (_make(f"float{n}", FLOATING) for n in (16, 32, 64))
 complex64, complex128 = (_make(f"complex{n}", COMPLEX) for n in (64, 128))
 bfloat16 = dtype("bfloat16", None, FLOATING, 2)
 
-# Types that programs name in tables, and that no tensor here has.
+# 8-bit floats, which are only stored (see float8.py), and types that programs name in tables, and that no tensor here has.
 float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
     dtype(name, None, FLOATING, 1)
     for name in (
@@ -98,6 +102,7 @@ _NAMED_ONLY = (
     float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2, qint8, quint8, quint4x2,
     quint2x4, qint32, complex32,
 )  # fmt: skip
+FLOAT8 = frozenset((float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu))
 chalf = complex32
 
 half, float_, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
@@ -128,7 +133,7 @@ _COMPLEX = {float32: complex64, float64: complex128, complex64: complex64, compl
 LEGACY = {
     float16: "Half", float32: "Float", float64: "Double", bfloat16: "BFloat16", complex64: "ComplexFloat",
     complex128: "ComplexDouble", bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int",
-    int64: "Long", uint16: "UInt16", uint32: "UInt32", uint64: "UInt64",
+    int64: "Long", uint16: "UInt16", uint32: "UInt32", uint64: "UInt64", **{d: d._name.capitalize() for d in FLOAT8},
 }  # fmt: skip
 
 
@@ -201,6 +206,8 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, got {d!r}")
     if d.category != FLOATING:
         raise TypeError("only floating-point types are supported as the default type")
+    if d in FLOAT8:
+        raise TypeError(f"couldn't find storage object {LEGACY[d]}Storage")
     _default[0] = d
 
 
@@ -233,6 +240,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     type1, type2 = given(type1), given(type2)
     if type1 is type2:
         return type1
+    if type1.itemsize == 1 or type2.itemsize == 1:
+        if type1 in FLOAT8 or type2 in FLOAT8:
+            raise no_float8_promotion(type1, type2)
     low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
     if high.category == COMPLEX:
         return complex128 if complex128 in (low, high) or low is float64 else complex64
@@ -251,6 +261,12 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
             f"{LEGACY[type1]} and {LEGACY[type2]}"
         )
     return BY_NP[np.promote_types(low.np, high.np)]
+
+
+def no_float8_promotion(type1: dtype, type2: dtype) -> RuntimeError:
+    """What PyTorch says where an 8-bit float meets another dtype."""
+    names = f"{LEGACY[type1]} and {LEGACY[type2]}"
+    return RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {names}")
 
 
 def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
@@ -283,9 +299,9 @@ def result_dtype(arrays: Any, numbers: Any = ()) -> dtype:
     """
     groups: list[dtype | None] = [None, None, None]
     for a in arrays:
-        place, d = (0 if a.ndim else 1), from_np(a.dtype)
-        present = groups[place]
-        groups[place] = d if present is None else promote_types(present, d)
+        group, d = (0 if a.ndim else 1), from_np(a.dtype)
+        present = groups[group]
+        groups[group] = d if present is None else promote_types(present, d)
     for n in numbers:
         present, d = groups[2], of_number(n)
         groups[2] = d if present is None else promote_types(present, d)

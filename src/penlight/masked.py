@@ -37,13 +37,13 @@ def _filled(name: str, input: Tensor, mask: Tensor | None, value: float) -> Tens
     """The input, with what is masked out replaced. An infinite value is the end of the range of an integer dtype."""
     if mask is None:
         return input
-    kind = input.dtype
+    kind, kept = input.dtype, _wide(input, mask)
     if math.isinf(value) and not (kind.is_floating_point or (kind.is_complex and name == "logsumexp")):
         if kind is penlight.bool:
             raise NotImplementedError(f"identity of {name} on {kind} input")
         ends = penlight.iinfo(kind)
         value = ends.max if value > 0 else ends.min
-    return penlight.where(_wide(input, mask), input, penlight.tensor(value, dtype=kind))
+    return penlight.where(kept, input, penlight.tensor(value, dtype=kind))
 
 
 def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def amax(
     >>> torch.masked.amax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
-    return penlight.amax(_filled("amax", _as(input, dtype), mask, -math.inf), _dims(input, dim), keepdim)
+    return _as(penlight.amax(_filled("amax", input, mask, -math.inf), _dims(input, dim), keepdim), dtype)
 
 
 def amin(
@@ -128,7 +128,7 @@ def amin(
     >>> torch.masked.amin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
     """
-    return penlight.amin(_filled("amin", _as(input, dtype), mask, math.inf), _dims(input, dim), keepdim)
+    return _as(penlight.amin(_filled("amin", input, mask, math.inf), _dims(input, dim), keepdim), dtype)
 
 
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
@@ -203,8 +203,10 @@ def norm(input: Tensor, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = Fals
     >>> torch.masked.norm(torch.tensor([3.0, 2.0, 4.0]), 2.0, mask=torch.tensor([True, False, True]))
     tensor(5.)
     """
-    filled = _filled("norm", _as(input, dtype), mask, math.inf if ord == -math.inf else 0)
-    return penlight.linalg.vector_norm(filled, ord, _dims(input, dim), keepdim)
+    if ord == -math.inf and mask is not None and not input.is_floating_point():
+        raise AssertionError(f"input must be floating point, got {input.dtype}")
+    filled = _filled("norm", input, mask, math.inf if ord == -math.inf else 0)
+    return penlight.linalg.vector_norm(filled, ord, _dims(input, dim), keepdim, dtype=dtype)
 
 
 def _variance(
@@ -254,7 +256,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     >>> torch.masked.softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    return penlight.softmax(_filled("amax", _as(input, dtype), mask, -math.inf), dim)
+    return penlight.softmax(_filled("amax", input, mask, -math.inf), dim, dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -263,7 +265,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | No
     >>> torch.masked.log_softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
     """
-    return penlight.log_softmax(_filled("amax", _as(input, dtype), mask, -math.inf), dim)
+    return penlight.log_softmax(_filled("amax", input, mask, -math.inf), dim, dtype=dtype)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -272,7 +274,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     >>> torch.masked.softmin(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    return penlight.softmax(-_filled("amin", _as(input, dtype), mask, math.inf), dim)
+    return penlight.softmax(-_filled("amin", input, mask, math.inf), dim, dtype=dtype)
 
 
 def normalize(
@@ -295,8 +297,8 @@ def logsumexp(
     >>> torch.masked.logsumexp(torch.zeros(3), mask=torch.tensor([True, False, True]))
     tensor(0.6931)
     """
-    filled = _filled("logsumexp", input if input.is_complex() else _as(input, dtype), mask, -math.inf)
-    return penlight.logsumexp(filled, _dims(input, dim), keepdim).to(dtype or filled.dtype)
+    filled = _filled("logsumexp", input, mask, -math.inf)
+    return penlight.logsumexp(filled, _dims(input, dim), keepdim).to(dtype or input.dtype)
 
 
 def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,

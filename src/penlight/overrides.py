@@ -34,10 +34,11 @@ class DisableTorchFunctionSubclass:
 
     def __enter__(self) -> None:
         self._var = getattr(_takeover, self._flag)
-        self._token = self._var.set(True)
+        self._outer = self._var.get()
+        self._var.set(True)
 
     def __exit__(self, *exc: object) -> None:
-        self._var.reset(self._token)
+        self._var.set(self._outer)
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):

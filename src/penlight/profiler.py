@@ -87,12 +87,12 @@ def schedule(
         if step < skip_first:
             return ProfilerAction.NONE
         step += (wait if skip_first_wait else 0) - skip_first
-        place = step % cycle
-        if (repeat > 0 and step / cycle >= repeat) or place < wait:
+        position = step % cycle
+        if (repeat > 0 and step / cycle >= repeat) or position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if position < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
 
     return plan
 

@@ -13,7 +13,7 @@ from typing import Any
 _CLASSES: dict[str, Any] = {}
 
 
-class NamedResult(tuple):  # type: ignore[type-arg]
+class NamedResult(tuple):
     """A tuple whose elements have names."""
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class NamedResult(tuple):  # type: ignore[type-arg]
 def named_result(name: str, fields: str) -> Any:
     """The class of results of a function, with these names for their elements."""
     names = tuple(fields.split())
-    body: dict[str, Any] = {n: property(itemgetter(place)) for place, n in enumerate(names)}
+    body: dict[str, Any] = {n: property(itemgetter(index)) for index, n in enumerate(names)}
     body |= {"__slots__": (), "_fields": names, "__match_args__": names, "__module__": "torch.return_types"}
     body |= {"n_fields": len(names), "n_sequence_fields": len(names), "n_unnamed_fields": 0}
     _CLASSES[name] = cls = type(name, (NamedResult,), body)

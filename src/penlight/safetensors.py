@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 import penlight
+from penlight import dtypes
 from penlight._serialization.atomic import replacing
 from penlight._serialization.tensors import array_of, tensor_from_array
 from penlight.storage import owner_of
@@ -40,12 +41,15 @@ _DTYPES = {
     "F16": "float16",
     "U16": "uint16",
     "I16": "int16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
     "I8": "int8",
     "U8": "uint8",
     "BOOL": "bool",
 }
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
-_RANK = {name: place for place, name in enumerate(_DTYPES)}
+_RANK = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
 class SafetensorError(Exception):
@@ -256,6 +260,8 @@ class safe_open:
 
 def _tensor(raw: np.ndarray, entry: _Entry) -> Any:
     dtype = getattr(penlight, _DTYPES[entry.dtype])
+    if dtype in dtypes.FLOAT8:
+        return tensor_from_array(raw.reshape(entry.shape)).view(dtype)
     array = raw.view(dtype.np).reshape(entry.shape)
     return tensor_from_array(array if np.little_endian else array.byteswap())
 

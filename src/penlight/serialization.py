@@ -447,7 +447,7 @@ def check_module_version_greater_or_equal(
     """Whether a module's `__version__` is at least the given one."""
     try:
         parts = module.__version__.split(".")
-        version = tuple(type(field)(parts[place]) for place, field in enumerate(req_version_tuple))
+        version = tuple(type(field)(parts[index]) for index, field in enumerate(req_version_tuple))
         return version >= req_version_tuple
     except Exception as error:
         message = (

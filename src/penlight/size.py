@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, SupportsIndex, overload
 
 
-class Size(tuple):  # type: ignore[type-arg]
+class Size(tuple):
     """A shape, made of an `iterable` of ints: a tuple that prints as `torch.Size([2, 3])`.
 
     >>> torch.Size([2, 3]).numel(), torch.Size([2]) + torch.Size([3])

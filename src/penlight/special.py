@@ -21,7 +21,7 @@ from .ops.special.functions import _special_i1 as i1
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .ops.machinery.types import Number
+    from .ops.machinery.op import Number
     from .tensor import Tensor
 
     def __getattr__(name: str) -> Callable[..., Tensor]: ...  # those made by the loops below

@@ -337,6 +337,10 @@ class TypedStorage:
         _warn_of_removal()
         return self._untyped_storage
 
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
+
     def data_ptr(self) -> int:
         """The address of the first element."""
         _warn_of_removal()

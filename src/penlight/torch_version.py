@@ -16,12 +16,12 @@ def _key(version: Any) -> tuple[Any, ...]:
         version = ".".join(str(part) for part in version)
     public, _, local = version.strip().lower().removeprefix("v").partition("+")
     release: list[int] = []
-    for place, part in enumerate(public.split(".")):
+    for index, part in enumerate(public.split(".")):
         digits = len(part) - len(part.lstrip("0123456789"))
         if digits:
             release.append(int(part[:digits]))
         if digits < len(part):
-            rest = part[digits:] + "".join(public.split(".")[place + 1 :])
+            rest = part[digits:] + "".join(public.split(".")[index + 1 :])
             return _trim(release), _stage(rest), local
     return _trim(release), (0,), local
 

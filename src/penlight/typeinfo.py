@@ -33,6 +33,7 @@ _FINFO8 = {
     dtypes.float8_e4m3fnuz: (2.0**-3, 240.0, 2.0**-7),
     dtypes.float8_e5m2: (2.0**-2, 57344.0, 2.0**-14),
     dtypes.float8_e5m2fnuz: (2.0**-3, 57344.0, 2.0**-15),
+    dtypes.float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127),
 }
 
 
@@ -71,7 +72,7 @@ class finfo:
             (self.eps, self.max, self.tiny), self.resolution = _FINFO8[found], 1.0
         else:
             self.eps, self.max, self.tiny, self.resolution = _limits(found)
-        self.min, self.smallest_normal = -self.max, self.tiny
+        self.min, self.smallest_normal = -self.max if found.is_signed else self.tiny, self.tiny
         self.bits, self.dtype = 8 * found.itemsize, str(found).removeprefix("torch.")
 
     def __repr__(self) -> str:
@@ -206,9 +207,9 @@ def empty_permuted(
     (1, 2)
     """
     size, order = tuple(size), tuple(physical_layout)
-    for place, d in enumerate(order):
+    for index, d in enumerate(order):
         if len(order) == len(size) and not 0 <= d < len(size):
-            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {place}).  NB: "
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {index}).  NB: "
                                "negative dims not currently supported; file an issue if you want it.")  # fmt: skip
     if len(order) == len(size) != len(set(order)):
         raise RuntimeError("Duplicate dim not allowed")

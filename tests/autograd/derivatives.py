@@ -261,6 +261,8 @@ WRITTEN = {
     "_fill_tensor": call(POINTS, draw()),
     "_zero": call(POINTS),
     "_stack_one": call(POINTS),
+    "_nested_view_from_jagged": call(POINTS),
+    "_nested_get_values": call(POINTS),
     "_gelu_kept": call(POINTS, "none"),
     "_leaky_relu_written": call(POINTS, 0.2),
     "_threshold_written": call(POINTS, 0.1, 0.5),

@@ -193,3 +193,22 @@ def test_callbacks_at_the_end_of_a_backward_pass():
     x.register_hook(lambda grad: engine.queue_callback(lambda: seen.append(x.grad.item())))
     (x * 2).backward()
     assert seen == [2.0]
+
+
+def test_placements_are_descriptions():
+    """Packages write them down as they are imported; only what would lay a tensor out is refused."""
+    from penlight.distributed.tensor import DTensor, Partial, Replicate, Shard
+    from penlight.distributed.tensor.placement_types import Placement, _StridedShard
+
+    kinds = [Shard(-1), _StridedShard(0, split_factor=2), Replicate(), Partial(), Partial("avg")]
+    assert [repr(k) for k in kinds] == [
+        "Shard(dim=-1)", "_StridedShard(dim=0, sf=2)", "Replicate()", "Partial(sum)", "Partial(avg)"
+    ]  # fmt: skip
+    assert [str(k) for k in kinds] == ["S(-1)", "_S(0, 2)", "R", "P(sum)", "P(avg)"]
+    assert [(k.is_shard(), k.is_shard(-1), k.is_replicate(), k.is_partial(), k.is_partial("avg")) for k in kinds] == [
+        (True, True, False, False, False), (False,) * 5, (False, False, True, False, False),
+        (False, False, False, True, False), (False, False, False, True, True),
+    ]  # fmt: skip
+    assert len({Shard(0), Shard(0), Shard(1), Replicate()}) == 3 and isinstance(kinds[0], Placement)
+    with pytest.raises(NotImplementedError, match="collectives and DistributedDataParallel"):
+        DTensor.from_local(torch.ones(2), None, [Replicate()])

@@ -436,3 +436,34 @@ def test_twelve_threads_train_at_once() -> None:
             assert len(results) == 36 and all(close(r, wanted) for r in results), [r for r in results if not close(r, wanted)][:1] + [wanted]
         print("ok")
     """)
+
+
+def test_garbage_collected_while_a_mode_is_set() -> None:
+    """Note [Garbage collection in ContextVar.set] in autograd/modes.py: finalisers that switch modes and compute."""
+    passes("""
+        import gc
+        import penlight as torch
+
+        @torch.no_grad()
+        def batches():
+            yield 1
+            yield 2
+
+        class Loop:
+            def __init__(self):
+                self.itself, self.batches = self, batches()
+                next(self.batches)
+
+            def __del__(self):
+                assert (torch.ones(2) / 0).tolist() == [float("inf")] * 2
+
+        gc.set_threshold(3)
+        x = torch.tensor([1.0, 2.0])
+        for step in range(1500):
+            Loop()
+            value, slope = torch.func.jvp(torch.sin, (x,), (x,))
+            assert torch.is_grad_enabled()
+            assert torch.equal(slope, x.cos() * x), step
+            assert torch.func.vmap(lambda a: a * 2)(x).tolist() == [2.0, 4.0], step
+        print("ok")
+    """)

@@ -82,6 +82,8 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
     """What two sides don't agree on in a case, unless it is accepted. The referee runs it in 64 bits if it might be of rounding."""
     if "over" in case.mode and pair[1] == "torch":
         return None  # PyTorch refuses this, or gives what comes out of overwriting what is still to be read
+    if pair[1] == "plain" and outcomes["plain"].error == "died":
+        return f"died without machine code: {outcomes['plain'].words[-300:]}"
     record = records.RECORDS[case.name]
     coarse = max([COARSE.get(o.dtype, 0.0) for o in case.operands()], default=0.0) * record.rtol
     own = pair[1] == "plain"  # both sides are ours

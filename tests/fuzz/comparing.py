@@ -101,7 +101,7 @@ WORSE = 4  # times as far from the result in 64 bits as the other side: what two
 
 def of_rounding(ours: Outcome, theirs: Outcome, truth: Outcome, compared: Compared) -> bool:
     """Whether two sides differ in nothing but floats, in which ours are about as near to the results in 64 bits as theirs, or nearer."""
-    sides = [{fact.label: fact for fact in side.facts} for side in (ours, theirs, truth)]
+    sides = [{f.label: f for f in side.facts if f.dtype != "NoneType"} for side in (ours, theirs, truth)]
     if truth.error or sides[0].keys() != sides[1].keys() or sides[0].keys() != sides[2].keys():
         return False
     for a, b, exact in ([side[label] for side in sides] for label in sides[0]):
@@ -114,7 +114,7 @@ def of_rounding(ours: Outcome, theirs: Outcome, truth: Outcome, compared: Compar
             apart = ~np.isclose(a.value, b.value, equal_nan=True)
             rounded = exact.value.astype(a.value.dtype)  # infinite where there is no such number in fewer bits
             far = [np.max(np.where(s.value == rounded, 0, np.abs(s.value - exact.value))[apart]) for s in (a, b)]
-        if not np.isfinite(far[0]) or far[0] > WORSE * np.nan_to_num(far[1], nan=np.inf):
+        if not np.isfinite(far[0]) or far[0] / WORSE > np.nan_to_num(far[1], nan=np.inf):
             return False
     return True
 
@@ -127,13 +127,14 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("", r"not implemented for '\w+' (instead of \w*Error|in other words)", _ORDER),
     ("", r"(instead of \w*Error|in other words).*not implemented for '\w+'", _ORDER),
     ("", r"Error: .* (instead of \w*Error|in other words than).*(Could not run|must match|does not support automatic|no attribute '\w+_')", _ORDER),
-    ("", r"instead of RuntimeError: .*INTERNAL ASSERT FAILED", "PyTorch asks for a report of its bug"),
-    ("masked", r"Error: .* (instead of \w*Error|in other words than)", _ORDER),
+    ("", r"(instead of RuntimeError:|in other words than) .*INTERNAL ASSERT FAILED", "PyTorch asks for a report of its bug"),
     ("", r"RuntimeError: .* in other words than Autograd not support dtype", "the gradient of an integer result"),
     ("(fft\\.|histogramdd|linalg.cond|norm_except_dim|frobenius_norm|native_norm|nuclear_norm|ormqr|conv_tbc|put|addbmm|linalg.ldl_solve|linalg.lstsq"
      "|linalg.matrix_rank|linalg.pinv|nn.functional.embedding_bag|nn.functional.cosine_embedding_loss|view_as_complex|Tensor.exponential_|repeat_interleave|ldexp)",
      r"Error: .*(instead of \w+Error|in other words than)", _ORDER),
     ("addbmm", r"doesn't match the broadcast shape .* instead of no error", "PyTorch gives a tensor another shape in place"),
+    ("(linalg\\.)?(inv|matrix_power|tensorinv)", r"input matrix is singular. instead of no error", "whether a pivot of equal columns is 0 is rounding"),
+    ("tensordot", r"not implemented for 'Bool' instead of no error", "PyTorch has products of bools where several dimensions leave one number"),
     ("mvlgamma", r"in other words than mvlgamma: result type", "PyTorch says it the wrong way round"),
     ("(normal|rand|randn|randint|bernoulli)$", r"result 0: .*differ", "drawn in the order of elements; PyTorch fills `out` in that of memory"),
     ("floor_divide", r"derivative for aten::floor_divide is not .* in other words than", "a rule does not know that its op was in place"),
@@ -147,7 +148,8 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("", r"no error instead of .*(Could not run 'aten::|does not support automatic differentiation|[dD]erivative for .* is not implemented)", _MORE),
     ("", r"no error instead of RuntimeError: (view size is not compatible|Function \w+ returned an invalid gradient|The size of tensor a)", _MORE),
     ("", r"no error instead of RuntimeError: +(Cannot convert a ZeroTensor|Can't call numpy)", "PyTorch's tensor has no memory to be compared"),
-    ("", r"no error instead of TypeError: \w+\(\) (received an invalid combination|missing 1 required)", _MORE),
+    ("", r"no error instead of TypeError: \w+\(\) received an invalid combination of arguments - got \([^)]*\bout=", "PyTorch has no out= there"),
+    ("", r"no error instead of TypeError: \w+\(\) missing 1 required", _MORE),
     ("(nanmean|hash_tensor)", r"no error instead of RuntimeError", _MORE),
     ("", r"(assignment destination|output array) is read-only instead of", "PyTorch writes into read-only memory, and warns"),
     ("", r"no error instead of RuntimeError: one of the variables needed for gradient computation", "PyTorch's second derivative writes into what it needs"),
@@ -156,15 +158,11 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("(cholesky|linalg.lu_factor|linalg.cholesky|lu|histogram|view_copy|linalg.ldl|nn.functional.grid_sample)", r"instead of no error", "refused here: tests/ops/known.py"),
     ("geqrf|complex$|polar", r"Error: .* instead of \w*Error", _ORDER),
     ("index_add", r"is out of bounds for dimension \d+ with size \d+ instead of IndexError: index out of range in self", "a class that depends on the layout"),
-    ("index_put", r"is out of bounds for dimension \d+ with size \d+ instead of RuntimeError: shape mismatch", _ORDER),
     ("nn.functional.embedding", r"with complex dtype. instead of IndexError: index out of range", _ORDER),
-    ("linalg.eigvals", r"must be batches of square .* in other words than .* should not contain infs or NaNs", _ORDER),
     ("linalg.lu_solve", r"[pP]ivots .* in other words than linalg.lu_solve: Incompatible shapes", _ORDER),
     ("pow", r"instead of \(nan\+nanj\)", "PyTorch's gradient of a complex power of bools is NaN"),
     ("segment_reduce", r"sum to data.size.* in other words than Expected segment_length >= 0", _ORDER),
-    ("masked.am(in|ax)", r"no error instead of (NotImplementedError: identity of am|TypeError: torch.iinfo\(\) requires an integer)", _MORE),
     ("nansum", r"no error instead of RuntimeError: nansum on CPU does not support complex", _MORE),
-    ("masked.norm", r"no error instead of RuntimeError: linalg.vector_norm: Expected a floating point", _MORE),
     ("inner|tensordot", r""""dot" not implemented for 'Bool' instead of no error""", "PyTorch multiplies bools that have gaps between them"),
     ("cumprod", r"gradient 0: .*\+0j\) instead of \(", "PyTorch's gradient of a complex tensor whose products are real has an imaginary part"),
     ("index_reduce", r"not implemented for '(Bool|Complex\w+)' instead of no error", "refused here: tests/ops/known.py"),
@@ -172,8 +170,9 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("(narrow_copy|masked.median)", r"result 0: .*differ", _BUG),
     (r"dist$|(Tensor.|linalg.)?(vector_)?norm$", r"gradient 0: .* -?0(\.0|j) instead of \(?nan", "PyTorch's second derivative of the norm of zeros is NaN"),
     ("nn.functional.cosine_similarity", r"gradient \d: .*differ: -?(0\.000\d*|\d\.\d*e-\d\d) instead of -?0\.0", "of single numbers, second derivatives are zero: differences of large numbers"),
-    ("", r"Error: .* instead of TypeError: \w+\(\) received an invalid combination", _ORDER),
+    ("", r"Error: .* instead of TypeError: \w+\(\) received an invalid combination of arguments - got \([^)]*\bout=", _ORDER),
     (r"(Tensor.|special.)?sinc", r"gradient 0: .* instead of \(?nan", "PyTorch's second derivative at 0 is NaN"),
+    ("(linalg.)?matrix_exp", r"unexpected keyword argument 'out' instead of RuntimeError: view size is not compatible", "PyTorch refuses the layout, out= or not"),
     ("(topk|kthvalue|sort|argsort|msort|mode|median|nanmedian|Tensor.topk|Tensor.argsort|masked.median)", r"result 1: .*differ", _TIES),
     ("(argsort|Tensor.argsort|argmin|argmax)", r"result 0: .*differ", _TIES),
     ("linalg.householder_product|orgqr|ormqr", r"results instead of|gradient .* differ", "the derivatives of reflectors that are no unit vectors"),
@@ -181,6 +180,9 @@ ACCEPTED: list[tuple[str, str, str]] = [
 # Differences from PyTorch that are accepted where an operand has infinities or NaN.
 OF_SPECIAL: list[tuple[str, str, str]] = [
     ("", r"(nan|inf)j?\)? (instead of|at)|instead of \(?(nan|-?inf)", _NOT_FINITE),
+    ("sort|msort", r"gradient 0: .*differ", "infinities are equal: " + _TIES),
+    ("quantile", r"gradient 0: .*differ", "of several NaN, any may be the quantile: " + _TIES),
+    ("(linalg.)?slogdet", r"result 0: .*differ: -?[01].0 instead of -?[01].0", "the sign of a determinant that is infinite in one LAPACK and NaN in another"),
     ("nn.functional.(hardtanh|relu6|hardshrink|softshrink)", r"gradient 0: .* instead of 0.0 at", "PyTorch's vectors and its last few elements disagree on NaN"),
 ]  # fmt: skip
 # Those that are accepted where an operand has at most one element.
@@ -193,21 +195,34 @@ OF_HALVES: list[tuple[str, str, str]] = [
     ("cdist", r"not implemented for '(Half|BFloat16)' instead of no error", "PyTorch has products of such matrices, for many rows"),
     ("histc", r"result 0: .*differ", "PyTorch finds bins and counts in bfloat16, which has no 257"),
 ]  # fmt: skip
-# Differences between machine code and NumPy where an operand has infinities or NaN.
+# Differences between machine code and NumPy.
+_TINY = r"(-?\d\.\d+e-(09|1\d)|-?0\.0)"
+OWN: list[tuple[str, str, str]] = [
+    ("nn.functional.pdist", f"gradient 0: .*differ: {_TINY} instead of {_TINY} at", "what is divided by distances near zero cancels"),
+]  # fmt: skip
+# Those where an operand has infinities or NaN.
 OWN_OF_SPECIAL: list[tuple[str, str, str]] = [
     ("nn.functional.(batch|group|instance)_norm", r"(nan|inf) (instead of|at)|instead of (nan|-?inf)", "an infinite weight times nothing, or minus itself"),
     ("nn.functional.scaled_dot", r"instead of nan", "machine code never reads keys that are masked"),
+    ("linalg.ldl_factor", r"The factorization has a zero on D's diagonal", "LAPACK's quotients by infinities are zero or NaN"),
     ("nn.functional.ctc_loss", r"(gradient|result) 0: .*nan", "how far NaN in a log-probability spreads"),
 ]  # fmt: skip
+
+
+# Accepted where the first operand has integers.
+OF_INTEGERS: list[tuple[str, str, str]] = [
+    ("masked.logsumexp", r"result 0: .*differ", "both compute in float32, whatever the dtype of the result"),
+]
 
 
 def accepted(case: Case, what: str, own: bool) -> bool:
     operands = case.operands()
     special = any(o.special or "np." in o.data for o in operands)
     if own:
-        rules = OWN_OF_SPECIAL * special
+        rules = OWN + OWN_OF_SPECIAL * special
     else:
         few = any(np.prod(o.shape) <= 1 for o in operands)
         halves = any(o.dtype in ("float16", "bfloat16") for o in operands)
-        rules = ACCEPTED + OF_SPECIAL * special + OF_FEW * few + OF_HALVES * halves
+        integers = bool(operands) and "int" in operands[0].dtype
+        rules = ACCEPTED + OF_SPECIAL * special + OF_FEW * few + OF_HALVES * halves + OF_INTEGERS * integers
     return any(re.match(name, case.name) and re.search(text, what) for name, text, _ in rules)

@@ -6,6 +6,7 @@ When the worker dies, the answer to its script is that it died, and the child fo
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import queue
@@ -109,7 +110,7 @@ def serve(side: str, guarded: bool) -> None:
     """Answer scripts until there are no more."""
     import faulthandler
 
-    channel = os.dup(1)
+    channel, told = os.dup(1), os.dup(2)
     if side == "torch":
         import torch as t
     else:
@@ -121,22 +122,28 @@ def serve(side: str, guarded: bool) -> None:
         os.dup2(errors.fileno(), 2)
         faulthandler.enable(errors)
         faulthandler.register(signal.SIGALRM, errors, chain=True)
+        busy = mmap.mmap(-1, 1)  # shared with the worker: 1 while a script has no answer
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes stdin
         while True:
             errors.seek(0)
             errors.truncate()
+            busy[0] = 0
             worker = os.fork()
             if not worker:
-                _work(t, names, channel, guarded)
+                _work(t, names, channel, busy, guarded)
             code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
             if code == 0:
                 os._exit(0)
             if code != RENEWED:
                 errors.seek(0)
-                _answer(channel, Outcome("died", f"{code}: {errors.read().decode(errors='replace')[-1500:]}", []))
+                words = f"{code}: {errors.read().decode(errors='replace')[-1500:]}"
+                if busy[0]:
+                    _answer(channel, Outcome("died", words, []))
+                else:  # between two scripts: the next answer is for the next script
+                    os.write(told, f"{side} died after its last answer: {words}\n".encode())
 
 
-def _work(t: Any, names: dict[str, Any], channel: int, guarded: bool) -> None:
+def _work(t: Any, names: dict[str, Any], channel: int, busy: mmap.mmap, guarded: bool) -> None:
     """Answer scripts until one is empty or there are no more."""
     if guarded:
         from . import guard
@@ -147,10 +154,11 @@ def _work(t: Any, names: dict[str, Any], channel: int, guarded: bool) -> None:
         text = _read(struct.unpack("<I", head)[0]).decode()
         if not text:
             os._exit(RENEWED)
+        busy[0] = 1
         signal.alarm(LONGEST)
         outcome = run(t, text, names)
         signal.alarm(0)
-        _answer(channel, outcome)
+        _answer(channel, outcome, busy)
     os._exit(0)
 
 
@@ -162,9 +170,11 @@ def _read(count: int) -> bytes:
     return found
 
 
-def _answer(channel: int, outcome: Outcome) -> None:
+def _answer(channel: int, outcome: Outcome, busy: mmap.mmap | None = None) -> None:
     data = pickle.dumps(outcome, protocol=5)
     data = struct.pack("<I", len(data)) + data
+    if busy is not None:
+        busy[0] = 0  # nothing but the writing is left, which a worker with broken memory still does
     while data:
         data = data[os.write(channel, data) :]
 

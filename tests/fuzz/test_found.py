@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import tracemalloc
 from collections.abc import Callable
@@ -704,5 +705,150 @@ def test_refusals_in_the_order_of_pytorch() -> None:
     refused("index out of range in self", lambda: outside(True), IndexError)
     refused("may not be a boolean", lambda: torch.mvlgamma(torch.ones(3, dtype=torch.bool), 2))
     refused("may not be a boolean", lambda: torch.ones(3, dtype=torch.bool).mvlgamma_(-1))
+    refused("infs or NaNs", lambda: torch.linalg.eig(torch.full((2, 3), nan)))
+    refused("size\\(-2\\)$", lambda: torch.linalg.lstsq(torch.ones(2, 4, 3), torch.ones(1, 4)))
+    refused("size of tensor a", lambda: torch.ones(4, dtype=torch.bool) ** torch.ones(3, dtype=torch.bool))
     assert F.pdist(torch.ones(1, 3, dtype=torch.bfloat16)).shape == (0,)
     refused("pdist", lambda: F.pdist(torch.ones(2, 3, dtype=torch.bfloat16)), NotImplementedError)
+
+
+def test_of_several_indices_outside_the_first_element_is_named() -> None:
+    x, one = torch.zeros(3, 4), torch.ones(())
+    rows, columns = torch.tensor([0, 1, 9]), torch.tensor([0, 7, 1])
+    for call in (lambda: x[rows, columns], lambda: x.index_put((rows, columns), one)):
+        refused("index 7 is out of bounds for dimension 1 with size 4", call, IndexError)
+    refused("value tensor", lambda: x.index_put((rows, columns), torch.ones(5)))
+    refused("indexing tensors", lambda: x.index_put((rows, columns[:2]), one), IndexError)
+
+
+def test_an_index_after_a_mask_of_several_dimensions_is_checked_against_its_own() -> None:
+    x, mask = torch.zeros(3, 2, 9), torch.ones(3, 2) > 0
+    assert x.index_put((mask, torch.tensor([8])), torch.ones(())).sum() == 6
+    refused("dimension 2 with size 9", lambda: x.index_put((mask, torch.tensor([9])), torch.ones(())), IndexError)
+
+
+def test_upper_gamma_broadcasts_without_machine_code() -> None:
+    with without_machine_code():
+        a, x = torch.tensor([[0.5], [1.0], [4.0]]), torch.tensor([[0.1, 4.0]])
+        wanted = [[0.654721, 0.004678], [0.904837, 0.018316], [0.999996, 0.433470]]
+        torch.testing.assert_close(torch.igammac(a, x), torch.tensor(wanted), rtol=0, atol=1e-6)
+        torch.testing.assert_close(torch.igammac(a, x[0, 0]), torch.tensor(wanted)[:, :1], rtol=0, atol=1e-6)
+        torch.testing.assert_close(torch.igammac(a, x.expand(3, 2)), torch.tensor(wanted), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("view", ["transpose(0, 1)", "t()", "permute(1, 0)"])
+def test_gradients_of_means_of_transposes_are_laid_out_as_the_transpose(view: str) -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    for mean in ("mean()", "mean(0)"):
+        y = eval(f"x.{view}.{mean}")
+        assert torch.autograd.grad(y, x, torch.ones_like(y))[0].stride() == (1, 2)
+
+
+@pytest.mark.parametrize("view", ["t_()", "unsqueeze_(0)", "squeeze_()", "as_strided_((4,), (1,))"])
+def test_a_retained_gradient_is_that_of_the_tensor_after_a_view_in_place(view: str) -> None:
+    y = torch.ones(4, requires_grad=True) * 2
+    y.retain_grad()
+    before = y * 3
+    eval(f"y.{view}")
+    assert y.retains_grad
+    (before.sum() + y.sum()).backward()
+    assert y.grad is not None and y.grad.shape == y.shape and (y.grad == 1).all()
+
+
+def test_norms_of_16_bit_rows_are_compared_in_float32() -> None:
+    x = torch.tensor(
+        [[-0.11962890625, -0.8828125, 0.4609375]], dtype=torch.bfloat16, requires_grad=True
+    )  # of norm 1.003
+    y = torch.renorm(x, 2, 0, 1)
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[0.93359375, 0.5234375, 1.2421875]]
+    assert y.tolist() == [[-0.119140625, -0.87890625, 0.458984375]]
+
+
+def test_masks_are_applied_before_the_dtype() -> None:
+    mask = torch.tensor([True, False])
+    refused("identity of amax", lambda: torch.masked.amax(mask, mask=mask, dtype=torch.float32), NotImplementedError)
+    assert torch.masked.amax(torch.tensor([1, 2]), mask=mask, dtype=torch.complex64).item() == 1
+    wide = torch.masked.logsumexp(torch.tensor([1, 2]), dtype=torch.float64)
+    assert wide.dtype == torch.float64 and wide == wide.float()  # of integers it is computed in float32
+
+
+def test_norms_refuse_dtypes_that_lose_something() -> None:
+    for x, dtype, words in (
+        (torch.tensor([1j]), torch.float32, "should be complex"),
+        (torch.ones(1), torch.float16, "without narrowing"),
+        (torch.ones(1), torch.int32, "should be floating point"),
+        (torch.ones(1, dtype=torch.int32), torch.float32, "Expected a floating point"),
+    ):
+        for norm in (torch.linalg.vector_norm, torch.norm, torch.linalg.norm):
+            refused(words, lambda norm=norm, x=x, dtype=dtype: norm(x, dtype=dtype))
+    assert torch.linalg.vector_norm(torch.tensor([3.0, 4.0]), dtype=torch.float64).dtype == torch.float64
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_a_single_negative_zero_adds_up_to_zero(dtype: torch.dtype) -> None:
+    for shape in ((), (1,), (1, 1), (2,)):
+        x = torch.full(shape, -0.0, dtype=dtype)
+        assert not x.sum().signbit() and not x.mean().signbit()
+
+
+def test_a_view_that_requires_no_grad_any_more_stays_so() -> None:
+    base = torch.ones(2, 3)
+    view = base[:, 0].requires_grad_()
+    base.tanh_()
+    assert view.requires_grad
+    view.requires_grad_(False)
+    base.mul_(2)
+    assert not view.requires_grad and view.is_leaf
+
+
+def test_the_determinant_of_a_single_element_has_a_constant_derivative() -> None:
+    for shape in ((1, 1), (2, 1, 1)):
+        x = torch.full(shape, 3.0, requires_grad=True)
+        (slope,) = torch.autograd.grad(torch.linalg.det(x).sum(), x, create_graph=True)
+        assert not slope.requires_grad and torch.equal(slope, torch.ones(shape))
+
+
+def test_products_are_folded_by_requires_grad_without_a_graph_too() -> None:
+    batch = torch.ones(1, 3, 2)
+    with torch.no_grad():
+        product = torch.ones(1, 3, requires_grad=True) @ batch
+        assert product._is_view() and product.stride() == (2, 1, 1)
+        assert not (torch.ones(1, 3) @ batch)._is_view()
+
+
+def test_a_gradient_that_got_another_shape_is_not_added_to() -> None:
+    for shape, squeezed, words in (
+        ((1, 3), lambda g: g.squeeze_(), r"output with shape \[3\] doesn't match the broadcast shape \[1, 3\]"),
+        (
+            (2, 3),
+            lambda g: g.t_(),
+            r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton",
+        ),
+    ):
+        x = torch.ones(shape, requires_grad=True)
+        x.sum().backward()
+        squeezed(x.grad)
+        refused(words, lambda x=x: x.sum().backward(), RuntimeError)
+
+
+def test_indices_into_nothing_are_refused_before_the_values() -> None:
+    indices = torch.tensor([0, 1]), torch.tensor([2, 0])
+    refused("dimension with size 0", lambda: torch.zeros(0, 3).index_put(indices, torch.ones(0)), IndexError)
+
+
+def test_hooks_of_a_leaf_that_became_a_result_are_not_called() -> None:
+    called: list[Any] = []
+    x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    x.register_hook(called.append)
+    total = (x * 3).sum()
+    x.detach_()
+    x.mul_(w)
+    refused("leaf variable has been moved into the graph interior", total.backward)
+    assert not called
+
+
+def test_an_infinite_logit_makes_the_gradients_of_its_row_nan_even_if_that_is_ignored() -> None:
+    x = torch.tensor([[0.5, math.inf, 1.0], [0.5, 0.0, 1.0]], requires_grad=True)
+    F.cross_entropy(x, torch.tensor([1, 0]), ignore_index=1).backward()
+    assert torch.isnan(x.grad).tolist() == [[True] * 3, [False] * 3]

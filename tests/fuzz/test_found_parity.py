@@ -35,6 +35,7 @@ CASES = [
     "modified(t, t.minimum)",
     "modified(t, t.pow)",
     "modified(t, t.mul)",
+    *[f"modified(t, t.{f}, create_graph=True)" for f in ("pow", "mul", "atan2")],
     "node(t, t.ones(3), lambda x: t.atan2(t.ones(3), x))",
     *[f"t.logit(t.tensor([0.2, 0.8, {e}], dtype=t.bfloat16), {e})" for e in (0.2, 0.3)],
     *[f"toggled(t, lambda x: x.{off})" for off in ("requires_grad_(False)", "detach_()")],
@@ -42,7 +43,25 @@ CASES = [
     "t.quantile(t.ones(3, dtype=t.bool), 0.5, interpolation='foo')",
     "t.linalg.matrix_exp(t.ones(2, 3, dtype=t.int16))",
     "t.linalg.eigvals(t.tensor(1, dtype=t.uint8))",
+    *[f"t.linalg.{f}(t.full({s}, float('nan')).requires_grad_({g}))" for f in ("eig", "eigvals") for s in ((3,), (2, 3)) for g in (True, False)],
+    *[f"t.linalg.lstsq(t.ones({a}), t.ones({b})).solution.shape" for a, b in (("2, 4, 3", "1, 4"), ("2, 4, 3", "2, 4"), ("2, 4, 3", "2, 3"), ("1, 4, 3", "2, 4"))],
+    *[f"{f}(t.tensor([[-0.11962890625, -0.8828125, 0.4609375]], dtype=t.bfloat16))"
+      for f in ("(lambda x: t.renorm(x, 2, 0, 1))", "(lambda x: slope(t, x, lambda y: t.renorm(y, 2, 0, 1)))")],
+    *[f"t.full({s}, -0.0).{f}().signbit()" for s in ("()", "(1,)", "(2,)") for f in ("sum", "mean")],
     "t.zeros(0, 3, dtype=t.bool).softmax(-1)",
+    "t.ones(4, dtype=t.bool) ** t.ones(2, 2, dtype=t.bool)",
+    "t.addcmul(*(t.ones(n, dtype=t.bool) for n in (2, 2, 3)))",
+    *[f"slope(t, t.ones(2, 3, 4), lambda x: x.{v}.mean({d})).stride()" for v in ("permute(2, 0, 1)", "transpose(0, 2)", "[0].t()") for d in ("", 0, -1)],
+    *[f"t.zeros(3, 4).index_put((t.tensor({i}), t.tensor({j})), t.ones({n}))" for i, j in (([0, 9], [7, 0]), ([0, 1, 9], [0, 7, 1]), ([0, 9], [0, 1, 2])) for n in (1, 4)],
+    *[f"t.zeros(3, 4, 5)[{index}]" for index in ("[0, 9], :, [7, 0]", "[0, 9], [0, 1, 2]", "[[0], [9]], [0, 7]")],
+    *[f"t.zeros(3, 2, 9).index_put((t.ones(3, 2) > 0, t.tensor([{i}])), t.ones(())).sum()" for i in (8, 9)],
+    *[f"t.masked.{f}(t.tensor([1, 0, 2]).to(t.{a}), mask=t.tensor([True, False, True]), dtype=t.{b})"
+      for f in ("logsumexp", "amax", "amin") for a in ("bool", "int16", "uint8", "float32") for b in ("float64", "complex64", "int32")],
+    *[f"t.masked.{f}(t.tensor([1, 0, 2]).to(t.{a}), 0, mask=t.tensor([True, False, True]), dtype=t.float64)"
+      for f in ("softmax", "log_softmax", "softmin") for a in ("bool", "int16", "uint8", "float32")],
+    *[f"t.masked.norm(t.tensor([1, 0, 2]).to(t.{a}), {p}, mask=t.tensor([True, False, True]), dtype=t.float64)"
+      for a in ("bool", "float32", "complex64") for p in (2, "-float('inf')")],
+    *[f"t.linalg.vector_norm(t.tensor([1, 2]).to(t.{a}), dtype=t.{b})" for a in ("int64", "float32", "complex64") for b in ("float16", "float64", "int32", "complex128")],
     "t.masked.logsumexp(t.tensor([1 + 2j, 2j]), mask=t.tensor([True, True]), dtype=t.float64)",
 ]  # fmt: skip
 
@@ -59,13 +78,13 @@ def node(t: Any, x: Any, function: Any) -> str:
     return str(t.autograd.grad(function(x).exp().sum(), x, create_graph=True)[0].grad_fn.next_functions[0][0].name())
 
 
-def modified(t: Any, function: Any) -> Any:
+def modified(t: Any, function: Any, **options: Any) -> Any:
     """What is said of two operands that were modified before the backward pass."""
     x, y = t.ones(2, 3).requires_grad_(), t.ones(3).requires_grad_()
     result = function(x, y)
     with t.no_grad():
         x.add_(1), y.add_(1)
-    result.sum().backward()
+    result.sum().backward(**options)
 
 
 def toggled(t: Any, off: Any) -> Any:

@@ -11,6 +11,7 @@ import pytest
 
 import penlight as torch
 from penlight import nn
+from penlight._cli import run
 
 
 def explained(x: object) -> str:
@@ -28,6 +29,12 @@ def explained(x: object) -> str:
         (lambda w: (w * 2).to(torch.int32), "to() gives integers, which have no gradient"),
         (lambda w: float((w * 2).sum()), "item()"),
         (lambda w: torch.tensor(w * 2), "torch.tensor()"),
+        (lambda w: torch.tensor([w[0], w[1]]), "torch.tensor()"),
+        (lambda w: torch.as_tensor([[w[0]], [w[1]]]), "torch.as_tensor()"),
+        (lambda w: torch.Tensor([w[0], w[1]]), "torch.Tensor()"),
+        (lambda w: torch.zeros(1).new_tensor(w * 2), "new_tensor()"),
+        (lambda w: torch.nn.Parameter(w * 2), "nn.Parameter()"),
+        (lambda w: (w * 2).numpy(force=True), "numpy()"),
         (lambda w: w.data * 2, ".data"),
         (lambda w: (w * 2).detach_(), "detach_()"),
         (lambda w: torch.no_grad()(lambda: w.t().contiguous().exp())(), "exp() ran under no_grad"),
@@ -178,3 +185,43 @@ def test_explain_in_a_program_that_is_run_with_all_options(tmp_path: Path) -> No
     without = [sys.executable, "-m", "penlight", "run", "--memory", str(tmp_path / "m.svg"), "-c"]
     done = subprocess.run([*without, "import torch; torch.ones(1).backward()"], capture_output=True, text=True)
     assert "or `penlight run --watch` tells which line cut it off." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--draw", "graph.txt"], "--draw graph.txt: the name must end in .html, .svg, .png, .pdf or .dot"),
+        (["--memory", "memory.txt"], "--memory memory.txt: the name must end in .html or .svg"),
+        (["--profile", "no/trace.json"], "--profile no/trace.json: there is no folder no"),
+    ],
+)
+def test_run_refuses_a_file_that_it_could_not_write(
+    options: list[str], words: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run.main([*options, "-c", "print('it ran')"]) == 2
+    assert capfd.readouterr() == ("", f"penlight run: {words}\n")
+
+
+def test_run_tells_what_it_found_after_sys_exit(tmp_path: Path) -> None:
+    program = "import torch, sys; (torch.zeros(1) / 0).sum(); sys.exit(3)"
+    options = ["--watch", "--draw", str(tmp_path / "graph.html"), "--memory", str(tmp_path / "memory.html")]
+    ran = subprocess.run(
+        [sys.executable, "-m", "penlight", "run", *options, "-c", program], capture_output=True, text=True
+    )
+    assert ran.returncode == 3 and (tmp_path / "memory.html").exists()
+    assert "penlight run --watch: div() made NaN from values without NaN:" in ran.stderr
+    assert "penlight run: there was no backward pass to draw\n" in ran.stderr
+
+
+def test_a_graph_that_run_draws_has_the_names_of_the_parameters(tmp_path: Path) -> None:
+    script, picture = tmp_path / "script.py", tmp_path / "graph.svg"
+    one = "import torch\nmodel = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))\n"
+    other = "critic = torch.nn.Linear(1, 1)\nunused = torch.nn.Linear(3, 3)\n"
+    for source, call, names in (
+        (one, "model", [">0.weight<", ">1.bias<"]),
+        (one + other, "lambda x: critic(model(x))", [">Sequential.0.weight<", ">Linear.bias<"]),
+    ):
+        script.write_text(source + f"({call})(torch.ones(1, 2)).sum().backward()\n")
+        subprocess.run([sys.executable, "-m", "penlight", "run", "--draw", str(picture), str(script)], check=True)
+        assert all(name in picture.read_text() for name in names)

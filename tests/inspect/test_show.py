@@ -7,11 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import penlight as torch
 from penlight import nn
+from penlight._common.user_lines import Line
 from penlight.inspect import show
 
 
@@ -63,3 +65,14 @@ def test_a_breakpoint_in_a_hook_leads_into_the_rule(tmp_path: Path) -> None:
         and "def run_raw(node, " in done.stdout
         and "other = node.s_other" in done.stdout
     )
+
+
+def test_lines_of_a_notebook_are_named_by_their_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[3]") if name == "/tmp/1.py" else None)
+    shell = SimpleNamespace(compile=compiler)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))  # type: ignore[arg-type]
+    line, other = Line("/tmp/1.py", 2, "<module>"), Line("/tmp/2.py", 2, "<module>")
+    assert str(line) == "  Cell In[3], line 2, in <module>\n" and line.short == "In[3]:2"
+    assert str(other) == '  File "/tmp/2.py", line 2, in <module>\n' and other.short == "2.py:2"
+    shell = None
+    assert line.short == "1.py:2"

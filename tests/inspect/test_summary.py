@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -115,3 +116,32 @@ def test_run_with_all_options(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "trace.json").read_text()) and "script.py:4" in (tmp_path / "memory.html").read_text()
     refused = subprocess.run([sys.executable, "-m", "penlight", "run", "--draw"], capture_output=True, text=True)
     assert refused.returncode == 2 and "--draw needs the name of a file" in refused.stderr
+
+
+@pytest.mark.parametrize(("count", "unit"), [(10, "bytes"), (1000, "KiB"), (1 << 20, "MiB")])
+def test_the_unit_of_a_timeline_fits_its_peak(count: int, unit: str) -> None:
+    with torch.inspect.timeline() as memory:
+        torch.ones(count) + 1
+    assert f'class="unit">{unit}</text>' in memory.svg()
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_a_summary_leaves_the_collection_of_garbage_as_it_was(collecting: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        torch.inspect.summary(torch.nn.Linear(2, 2), torch.ones(1, 2))
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            torch.inspect.summary(torch.nn.Linear(2, 2), torch.ones(1, 3))
+        assert gc.isenabled() == collecting
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_gradients_that_vanish_with_depth_are_remarked() -> None:
+    model = nn.Sequential(*[layer for _ in range(12) for layer in (nn.Linear(8, 8), nn.Sigmoid())])
+    with torch.inspect.gradient_flow(model) as flow:
+        model(torch.ones(1, 8)).sum().backward()
+    lines = str(flow).splitlines()
+    assert lines[1].startswith("0.weight") and lines[1].endswith("  vanishes")
+    assert lines[-1].startswith("22.bias") and not lines[-1].endswith("  vanishes")

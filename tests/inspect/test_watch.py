@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import gc
+import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import penlight as torch
 from penlight.autograd import modes
+from penlight.inspect.log import _keeps_finite
+from penlight.ops import OPS
+from penlight.ops.fourier import spectrogram  # noqa: F401  # declares its ops when it is first used
+from penlight.ops.nn import recurrent  # noqa: F401
 
 
 def notes(program: Callable[[], None], kind: type[Exception] = RuntimeError) -> str:
@@ -257,3 +265,154 @@ def test_ops_that_keep_values_finite_are_not_looked_at_twice() -> None:
         (x.relu().clone() * 0).sum().backward()
     assert [event.what for event in seen.nans] == ["mul() made NaN from values without NaN"]
     assert not seen.infs
+
+
+def test_infinities_that_a_program_gives_are_no_births() -> None:
+    scores, mask = torch.zeros(2, 2, requires_grad=True), torch.tensor([[False, True], [False, False]])
+    with torch.inspect.watch(nan="raise", inf="raise"):
+        scores.masked_fill(mask, -math.inf).softmax(-1).sum().backward()
+        torch.where(mask, scores, -math.inf)
+        torch.nn.functional.pad(torch.zeros(2), (1, 1), value=math.inf)
+        torch.zeros(2).fill_(math.inf)
+        torch.ones(2, requires_grad=True).mul(math.inf).sum().backward()
+    with torch.inspect.watch(nan="raise") as seen:
+        torch.zeros(1).log()
+    assert seen.infs == []  # they were not looked for
+
+
+def test_a_birth_in_place_says_what_was_written() -> None:
+    x = torch.ones(2)
+    with (
+        pytest.raises(
+            FloatingPointError, match=r"^div_\(\) made Inf(.|\n)*input after the write: .* 2 infinite\n  other: 0"
+        ),
+        torch.inspect.watch(inf="raise"),
+    ):
+        x.div_(0)
+
+
+def test_the_op_that_wrote_is_named() -> None:
+    """In a Sequential the line of the program is the same for all layers."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.ReLU(inplace=True))
+    text = notes(lambda: model(torch.ones(1, 2)).sum().backward())
+    assert "It was saved here, for TanhBackward0:" in text and "It was written to here, by relu_():" in text
+
+
+# ----- What need not be looked at ---------------------------------------------------------------------------------------
+
+
+def _calls() -> dict[str, Callable[[torch.Tensor], object]]:
+    """Each op that says that it, or its rules, keep values finite, on a tensor of shape (2, 4)."""
+    arguments: dict[str, tuple[object, ...]] = {
+        "relu": (), "_clone": (True,), "_stack_one": (), "_unsafe_view": ((8,),), "_sum_all": (), "_sum_dims": ((0,), False), "_mean_all": (),
+        "_mean_dims": ((1,), True), "_embedding": (torch.tensor([1, 0, 1]), -1, False, False), "_expand": ((3, 2, 4),), "_unfold": (1, 2, 1),
+        "_sliding": (2, 1), "_select": (0, 1), "_slice": (1, 0, 3, 1), "_split": (1, 0), "_split_with_sizes": ((1, 3), 1), "_unbind": (0,), "_diagonal": (0, 0, 1),
+        "_view": ((4, 2),), "_reshape_alias": ((4, 2),), "_alias": (), "_squeeze_all": (), "_squeeze_dim": (0,), "_squeeze_dims": ((0,),),
+        "_unsqueeze": (0,), "_transpose": (0, 1), "_t": (), "_permute": ((1, 0),), "_nested_view_from_jagged": (), "_nested_get_values": (),
+    }  # fmt: skip
+    public: dict[str, Callable[[torch.Tensor], object]] = {
+        "_as_strided": lambda x: x.as_strided((3, 2), (1, 1)),
+        "view_as_complex": lambda x: torch.view_as_complex(x.unflatten(1, (2, 2))),
+        "view_as_real": lambda x: torch.view_as_real(torch.view_as_complex(x.unflatten(1, (2, 2)))),
+    }
+    return {name: (lambda x, name=name: OPS[name].function(x, *arguments[name])) for name in arguments} | public
+
+
+def _first(values: object) -> torch.Tensor:
+    return values if isinstance(values, torch.Tensor) else values[0]  # type: ignore[index]
+
+
+def _kinds(tensor: torch.Tensor) -> set[str]:
+    return {name for name, test in (("NaN", np.isnan), ("Inf", np.isinf)) if test(tensor.detach().numpy()).any()}
+
+
+def _kept(name: str) -> list[str]:
+    return [part for part in ("op", "rules") if _keeps_finite(OPS[name], part)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("name", _calls())
+def test_what_is_not_looked_at_makes_no_nan_and_no_infinity(name: str, dtype: torch.dtype) -> None:
+    if name.startswith("view_as") and dtype is torch.float16:
+        pytest.skip("no complex numbers of halves")
+    large, inf = torch.finfo(dtype).max, float("inf")
+    for row in ([large, -large, 0.0, 1.0], [large, large, large, large], [inf, -inf, 0.0, large]):
+        values = torch.tensor([row, row[::-1]], dtype=dtype)
+        if "op" in _kept(name):
+            assert _kinds(_first(_calls()[name](values))) <= _kinds(values)
+        if "rules" in _kept(name):
+            x = torch.ones(2, 4, dtype=dtype, requires_grad=True)
+            out = _first(_calls()[name](x))
+            shape = (*out.shape, 2) if out.is_complex() else out.shape
+            grad = values.view(-1)[: math.prod(shape)].reshape(shape)
+            out.backward(torch.view_as_complex(grad) if out.is_complex() else grad)
+            assert x.grad is not None and _kinds(x.grad) <= _kinds(grad)
+
+
+def test_every_op_that_is_not_looked_at_is_tried() -> None:
+    source = """
+import importlib, pkgutil, penlight.ops
+from penlight.inspect.log import _keeps_finite
+for module in pkgutil.walk_packages(penlight.ops.__path__, "penlight.ops."):
+    importlib.import_module(module.name)  # some declare their ops when they are first used
+ops = penlight.ops.OPS
+print(*[name for name in ops if _keeps_finite(ops[name], "op") or _keeps_finite(ops[name], "rules")])
+"""
+    kept = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout.split()
+    assert set(kept) == set(_calls())
+
+
+_LARGE = 3e38
+
+
+@pytest.mark.parametrize(
+    ("who", "program"),
+    [
+        ("sum()", lambda x: x.sum()),
+        ("sum()", lambda x: x.sum(0)),
+        ("mean()", lambda x: x.mean(0)),
+        ("gelu()", lambda x: torch.nn.functional.gelu(torch.full((2,), -math.inf))),
+        ("softmax()", lambda x: torch.full((2,), -math.inf).softmax(0)),
+        ("view_dtype()", lambda x: torch.tensor([0x7F800000], dtype=torch.int32).view(torch.float32)),
+        ("to_copy()", lambda x: x.half()),
+        ("mul()", lambda x: torch.nn.functional.embedding(torch.tensor([0, 1]), x) * 2),
+        ("mul()", lambda x: x.clone().relu().view(-1).expand(2, 4).t()[1:] * 2),
+        ("ExpandBackward0", lambda x: x[:1].expand(3, 2).backward(torch.full((3, 2), _LARGE))),
+        ("UnfoldBackward0", lambda x: x.view(-1).unfold(0, 2, 1).backward(torch.full((3, 2), _LARGE))),
+        ("AsStridedBackward0", lambda x: OPS["_sliding"].function(x.view(-1), 2, 1).backward(torch.full((3, 2), _LARGE))),
+        ("AsStridedBackward0", lambda x: x.as_strided((3, 2), (0, 1)).backward(torch.full((3, 2), _LARGE))),
+        ("EmbeddingBackward0", lambda x: torch.nn.functional.embedding(torch.tensor([0, 0]), x).backward(torch.full((2, 2), _LARGE))),
+        ("MulBackward0", lambda x: (torch.zeros(2, 2, requires_grad=True) * x.detach()).backward(torch.full((2, 2), 2.0))),
+    ],
+)  # fmt: skip
+def test_births_beside_what_is_not_looked_at(who: str, program: Callable[[torch.Tensor], object]) -> None:
+    x = torch.full((2, 2), _LARGE, requires_grad=True)
+    with torch.inspect.watch(nan="note", inf="note") as seen:
+        program(x)
+    assert [event.what.split()[0] for event in seen.infs + seen.nans] == [who]
+
+
+def test_a_timeline_and_a_watch_are_both_told() -> None:
+    x = torch.ones(100, requires_grad=True)
+
+    def program() -> None:
+        ((x.detach() * 2 + x) / 0).sum().backward()
+
+    with torch.inspect.watch(inf="note") as outer, torch.inspect.timeline() as memory:
+        program()
+    with torch.inspect.timeline() as other, torch.inspect.watch(inf="note") as inner:
+        program()
+    assert memory.peak == other.peak > 400
+    for seen in (outer, inner):
+        assert [event.what for event in seen.cuts] == ["detach()"]
+        assert [event.what.split()[0] for event in seen.infs] == ["div()", "DivBackward0"]
+    assert modes.log.get() is None
+
+
+def test_of_two_watches_the_inner_one_counts() -> None:
+    model, x = torch.nn.Linear(2, 2), torch.ones(1, 2)
+    with torch.inspect.watch(nan="raise") as outer:
+        with torch.inspect.watch(nan="note") as inner:
+            torch.zeros(1) / 0
+        torch.inspect.summary(model, x)
+    assert len(inner.nans) == 1 and not outer.nans and not outer.writes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels.copies import halves
+from penlight.kernels.copies.convert import to_half, to_single
 
 ALL = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 SINGLES = ALL.astype(np.float32)
@@ -36,13 +36,13 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def test_to_single() -> None:
-    assert same(halves.to_single(ALL), SINGLES)
+    assert same(to_single(ALL), SINGLES)
     finite = ALL[np.isfinite(ALL)].reshape(2, -1)
-    assert same(halves.to_single(finite), finite.astype(np.float32))
+    assert same(to_single(finite), finite.astype(np.float32))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_to_half(name: str) -> None:
     for x in (CASES[name], CASES[name][~np.isnan(CASES[name])]):
         with np.errstate(all="ignore"):
-            assert same(halves.to_half(x), x.astype(np.float16))
+            assert same(to_half(x), x.astype(np.float16))

@@ -133,6 +133,17 @@ def test_batch_norm(shape, affine, offset):
             close(results, exact, 1e-4)
 
 
+@pytest.mark.parametrize("shape", [(20000, 8), (5000, 3, 4)])
+def test_rounding_of_many_samples_does_not_add_up(shape):
+    x, grad = noise(shape, 0, 0.5), noise(shape, 1)
+    weight = noise(shape[1:2], 2)
+    _, mean, rstd, _ = results = norm.batch_norm(x, weight, weight, 1e-5)
+    exact = in_numpy.batch_norm(*wide(x, weight, weight), 1e-5)
+    close(results, exact, 4e-7)
+    slopes = norm.batch_norm_backward(grad, x, mean, rstd, weight)
+    close(slopes, in_numpy.batch_norm_backward(*wide(grad, x), *exact[1:3], *wide(weight)), 1e-6)
+
+
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize(("shape", "groups"), [((3, 6), 2), ((2, 6, 9), 3), ((70, 4, 5, 5), 1), ((3, 8, 9, 9), 8)])
 def test_group_norm(shape, groups, affine):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import penlight as torch
 from penlight.kernels import reduce as K, scan
 
 rng = np.random.default_rng(0)
@@ -112,7 +113,7 @@ def test_float32_accuracy_along_every_axis():
     turned = np.ascontiguousarray(x.T)
     np.testing.assert_allclose(K.reduce_sum(turned, (1,)), exact.sum(0), rtol=2e-7)
     np.testing.assert_allclose(K.var_mean(turned, (1,))[0], exact.var(0, ddof=1), rtol=1e-4)
-    np.testing.assert_allclose(K.norm(x, 2, (0, 1)), np.linalg.norm(exact), rtol=3e-7)
+    np.testing.assert_allclose(norm(x, 2, (0, 1)), np.linalg.norm(exact), rtol=3e-7)
 
 
 @pytest.mark.filterwarnings("error")
@@ -139,6 +140,11 @@ def test_skipping_nan():
 
 # ---------------------------------------------------------------- norms
 
+
+def norm(x, p, dims, keepdim=False):
+    return torch.linalg.vector_norm(torch.from_numpy(x), p, dims, keepdim).numpy()
+
+
 NORMS = {  # p: (of [3, -4, 0], of [3, -4])
     0: (2, 2),
     1: (7, 7),
@@ -156,26 +162,26 @@ NORMS = {  # p: (of [3, -4, 0], of [3, -4])
 @pytest.mark.parametrize("p", NORMS)
 def test_norm_pinned(p):
     with_zero, without = NORMS[p]
-    assert K.norm(np.array([3.0, -4, 0]), p, (0,)) == pytest.approx(with_zero)
-    assert K.norm(np.array([3.0, -4]), p, (0,)) == pytest.approx(without)
-    assert K.norm(np.array([3 + 4j]), p, (0,)) == pytest.approx(1 if p == 0 else 5)
+    assert norm(np.array([3.0, -4, 0]), p, (0,)) == pytest.approx(with_zero)
+    assert norm(np.array([3.0, -4]), p, (0,)) == pytest.approx(without)
+    assert norm(np.array([3 + 4j]), p, (0,)) == pytest.approx(1 if p == 0 else 5)
     if p != 0:
-        assert np.isnan(K.norm(np.array([NAN, INF]), p, (0,)))
+        assert np.isnan(norm(np.array([NAN, INF]), p, (0,)))
     x = rng.standard_normal((3, 4, 5))
-    np.testing.assert_allclose(K.norm(x, p, (1, 2)), K.norm(x.reshape(3, 20), p, (1,)))
-    np.testing.assert_allclose(K.norm(x, p, (0, 2), True).ravel(), K.norm(x.transpose(1, 0, 2).reshape(4, 15), p, (1,)))
+    np.testing.assert_allclose(norm(x, p, (1, 2)), norm(x.reshape(3, 20), p, (1,)))
+    np.testing.assert_allclose(norm(x, p, (0, 2), True).ravel(), norm(x.transpose(1, 0, 2).reshape(4, 15), p, (1,)))
 
 
 def test_norm_of_nothing():
     empty = np.zeros((0, 2))
     for p in (0, 1, 2, 0.5):
-        assert K.norm(empty, p, (0,)).tolist() == [0, 0]
+        assert norm(empty, p, (0,)).tolist() == [0, 0]
     for p, name in ((-1, "-1"), (-0.5, "-0.5"), (INF, "inf"), (-INF, "-inf")):
         with pytest.raises(RuntimeError, match=f"cannot compute the {name} norm on the dimension 0because"):
-            K.norm(empty, p, (0,))
+            norm(empty, p, (0,))
         with pytest.raises(RuntimeError, match=f"cannot compute the {name} norm on an empty tensor"):
-            K.norm(np.zeros(0), p, (0,))
-        assert K.norm(empty, p, (1,)).shape == (0,)
+            norm(np.zeros(0), p, None)
+        assert norm(empty, p, (1,)).shape == (0,)
 
 
 # ---------------------------------------------------------------- quantiles
@@ -238,7 +244,7 @@ def test_many_in_single_precision(shape, dims, keepdim, either_way):
     total = K.reduce_sum(x, dims, keepdim)
     assert total.dtype == np.float32
     np.testing.assert_allclose(total, wide.sum(dims, keepdims=keepdim), rtol=1e-6, atol=1e-4)
-    size = K.norm(x, 2, dims, keepdim)
+    size = norm(x, 2, dims, keepdim)
     assert size.dtype == np.float32
     np.testing.assert_allclose(size, np.sqrt((wide**2).sum(dims, keepdims=keepdim)), rtol=1e-6)
 
@@ -250,3 +256,18 @@ def test_nan_and_inf_among_many(either_way):
     assert np.isnan(along).nonzero()[0].tolist() == [3] and np.isinf(along).nonzero()[0].tolist() == [5]
     assert np.isnan(down).nonzero()[0].tolist() == [7] and np.isinf(down).nonzero()[0].tolist() == [99]
     assert np.isnan(K.reduce_sum(x, (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((1, 20000), 0), ((20000, 1), 1), ((100, 1, 200), 1), ((1, 1, 20000), (0, 1))]
+)
+@pytest.mark.parametrize("name", ["sum", "prod", "amax", "mean"])
+def test_dimensions_of_one_element(name, shape, dim):
+    x = torch.arange(20000.0).reshape(shape)
+    if name == "prod" and isinstance(dim, tuple):
+        dim = 0
+    for given in (x, torch.tensor(2.0).expand(shape)):
+        for keepdim in (False, True):
+            result = getattr(given, name)(dim, keepdim=keepdim)
+            assert torch.equal(result.flatten(), given.flatten())
+            assert result.shape == np.sum(given.numpy(), dim, keepdims=keepdim).shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import penlight
 from penlight.kernels import loss, norm, reduce, scan, softmax, sorting
 from penlight.kernels.elementwise import activation, gated
 from penlight.kernels.index import scatter
@@ -311,11 +312,7 @@ def test_loss(name, reduction):
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-def test_kl_div_and_nll(reduction):
-    x, target = rng.standard_normal((5, 4)), rng.random((5, 4))
-    target[0] = 0
-    check(loss.kl_div(x, target, reduction), F.kl_div(tensor(x), tensor(target), reduction=reduction))
-    check(loss.kl_div(x, x, reduction, True), F.kl_div(tensor(x), tensor(x), reduction=reduction, log_target=True))
+def test_nll(reduction):
     for shape in ((5, 4), (2, 4, 3), (2, 4, 3, 2)):
         x = rng.standard_normal(shape)
         classes = rng.integers(0, 4, shape[:1] + shape[2:])
@@ -455,7 +452,8 @@ def test_norm(p, kind):
     if kind == "zeros":
         x[:2] = 0
     for dims in ((2,), (0, 1), (0, 1, 2)):
-        check(reduce.norm(x, p, dims), torch.linalg.vector_norm(tensor(x), p, dims))
+        ours = penlight.linalg.vector_norm(penlight.from_numpy(x), p, dims).numpy()
+        check(ours, torch.linalg.vector_norm(tensor(x), p, dims))
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])

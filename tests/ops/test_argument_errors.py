@@ -140,7 +140,7 @@ def test_public_functions_look_like_those_written_by_hand(at_rest):
     public = torch.cumsum
     public(X, 0)  # compiles it
     assert inspect.unwrap(public) is written_by_hand and public.__doc__.startswith(written_by_hand.__doc__.rstrip())
-    assert inspect.signature(public) == inspect.signature(written_by_hand)
+    assert [*inspect.signature(public).parameters] == [*inspect.signature(written_by_hand).parameters]
     assert inspect.getsource(public) == inspect.getsource(written_by_hand)
     assert pickle.loads(pickle.dumps(public)) is public and pickle.loads(pickle.dumps(F.linear)) is F.linear
     assert pickle.loads(pickle.dumps(torch.Tensor.view)) is torch.Tensor.view

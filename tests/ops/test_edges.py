@@ -122,3 +122,13 @@ def test_lists_as_indices():
     assert x[[slice(0, 2), 1]].tolist() == [1.0, 5.0]
     with pytest.raises(IndexError, match="index 9 is out of bounds for dimension 0 with size 3"):
         x[[9]]
+
+
+@pytest.mark.parametrize("name, size", [("addmm", (2, 2)), ("baddbmm", (2, 2, 2))])
+def test_in_place_sums_of_products_refuse_other_dimensions(name, size):
+    x, short = torch.ones(size), torch.ones(size[1:])
+    for form in (name, name + "_"):
+        with pytest.raises(RuntimeError, match=r"must be a (matrix|3D tensor)"):
+            getattr(x.clone(), form)(short, x)
+    with pytest.raises(RuntimeError, match="Bad in-place call"):
+        getattr(torch.ones(size[1:]), name + "_")(x, x)

@@ -129,3 +129,12 @@ def test_large_operands_are_laid_out_too():
     a, b = torch.randn(300, 200).t(), torch.randn(200, 300)
     for found, expected in ((a + b, a.contiguous() + b), (a.exp(), a.contiguous().exp())):
         assert found.stride() == (1, 200) and torch.equal(found, expected)
+
+
+def test_a_new_dimension_leaves_the_other_strides():
+    assert torch.ones(3, 2).t().unsqueeze(-1).stride() == (1, 2, 1)
+    column = torch.ones(1, 3).t()
+    assert column.unsqueeze(0).stride() == (3, 1, 3) and column.unsqueeze(1).stride() == (1, 3, 3)
+    assert torch.equal(
+        column.unsqueeze(0)[0].mul_(column), torch.ones(3, 1)
+    )  # the same elements: PyTorch compares all strides

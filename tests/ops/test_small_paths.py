@@ -107,3 +107,33 @@ def test_nodes_have_no_attributes_of_the_users() -> None:
         node.mine = 1  # type: ignore[union-attr]
     node.metadata["mine"] = 1
     assert node.metadata == {"mine": 1}
+
+
+def test_out_of_the_right_shape_and_dtype() -> None:
+    a, b, out = torch.full((2, 3), 3.0), torch.full((2, 3), 2.0), torch.zeros(2, 3)
+    view = out[0]
+    assert torch.mul(a, b, out=out) is out and out._version == view._version == 1 and view.tolist() == [6.0] * 3
+    assert torch.add(a, b, out=a) is a and a.tolist() == [[5.0] * 3] * 2
+    assert torch.sum(b, 1, keepdim=True, out=(total := torch.zeros(2, 1))) is total and total.tolist() == [[6.0], [6.0]]
+    assert torch.lt(b, 3, out=(less := torch.zeros(2, 3, dtype=torch.bool))) is less and less.all()
+    assert torch.norm(b, 2, dim=0, out=(norms := torch.zeros(3))) is norms and torch.equal(norms, b.norm(dim=0))
+
+
+def test_out_that_needs_a_closer_look() -> None:
+    a, w = torch.arange(6.0), torch.ones(5, requires_grad=True)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        torch.exp(a[:5], out=a[1:])
+    for write in (
+        lambda: torch.mul(w, 2, out=torch.zeros(5)),
+        lambda: torch.lt(w, 2, out=torch.zeros(5, dtype=torch.bool)),
+        lambda: torch.exp(a[:5], out=w),
+    ):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            write()
+    with torch.no_grad():
+        assert torch.mul(w, 2, out=torch.zeros(5)).tolist() == torch.exp(torch.full((5,), np.log(2.0)), out=w).tolist()
+    assert w._version == 1 and w.is_leaf and w.requires_grad
+    assert torch.exp(torch.zeros(2, 3), out=torch.zeros(3, 2).t()).stride() == (1, 2)
+    assert torch.mul(a, 2, out=torch.zeros(6, dtype=torch.float64)).dtype is torch.float64
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        assert torch.neg(a, out=torch.zeros(2)).shape == (6,)

@@ -20,7 +20,7 @@ from penlight.kernels.executable import llvm_obstacle, obstacle, wrong_products
 
 # What each optional package is for.
 OPTIONAL = {
-    "ml_dtypes": "torch.bfloat16, torch.autocast",
+    "ml_dtypes": "torch.bfloat16, torch.float8_*, torch.autocast",
     "mpi4py": "torch.distributed with several processes",
     "llvmlite": "machine code where Penlight has none of its own (macOS, Windows, ARM)",
     "scipy": "some special functions and decompositions; without machine code, faster special functions",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from penlight import inspect
+from penlight import inspect, nn
 from penlight.autograd import profiler
+from penlight.autograd.views import edge_of
 from penlight.inspect.draw import draw_edges
 from penlight.inspect.log import Listener
 
@@ -19,44 +21,21 @@ class _Drawing(Listener):
     def __init__(self, path: str) -> None:
         self.path: str | None = path
 
-    def on_backward(self, roots: Any) -> None:
+    def on_backward(self, roots: Any, leaves: Any) -> None:
         if self.path is not None:
             path, self.path = self.path, None
-            draw_edges(roots).save(path)
+            draw_edges(roots, _model_of(set(leaves))).save(path)
             print(f"penlight run: the graph of the first backward pass is in {path}", file=sys.stderr)
 
 
-class _Several(Listener):
-    """Tells several listeners what happens."""
-
-    def __init__(self, listeners: list[Listener]) -> None:
-        self.listeners, self.sees_nodes = listeners, any(one.sees_nodes for one in listeners)
-
-    @property
-    def log(self) -> inspect.Log | None:
-        return next((one.log for one in self.listeners if one.log is not None), None)
-
-    def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        for one in self.listeners:
-            go = lambda one=one, inner=go: one.on_op(op, arguments, inner, inplace)
-        return go()
-
-    def on_node(self, node: Any, grad: Any, run: Any) -> Any:
-        for one in self.listeners:
-            run = lambda node, grad, one=one, inner=run: one.on_node(node, grad, inner)
-        return run(node, grad)
-
-
-def _told_to_all(name: str) -> Callable[..., None]:
-    def tell(self: _Several, *arguments: Any) -> None:
-        for one in self.listeners:
-            getattr(one, name)(*arguments)
-
-    return tell
-
-
-for _name in ("on_new_node", "on_backward", "on_cut", "on_write"):
-    setattr(_Several, _name, _told_to_all(_name))
+def _model_of(leaves: set[Any]) -> Any:
+    """The model that leaves belong to, or the parameters of several by name, each with its class in front; found among all objects."""
+    modules = [one for one in gc.get_objects() if issubclass(type(one), nn.Module)]
+    inner = {id(child) for one in modules for child in one.children()}
+    models = [one for one in modules if id(one) not in inner and any(edge_of(p)[0] in leaves for p in one.parameters())]
+    if len(models) == 1:
+        return models[0]
+    return {f"{type(one).__name__}.{name}": p for one in models for name, p in one.named_parameters()}
 
 
 @contextmanager
@@ -68,13 +47,23 @@ def looking_inside(options: dict[str, str]) -> Iterator[None]:
         "--memory": lambda _: inspect.timeline(),
     }
     listeners = {name: make(options[name]) for name, make in makers.items() if name in options}
-    with ExitStack() as open_ones:
-        if listeners:
-            open_ones.enter_context(inspect.watch(log=_Several(list(listeners.values()))))
-        profile = open_ones.enter_context(profiler.profile()) if "--profile" in options else None
-        yield
+    profile: Any = None
+    try:
+        with ExitStack() as open_ones:
+            for one in listeners.values():
+                open_ones.enter_context(inspect.watch(log=one))
+            profile = open_ones.enter_context(profiler.profile()) if "--profile" in options else None
+            yield
+    finally:  # also after sys.exit() and Ctrl-C
+        _conclude(options, listeners, profile)
+
+
+def _conclude(options: dict[str, str], listeners: dict[str, Any], profile: Any) -> None:
+    """Write and say what was found."""
     for event in listeners["--watch"].nans if "--watch" in listeners else ():
         print(f"penlight run --watch: {event}", end="", file=sys.stderr)
+    if "--draw" in listeners and listeners["--draw"].path is not None:
+        print("penlight run: there was no backward pass to draw", file=sys.stderr)
     if profile is not None:
         profile.export_chrome_trace(options["--profile"])
     if "--memory" in listeners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,7 +20,7 @@ Runs a program written for PyTorch, unchanged: in its process `import torch`, an
 
   --watch                errors of autograd name the lines of the program that are to blame, and where NaN was made is said at the end;
                          `torch.inspect.explain(x)` in the program says why a gradient is None
-  --draw graph.html      draw the graph of the first backward pass (.html, .svg, .png or .dot)
+  --draw graph.html      draw the graph of the first backward pass (.html, .svg, .png, .pdf or .dot)
   --profile trace.json   write which op ran when, for chrome://tracing or Perfetto
   --memory memory.html   write what is in memory when, and which lines hold the peak (.html or .svg)
 """
@@ -37,6 +38,8 @@ def main(arguments: Sequence[str]) -> int:
         if name != "--watch" and (not given or given[0].startswith("-")):
             return _refuse(f"{name} needs the name of a file")
         options[name] = "" if name == "--watch" else given.pop(0)
+        if wrong := _wrong_file(name, options[name]):
+            return _refuse(wrong)
     if not given:
         return _refuse("no program is given")
     what, *rest = given
@@ -56,6 +59,18 @@ def main(arguments: Sequence[str]) -> int:
         return _run.run(run, rest)
     with _looking_inside.looking_inside(options):
         return _run.run(run, rest)
+
+
+_ENDINGS = {"--draw": (".html", ".svg", ".png", ".pdf", ".dot"), "--memory": (".html", ".svg")}
+
+
+def _wrong_file(option: str, path: str) -> str:
+    """What is wrong with the name of a file that is to be written: it is said before the program runs, not after hours of it."""
+    endings = _ENDINGS.get(option, ("",))
+    if not path.lower().endswith(endings):
+        return f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}"
+    folder = os.path.dirname(path)
+    return f"{option} {path}: there is no folder {folder}" if folder and not os.path.isdir(folder) else ""
 
 
 def _refuse(words: str, usage: str = "") -> int:

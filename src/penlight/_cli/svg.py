@@ -35,7 +35,7 @@ def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Seque
     low_y, high_y = min(0.0, *(y for _, y in points)), max(y for _, y in points)
     high_x, high_y = high_x if high_x > low_x else low_x + 1, high_y if high_y > low_y else low_y + 1
 
-    def place(x: float, y: float) -> tuple[float, float]:
+    def pixel(x: float, y: float) -> tuple[float, float]:
         across = (x - low_x) / (high_x - low_x) * (_WIDTH - _LEFT - _RIGHT)
         up = (y - low_y) / (high_y - low_y) * (_HEIGHT - _TOP - _BOTTOM)
         return round(_LEFT + across, 1), round(_HEIGHT - _BOTTOM - up, 1)
@@ -49,15 +49,15 @@ def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Seque
         f'<text x="16" y="{_TOP - 14}" text-anchor="start">{escape(y_label)}</text>',
     ]
     for y in nice_steps(low_y, high_y):
-        left, up = place(low_x, y)
+        left, up = pixel(low_x, y)
         parts.append(f'<line x1="{left}" x2="{_WIDTH - _RIGHT}" y1="{up}" y2="{up}" stroke="#e3e3e3"/>')
         parts.append(f'<text x="{left - 8}" y="{up + 4}" text-anchor="end">{y:g}</text>')
     for x in nice_steps(low_x, high_x, 8):
-        across, base = place(x, low_y)
+        across, base = pixel(x, low_y)
         parts.append(f'<text x="{across}" y="{base + 18}" text-anchor="middle">{x:g}</text>')
     for number, (name, line) in enumerate(lines.items()):
         color = _COLORS[number % len(_COLORS)]
-        path = " ".join(f"{a},{b}" for a, b in (place(x, y) for x, y in line if math.isfinite(y)))
+        path = " ".join(f"{a},{b}" for a, b in (pixel(x, y) for x, y in line if math.isfinite(y)))
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="1.8" stroke-linejoin="round"/>'
         )

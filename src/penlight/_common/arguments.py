@@ -301,7 +301,7 @@ scale_tril: the lower triangular factor of the covariance
 seed: a whole number
 set_to_none: None instead of zeros
 shape: the sizes
-shifts: by how many places, one number or one for each dimension
+shifts: by how many positions, one number or one for each dimension
 side: "left" or "right" of equal elements
 size: the sizes of the result
 size.LocalResponseNorm, size.local_response_norm, size.CrossMapLRN2d: over how many channels
@@ -399,7 +399,7 @@ destination: where to put the values
 dst_type: the dtype
 embed_dim_to_check: the number of features of the query
 enable_gqa: keys and values have fewer heads than queries
-enable_nested_tensor, mask_check: accepted; there are no nested tensors here
+enable_nested_tensor, mask_check: accepted; no fast path of nested tensors is here
 event_dim: how many dimensions one event has
 ext_tensor: anything with DLPack
 force: also detach, and copy if need be

@@ -32,4 +32,4 @@ def declared_init(declared: Any, use: Callable[[Any, dict[str, Any]], Any]) -> A
 def argument_names(declared: Any) -> tuple[str, ...]:
     """The names of the arguments of an `__init__`, without `self`."""
     code = declared.__code__
-    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]  # type: ignore[no-any-return]
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]

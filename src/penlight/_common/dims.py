@@ -40,7 +40,7 @@ def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
     else:
         return args
     try:
-        return (as_int(args[0]), *map(operator.index, args[1:]))  # PyTorch minds a bool in the first place only
+        return (as_int(args[0]), *map(operator.index, args[1:]))  # PyTorch minds a bool as the first only
     except TypeError:
         bad = next((a for a in args if not hasattr(a, "__index__")), args[0])
         raise TypeError(

@@ -49,7 +49,7 @@ def run_instead(function: FunctionType, new: Compiled) -> None:
 
 
 def own_code_of(function: FunctionType) -> Compiled:
-    """What a function runs, or would run if no handler were in its place."""
+    """What a function runs, or would run if no handler replaced it."""
     while handler := (function.__kwdefaults__ or {}).get("_handler"):
         function = handler.original
     return Compiled(function.__code__, function.__defaults__, function.__kwdefaults__)
@@ -114,11 +114,11 @@ def pending_of(function: FunctionType) -> Pending | None:
     return (function.__kwdefaults__ or {}).get("_pending")
 
 
-# ----- A handler in a function's place -----------------------------------------------------------------------------------
+# ----- A handler instead of a function -----------------------------------------------------------------------------------
 
 
 class Handler(Protocol):
-    """What is called in the place of a function; `original` is a copy of the function that runs what it ran before."""
+    """What is called instead of a function; `original` is a copy of the function that runs what it ran before."""
 
     original: Any
 

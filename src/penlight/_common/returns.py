@@ -92,7 +92,7 @@ detach: a view outside of the graph, on the same memory
 contiguous, pin_memory, resolve_conj, resolve_neg, dequantize: the tensor itself if it is so already, else a copy
 repeat, tile: the input, several times along its dimensions
 repeat_interleave: the elements, each several times
-rot90: the input, rotated; two sizes change places for odd `k`
+rot90: the input, rotated; two sizes are swapped for odd `k`
 atleast_1d, atleast_2d, atleast_3d: a view with at least so many dimensions; of several tensors a tuple
 broadcast_tensors: a tuple of views of one shape
 broadcast_shapes: the shape, a `torch.Size`
@@ -198,10 +198,11 @@ to_dlpack: a capsule
 is_coalesced, is_conj, is_neg: True or False
 coalesce: a sparse tensor without repeated indices
 indices: int64, (sparse_dim, nse)
-values: the values of a sparse tensor, or of a dict
+values: the values of a sparse or nested tensor, or of a dict
+to_padded_tensor: a dense tensor
 ccol_indices, col_indices, crow_indices, row_indices: a vector of int64
 sparse_mask, to_sparse, to_sparse_bsc, to_sparse_bsr, to_sparse_coo, to_sparse_csc, to_sparse_csr: a sparse tensor
-to_mkldnn, int_repr, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, q_scale, q_zero_point, qscheme, to_padded_tensor, region_activation_memory_budget: nothing: there are no such tensors here, and it raises
+to_mkldnn, int_repr, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, q_scale, q_zero_point, qscheme, region_activation_memory_budget: nothing: there are no such tensors here, and it raises
 module_load: the tensor to put into the module
 get_default_dtype, promote_types: a dtype
 manual_seed, set_state, clone_state, graphsafe_set_state: a generator

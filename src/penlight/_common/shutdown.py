@@ -63,8 +63,8 @@ class _Finders:
             modules = {
                 n: m for n, m in sys.modules.items() if n.partition(".")[0] in _PACKAGES and isinstance(m, ModuleType)
             }
-            sys.modules.update({name: _StandIn(module) for name, module in modules.items()})  # type: ignore[misc]
-            sys.modules[f"{_PACKAGE} at shutdown"] = _Modules(modules)  # type: ignore[assignment]
+            sys.modules.update({name: _StandIn(module) for name, module in modules.items()})
+            sys.modules[f"{_PACKAGE} at shutdown"] = _Modules(modules)
             _kept_tensors.extend(_referenced_tensors(modules))
 
 

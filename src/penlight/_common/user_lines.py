@@ -30,12 +30,21 @@ class Line(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The name of the file and the number of the line."""
-        return f"{basename(self.file)}:{self.number}"
+        """The name of the file, or of the cell of a notebook, and the number of the line."""
+        cell = _cell(self.file)
+        return f"{basename(self.file) if cell is None else cell[1]}:{self.number}"
 
     def __str__(self) -> str:
         text = f"    {self.text}\n" if self.text else ""
-        return f'  File "{self.file}", line {self.number}, in {self.function}\n{text}'
+        cell = _cell(self.file)
+        where = f'File "{self.file}"' if cell is None else " ".join(cell)
+        return f"  {where}, line {self.number}, in {self.function}\n{text}"
+
+
+def _cell(file: str) -> tuple[str, str] | None:
+    """What IPython's tracebacks call a file that it made of a cell: `("Cell", "In[3]")`."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return None if shell is None else shell.compile.format_code_name(file)
 
 
 def user_frame() -> FrameType | None:

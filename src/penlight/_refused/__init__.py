@@ -35,7 +35,7 @@ def missing(module: str, name: str) -> AttributeError:
     hints = {
         "sparse_": "Its sparse tensors are those of torch.sparse_coo_tensor and torch.sparse_csr_tensor",
         "quantize": "It has no quantised arithmetic",
-        "nested_": "It has no nested tensors",
+        "nested_": "Its nested tensors are those of torch.nested.nested_tensor(..., layout=torch.jagged)",
     }
     hint = next(
         (text for start, text in hints.items() if name.startswith(start)), "Compose it of functions that are here"
@@ -71,9 +71,7 @@ _HINTS = {
     "torch.export": "It does not trace programs: they run as they are written",
     "torch.onnx": "Use PyTorch itself to export a model",
     "torch.package": "Use torch.save and torch.load",
-    "datapipes": "Use Dataset, IterableDataset and DataLoader of torch.utils.data",
     "maskedtensor": "Use the functions of torch.masked with a mask",
-    "collect_env": "Use `penlight doctor`",
     "torch.cuda": "It runs on the CPU",
     "torch.mps": "It runs on the CPU",
     "torch.mtia": "It runs on the CPU",

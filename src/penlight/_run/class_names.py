@@ -16,13 +16,14 @@ from typing import Any
 
 from .._common.module_table import TableFinder
 
-# Classes that PyTorch has elsewhere than in the module of the same name, and that can be found there.
-_ELSEWHERE = {
+# Classes that PyTorch has elsewhere than in the module of the same name, and that can be found there; None for where they say themselves.
+_ELSEWHERE: dict[str, tuple[str | None, set[str]]] = {
     "penlight.tensor": ("torch", {"Tensor"}),
     "penlight.dtypes": ("torch", {"dtype"}),
     "penlight.device": ("torch", {"device"}),
     "penlight.layout": ("torch", {"layout", "memory_format"}),
     "penlight.random": ("torch._C", {"Generator"}),
+    "penlight._device_amp": (None, {"CpuGradScaler", "CudaGradScaler", "cpu_autocast", "cuda_autocast"}),
 }
 
 _ours: set[str] = set()  # modules of Penlight that PyTorch has not
@@ -39,7 +40,8 @@ def _rename(module: ModuleType) -> None:
     if name in _ELSEWHERE:
         home, chosen = _ELSEWHERE[name]
         for own in chosen:
-            _move(getattr(module, own), home)
+            cls = getattr(module, own)
+            _move(cls, home or cls.__module__.replace("penlight", "torch", 1))
     elif not any(part.startswith("_") for part in path.split(".")) and path.partition(".")[0] not in _ours:
         home = f"torch.{path}".removesuffix(".")
         sys.modules.setdefault(home, module)  # where annotations of the classes are looked up

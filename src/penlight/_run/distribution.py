@@ -19,7 +19,7 @@ class TorchDistribution(Distribution):
 
     def read_text(self, filename: str) -> str | None:
         if filename == "METADATA":
-            return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\nSummary: Penlight in the place of PyTorch\n"
+            return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\nSummary: Penlight instead of PyTorch\n"
         return "torch\nfunctorch\n" if filename == "top_level.txt" else None
 
     def locate_file(self, path: Any) -> Any:

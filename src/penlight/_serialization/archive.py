@@ -100,8 +100,8 @@ class ArchiveWriter:
         end, count = self._position, len(self._directory)
         self._emit(_END64.pack(b"PK\6\6", 44, 0x031E, 0x2D, 0, 0, count, count, end - start, start))
         self._emit(_LOCATOR.pack(b"PK\6\7", 0, end, 1))
-        few, small, near = min(count, 0xFFFF), min(end - start, _MAX32), min(start, _MAX32)
-        self._emit(_END.pack(b"PK\5\6", 0, 0, few, few, small, near, 0))
+        entries, size, offset = min(count, 0xFFFF), min(end - start, _MAX32), min(start, _MAX32)
+        self._emit(_END.pack(b"PK\5\6", 0, 0, entries, entries, size, offset, 0))
 
 
 def _wide_fields(size: int, header: int) -> bytes:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 @contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of `path` when the block ends well and vanishes when it does not.
+    """A file to write to, which replaces `path` when the block ends well and vanishes when it does not.
 
     It is written beside its destination and moved there when its data is on the disk: a crash, a full disk or an
     exception leaves the old file whole. Permissions carry over; a symbolic link goes on pointing to the file. What is

@@ -24,7 +24,7 @@ def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
     storages = StorageTable()
 
     class LegacyPickler(pickler_class(pickle_module)):  # type: ignore[misc]
-        """Here a storage's description has one more place, for views of storages, which there are no more."""
+        """Here a storage's description has one more field, for views of storages, which there are no more."""
 
         def persistent_form(self, reference: Any) -> tuple[Any, ...]:
             reference.kind = reference.kind or "ByteStorage"  # PyTorch reads no untyped ones in this format

@@ -49,7 +49,7 @@ _packages: list[tuple[int, Callable[[Any], Any], Callable[[Any, str], Any]]] = [
 
 
 def register_package(priority: int, tagger: Callable[[Any], Any], deserializer: Callable[[Any, str], Any]) -> None:
-    """Add a pair of functions: the tag of a storage's place (or None), and a storage moved to a tag's place (or None).
+    """Add a pair of functions: the tag of a storage's location (or None), and a storage moved to a tag's location (or None).
 
     Those of lower priority are asked first.
     """
@@ -58,7 +58,7 @@ def register_package(priority: int, tagger: Callable[[Any], Any], deserializer: 
 
 
 def location_tag(storage: Any) -> str:
-    """The tag under which a storage's place is saved."""
+    """The tag under which a storage's location is saved."""
     for _, tagger, _ in _packages:
         location = tagger(storage)
         if location:
@@ -67,7 +67,7 @@ def location_tag(storage: Any) -> str:
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
-    """The storage, moved to the place that a tag names."""
+    """The storage, moved to the location that a tag names."""
     for _, _, deserializer in _packages:
         result = deserializer(storage, location)
         if result is not None:

@@ -14,6 +14,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import penlight
+from penlight import dtypes
 from penlight._serialization import rebuild
 from penlight.storage import LEGACY_DTYPES, UntypedStorage
 
@@ -40,6 +41,7 @@ _DTYPE_NAMES = (
     "bool",
     *(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)),
     *("float16", "float32", "float64", "bfloat16", "complex64", "complex128"),
+    *sorted(d._name for d in dtypes.FLOAT8),
 )
 
 

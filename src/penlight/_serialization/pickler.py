@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import penlight
+from penlight import dtypes
 from penlight._serialization.names import torch_name
 from penlight._serialization.tensors import array_of, memory_of
 from penlight.ops.machinery.public_functions import Functions
@@ -147,6 +148,8 @@ class _TorchNames:
                 obj = obj.resolve_conj().resolve_neg()
             if obj.is_meta:
                 return self._reduce_without_data(obj)
+            if obj.dtype in dtypes.FLOAT8:
+                return self._reduce_data(obj)
             if type(obj).__reduce_ex__ is not penlight.Tensor.__reduce_ex__:
                 return NotImplemented  # a class that knows better
             return self._reduce_subclass(obj) if _needs_type(obj) else self._reduce_plain(obj)
@@ -246,8 +249,8 @@ class _TorchNames:
 
 def pickler_class(pickle_module: Any = pickle) -> Any:
     """The pickler of a pickle module, made to write PyTorch's names."""
-    base = pickle._Pickler if pickle_module is pickle else pickle_module.Pickler  # type: ignore[attr-defined]
-    if not issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
+    base = pickle._Pickler if pickle_module is pickle else pickle_module.Pickler
+    if not issubclass(base, pickle._Pickler):
         raise NotImplementedError(
             f"the Pickler of {pickle_module.__name__} cannot be made to write PyTorch's names: "
             "use pickle_module=pickle, or dill"

@@ -30,7 +30,7 @@ class PickleReader:
 
 
 def _full_unpickler(pickle_module: Any) -> Any:
-    class TorchUnpickler(pickle_module.Unpickler):  # type: ignore[misc, name-defined]
+    class TorchUnpickler(pickle_module.Unpickler):
         """The unpickler of a pickle module, with PyTorch's names for our classes."""
 
         def find_class(self, module: str, name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import penlight
+from penlight import dtypes
 from penlight._serialization.tensors import tensor_from_array, view_of_storage
 from penlight.storage import TypedStorage
 
@@ -30,6 +31,8 @@ def _sizes(given: Any) -> tuple[Any, ...]:
 
 def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
     """A tensor over a storage; without its data if it was asked to be on the meta device."""
+    if dtype in dtypes.FLOAT8:
+        return _over(storage, dtypes.uint8, offset, size, stride).view(dtype)
     tensor = tensor_from_array(view_of_storage(storage, dtype, offset, size, stride))
     return tensor.to("meta") if getattr(storage._untyped_storage, "_without_data", False) else tensor
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from penlight import dtypes
 from penlight.storage import TypedStorage, bytes_of, owner_of
 from penlight.tensor import wrap
 
 
 def array_of(tensor: Any) -> np.ndarray:
     """The array that a tensor holds."""
-    return tensor._array
+    return tensor._inner._array if tensor.dtype in dtypes.FLOAT8 else tensor._array
 
 
 def tensor_from_array(array: np.ndarray, requires_grad: bool = False) -> Any:

@@ -30,12 +30,11 @@ _LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals ei
 # By module: what runs in the short dtype, what runs in float32, what runs in the widest dtype of its tensors.
 SHORT = {
     "ops.linalg.matmul": "mm _matmul bmm",
-    "ops.linalg.affine": "addmm baddbmm linear",
-    "ops.nn.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
-    "ops.nn.conv_tbc": "conv_tbc",
+    "ops.linalg.affine": "linear",
+    "ops.nn.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc",
     "nn.functional": "scaled_dot_product_attention prelu affine_grid",
     "linalg": "vecdot",
-    "": "addbmm",
+    "": "addbmm addmm baddbmm",
 }
 FLOAT32 = {
     "nn.functional": "avg_pool3d max_pool3d adaptive_avg_pool3d adaptive_max_pool3d lp_pool3d fractional_max_pool2d "
@@ -52,7 +51,7 @@ PADDING = {"nn.functional": "pad"}  # in float32, if it copies elements
 
 
 class Borrowed:
-    """A function in whose place `call` is called: what it ran before is in `original`."""
+    """A function instead of which `call` is called: what it ran before is in `original`."""
 
     def __init__(self, function: Any, policy: str) -> None:
         self.function, self.policy = function, policy
@@ -63,7 +62,7 @@ class Borrowed:
         return (self.function.__kwdefaults__ or {}).get("_handler") is self
 
     def take(self) -> None:
-        """Keep what the function runs, and take its place. Also when the function has changed it: see Note [Compiled at first use]."""
+        """Keep what the function runs, and replace it. Also when the function has changed it: see Note [Compiled at first use]."""
         function = self.function
         if self.taken():
             return  # not given back, because of Ctrl-C
@@ -94,7 +93,7 @@ borrowed: list[Borrowed] = []
 
 
 def targets() -> dict[Any, tuple[str, str]]:
-    """The functions that autocast casts, with the place they are found at and their policy."""
+    """The functions that autocast casts, with the namespace they are found in and their policy."""
     found: dict[Any, tuple[str, str]] = {}
     for policy, table in (("short", SHORT), ("float32", FLOAT32), ("widest", WIDEST), ("padding", PADDING)):
         for where, names in table.items():
@@ -163,11 +162,11 @@ def call(entry: Borrowed, args: Any, kwargs: Any) -> Any:
         dtype = _widest((*args, *kwargs.values()))
     args = _cast(tuple(args), dtype)
     kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
-    token = _state.inside.set(True)
+    _state.inside.set(True)
     try:
         return entry.run(args, kwargs)
     finally:
-        _state.inside.reset(token)
+        _state.inside.set(False)
 
 
 def _eligible(value: Any) -> bool:

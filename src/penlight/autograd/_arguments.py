@@ -35,7 +35,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def place_of(value: Any) -> Edge:
-    """The place in the graph of a tensor or GradientEdge."""
+    """The edge in the graph of a tensor or GradientEdge."""
     return (value.node, value.output_nr) if is_edge(value) else edge_of(value)
 
 

@@ -108,7 +108,7 @@ def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     grads = as_tuple(grads)
     if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    return grads  # type: ignore[no-any-return]
+    return tuple(grads)
 
 
 def _results(

@@ -1,7 +1,7 @@
 """checkpoint without re-entrance: saved tensors are computed again when backward asks for the first of them.
 
 # Note [Frames and holders]
-While the function runs forward, a pack hook puts an empty holder in the place of each tensor that a node saves. The frame of
+While the function runs forward, a pack hook replaces each tensor that a node saves by an empty holder. The frame of
 the call lists them, weakly. When backward unpacks the first holder, the frame runs the function again under another pack
 hook, which fills the holders in the same order, and stops as soon as the last is full (early stop). What a pass filled
 belongs to that pass: a second backward over a retained graph computes it again. Holders whose node is gone, because part
@@ -140,12 +140,12 @@ class Watching:
         modes.close_slow_mode()
 
     def watch(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
-        """Called in the place of an op: `go()` runs it."""
+        """Called instead of an op: `go()` runs it."""
         raise NotImplementedError
 
 
 class Holder:
-    """In the place of a saved tensor: by backward pass, what was recomputed for it."""
+    """Instead of a saved tensor: by backward pass, what was recomputed for it."""
 
     __slots__ = ("__weakref__", "values")
 

@@ -82,10 +82,13 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
         variable._grad = _wrap(grad)
         return
     into = present._array
-    if grad.dtype is into.dtype:
-        _add(into, grad, into)
-    else:
-        _add(into, grad, out=into, casting="unsafe")
+    try:
+        if grad.dtype is into.dtype:
+            _add(into, grad, into)
+        else:
+            _add(into, grad, out=into, casting="unsafe")
+    except ValueError:  # what is there has got another shape: the op says so in PyTorch's words
+        present.add_(_wrap(grad))
     bump(present)
 
 
@@ -93,6 +96,11 @@ def _takes_gradient(edge: Edge) -> bool:
     """Whether what was a leaf when the graph was made still takes gradients: it may have been told to require none."""
     _require_leaf(edge[0])
     return edge is not NO_EDGE
+
+
+def require_leaf(leaf: AccumulateGrad) -> None:
+    """The same, before the hooks of the leaf run."""
+    _require_leaf(getattr(leaf._ref(), "_edge", NO_EDGE)[0])
 
 
 def _require_leaf(node: Node | None) -> None:

@@ -132,7 +132,8 @@ def _stack(all_frames: bool = True) -> list[str]:
 
 def _watch(node: Node, go: Callable[[], Any]) -> Any:
     """Run a node; explain its error if it has one, and refuse NaNs."""
-    token = _running.set(node)
+    outer = _running.get()
+    _running.set(node)
     try:
         results = go()
         if ANOMALY["check_nan"]:
@@ -144,7 +145,7 @@ def _watch(node: Node, go: Callable[[], Any]) -> Any:
             warn_user(message)
         raise
     finally:
-        _running.reset(token)
+        _running.set(outer)
 
 
 def _check_nan(node: Node, results: Any) -> None:

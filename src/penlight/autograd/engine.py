@@ -33,7 +33,7 @@ import numpy as np
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
-from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
+from .accumulate import accumulate, accumulate_graph, accumulate_raw, join, require_leaf
 from .modes import NAMESPACE, count_picky, grad_mode, log
 from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
 
@@ -116,9 +116,9 @@ def execute(
         return
     slow = NAMESPACE["SLOW"]
     seen = log.get() if slow else None
-    if seen is not None:
-        seen.on_backward(roots)
     order, last, buffers = _plan(roots)
+    if seen is not None:
+        seen.on_backward(roots, last)
     needed = None if captures is None else _needed(order, captures)
     chosen, picky = order, needed
     if needed is not None and captures.leaves and (len(roots) != 1 or roots[0][0] in needed):  # type: ignore[union-attr]
@@ -205,7 +205,7 @@ def wanted_edges(node: Node) -> tuple[Edge, ...]:
 
 
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
-    """The reachable nodes except leaves, youngest first; the age of each leaf's last consumer; a place for the gradient of each
+    """The reachable nodes except leaves, youngest first; the age of each leaf's last consumer; a slot for the gradient of each
     node and leaf, which is a list where there are several outputs."""
     order: list[Any] = []
     last: dict[Any, int] = {}
@@ -260,7 +260,7 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
 def _start(
     roots: Sequence[Edge], grads: list[Any], last: dict[Node, int], buffers: dict[Any, Any], graph: bool, captures: Any
 ) -> None:
-    """Put the gradients that a pass begins with in their places; leaves that wait for no node are complete with that."""
+    """Put the gradients that a pass begins with in their slots; leaves that wait for no node are complete with that."""
     for (root, nr), grad in zip(roots, grads):
         _add(buffers, root, nr, grad)
     grads.clear()
@@ -329,6 +329,7 @@ def _loop(
     watching = (*everywhere, *watchers.get()) if graph else ()
     seen = log.get()
     ours: set[Any] = set()  # as in `_run`
+    ages = set(last.values())
 
     def run(node: Node, grad: Any) -> Any:
         if graph:
@@ -349,8 +350,9 @@ def _loop(
                     else:
                         join(buffers, child, nr, present, arrived, ours)
         grad = results = arrived = None
-        for leaf in _completed(node, last):
-            _run_leaf(leaf, buffers.pop(leaf), graph, captures)
+        if node.seq in ages:
+            for leaf in _completed(node, last):
+                _run_leaf(leaf, buffers.pop(leaf), graph, captures)
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
@@ -406,6 +408,8 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
         _watched((*everywhere, *watchers.get()), leaf, grad, True)
         return
     if leaf._hooks is not None:
+        if captures is None:
+            require_leaf(leaf)
         grad = hooks.before(leaf, grad, graph, run_pre=captures is None or captures.accumulate)
     if captures is not None and not captures.accumulate:
         captures.take(leaf, grad)

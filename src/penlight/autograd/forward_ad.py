@@ -96,7 +96,7 @@ class DualLevel:
 
     def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
         """An op with this level open: its result, with a tangent if an input has one."""
-        token = _below(self)
+        outer = _below(self)
         try:
             tangents = self._tangents(op, arguments)
             if not tangents or out is not None:  # `out=` is refused there
@@ -111,7 +111,7 @@ class DualLevel:
             finally:
                 hidden.restore()
         finally:
-            dispatch.interpreters.reset(token)
+            dispatch.interpreters.set(outer)
         for o, tangent in zip(results, moved):
             if tangent is not None and o.dtype.category >= 2:
                 self.attach(o, tangent)
@@ -126,7 +126,7 @@ class DualLevel:
             # What the tangent's own graph saves must not be what is written to.
             before_write = tensor.clone() if grad_mode.get() else tensor
             moved = self.tangent(self.run(op, (before_write, *arguments[1:])))
-        token = _below(self)
+        outer = _below(self)
         before = self.tangent(tensor)
         before = None if before is None else before.clone()
         hidden = _Hidden(self, arguments)
@@ -134,7 +134,7 @@ class DualLevel:
             dispatch.inplace(op, arguments)
         finally:
             hidden.restore()
-            dispatch.interpreters.reset(token)
+            dispatch.interpreters.set(outer)
         if tangents:
             self._write(tensor, moved)
             self._tell_node(op, tensor, before)
@@ -145,12 +145,12 @@ class DualLevel:
         its `jvp` runs with this level open, on what was saved, which has this level's tangents."""
         tangents = [self.tangent(a) for a in args]
         if not any(t is not None for t in tangents):
-            token = _below(self)
+            outer = _below(self)
             try:
                 return cls.apply(*args, **kwargs) if contexts is None else _further_out(cls, args, kwargs, contexts)
             finally:
-                dispatch.interpreters.reset(token)
-        token = _below(self)
+                dispatch.interpreters.set(outer)
+        outer = _below(self)
         hidden = _Hidden(self, args)
         outermost, contexts = contexts is None, [] if contexts is None else contexts
         try:
@@ -164,7 +164,7 @@ class DualLevel:
                 contexts[0].saved_for_forward = ()
         finally:
             hidden.restore()
-            dispatch.interpreters.reset(token)
+            dispatch.interpreters.set(outer)
         outputs = result if isinstance(result, tuple) else (result,)
         given = moved if isinstance(moved, tuple) else (moved,)
         if len(given) != len(outputs):
@@ -192,7 +192,7 @@ class DualLevel:
 
     def _write(self, tensor: Tensor, moved: Any) -> None:
         """Give a written tensor its new tangent; through a view, also the base."""
-        token = _below(self)
+        outer = _below(self)
         try:
             present = self.tangent(tensor)
             if moved is None:
@@ -208,7 +208,7 @@ class DualLevel:
             else:
                 present.copy_(moved)
         finally:
-            dispatch.interpreters.reset(token)
+            dispatch.interpreters.set(outer)
         self.attach(tensor, present)
 
     def _tangents(self, op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
@@ -317,10 +317,11 @@ def _has_views(tensor: Tensor) -> bool:
 
 
 def _below(level: DualLevel) -> Any:
-    """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives the token to undo it."""
+    """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives those that were open."""
     stack = dispatch.interpreters.get()
     index = stack.index(level)
-    return dispatch.interpreters.set((*stack[:index], *(above for above in stack[index:] if above.batching)))
+    dispatch.interpreters.set((*stack[:index], *(above for above in stack[index:] if above.batching)))
+    return stack
 
 
 def _laid_like(tensor: Tensor, tangent: Any) -> Any:
@@ -436,12 +437,13 @@ class _set_fwd_grad_enabled:
     """
 
     def __init__(self, mode: bool) -> None:
-        self._token = dispatch.forward_mode.set(mode)
+        self._outer = dispatch.forward_mode.get()
+        dispatch.forward_mode.set(mode)
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, *exc: object) -> None:
-        dispatch.forward_mode.reset(self._token)
+        dispatch.forward_mode.set(self._outer)
 
 
 class dual_level:
@@ -512,12 +514,12 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     if tensor._level is not None:
         levels = _batched.levels_of(tensor)
         return _batched.wrap_all(levels, lift(level, _batched.physical(tensor), _batched.expose(tangent, levels)))  # type: ignore[no-any-return]
-    token = _below(level)
+    outer = _below(level)
     try:
         dual = tensor.view_as(tensor)
         tangent = _in_as_much_memory(tensor, _laid_like(tensor, tangent))
     finally:
-        dispatch.interpreters.reset(token)
+        dispatch.interpreters.set(outer)
     level.attach(dual, tangent)
     return dual
 
@@ -546,13 +548,13 @@ def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
         tangent = None if tangent is None else _batched.hide(tangent, levels)
         return UnpackedDualTensor(_batched.wrap_all(levels, primal), tangent)
     tangent = level.tangent(tensor)
-    token = _below(level)
+    outer = _below(level)
     hidden = _Hidden(level, (tensor,))
     try:
         primal = _alias(tensor)
     finally:
         hidden.restore()
-        dispatch.interpreters.reset(token)
+        dispatch.interpreters.set(outer)
     return UnpackedDualTensor(primal, tangent)
 
 
@@ -575,7 +577,7 @@ def detach(tensor: Tensor) -> Tensor:
     out._vc = views_of(tensor)
     if tensor.is_inference():
         dispatch.mark_inference(out)
-    modes.tell_cut(tensor, out, "detach()")
+    modes.tell_cut([tensor], out, "detach()")
     return out
 
 

@@ -321,19 +321,7 @@ def vhp(
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
-    with enable_grad():
-        several, args = as_tuple(inputs, "inputs", "vhp")
-        args = prepared(args, create_graph)
-        vector = _given_vector(v, args, several, "vhp", create_graph)
-        out_several, outputs = _called(func, args, "vhp", strict)
-        single_output(outputs, out_several, "vhp")
-        jac = gradients(outputs, args, None, create_graph=True)
-        require_grad_everywhere(jac, "jacobian", strict)
-    with set_grad_enabled(create_graph or _is_grad_enabled()):
-        products = gradients(jac, args, vector, create_graph)
-        result = filled(products, args, strict, create_graph, "double_back")
-    outputs, result = finish(outputs, create_graph), finish(result, create_graph)
-    return unwrapped(outputs, out_several), unwrapped(result, several)
+    return _times_hessian("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
@@ -350,20 +338,26 @@ def hvp(
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
+    return _times_hessian("hvp", func, inputs, v, create_graph, strict)
+
+
+def _times_hessian(
+    name: str, func: Callable[..., Any], inputs: Tensors, v: Tensors | None, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
     with enable_grad():
-        several, args = as_tuple(inputs, "inputs", "hvp")
-        args = prepared(args, create_graph)
-        vector = _given_vector(v, args, several, "hvp", create_graph)
-        out_several, outputs = _called(func, args, "hvp", strict)
-        single_output(outputs, out_several, "hvp")
-        jac = gradients(outputs, args, None, create_graph=True)
-        require_grad_everywhere(jac, "jacobian", strict)
-        trick = _zeros_with_grad(args)
-        twice = gradients(jac, args, trick, create_graph=True)
-        require_grad_everywhere(twice, "hessian", strict)
+        several, args = as_tuple(inputs, "inputs", name)
+        sources = args = prepared(args, create_graph)
+        vector = _given_vector(v, args, several, name, create_graph)
+        out_several, outputs = _called(func, args, name, strict)
+        single_output(outputs, out_several, name)
+        made, stage = gradients(outputs, args, None, create_graph=True), "double_back"
+        require_grad_everywhere(made, "jacobian", strict)
+        if name == "hvp":
+            sources, stage = _zeros_with_grad(args), "double_back_trick"
+            made = gradients(made, args, sources, create_graph=True)
+            require_grad_everywhere(made, "hessian", strict)
     with set_grad_enabled(create_graph or _is_grad_enabled()):
-        products = gradients(twice, trick, vector, create_graph)
-        result = filled(products, args, strict, create_graph, "double_back_trick")
+        result = filled(gradients(made, sources, vector, create_graph), args, strict, create_graph, stage)
     outputs, result = finish(outputs, create_graph), finish(result, create_graph)
     return unwrapped(outputs, out_several), unwrapped(result, several)
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary, WeakSet
 
 from .._common.arguments import explain as _explain
@@ -25,9 +25,6 @@ from ._mutation import allow_mutation_on_saved_tensors
 from .node import Node, RemovableHandle
 from .packing import Pair
 from .views import bump, edge_of
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 _engine = lazy_import(globals(), "_engine", ".engine")
 
@@ -58,7 +55,7 @@ class _Edge(NamedTuple):
 
 
 class GradientEdge(_Edge):
-    """A place in the backward graph: the gradient of output `output_nr` of `node`.
+    """An edge of the backward graph: the gradient of output `output_nr` of `node`.
 
     It stands for its tensor in `backward` and `grad`, without keeping the tensor alive.
 

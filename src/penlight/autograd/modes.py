@@ -17,12 +17,24 @@ namespace of the generated code says `__name__ = None`. Kernels in Python use `n
 Python raises KeyboardInterrupt after any call, also after one that has just set a mode, and at the first instruction of a Python
 function, also of `__exit__`. So the package does not use `with no_grad():` where a training step passes, nor
 `token = grad_mode.set(...)` before a `try`. It reads the mode, sets it inside the `try`, and sets it back in `finally`.
+
+# Note [Garbage collection in ContextVar.set]
+CPython 3.11 collects garbage whenever it allocates, also in the middle of `ContextVar.set` and `reset`, which work on a table that they do
+not hold. A finaliser that sets a ContextVar there (the end of a suspended generator under `no_grad`, an op in a `__del__`) frees
+that table. So each collection first takes a copy of the context, which holds it, and the last copies are kept; all of it in C, since Python
+drops what a Python function raises in a collection, also a KeyboardInterrupt that happens to meet it there. And modes are set back by
+`set`, not by `reset`: where there was no value, a `reset` leaves what a finaliser has read in the meantime in the variable's cache.
+Newer Pythons collect between instructions.
 """
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
-from contextvars import ContextVar
+from collections import deque
+from contextvars import Context, ContextVar, copy_context
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -56,8 +68,19 @@ def count_picky(change: int) -> None:
 
 
 def slow() -> bool:
-    return NAMESPACE["SLOW"] != 0  # type: ignore[no-any-return]
+    return bool(NAMESPACE["SLOW"])
 
+
+if sys.version_info < (3, 12):
+
+    class _KeptContexts(map):  # type: ignore[type-arg]  # map[None] does not exist when the program runs
+        """Keeps a copy of the context each time that its attribute `start` is read."""
+
+        start = property(next)
+
+    _contexts: deque[Context] = deque(maxlen=16)
+    # Each collection calls getattr(contexts, "start", {...}). See Note [Garbage collection in ContextVar.set].
+    gc.callbacks.append(partial(getattr, _KeptContexts(_contexts.append, iter(copy_context, None))))
 
 # A ContextVar is right for threads (each starts with the default) and for asyncio (each task has its own).
 grad_mode: ContextVar[bool] = ContextVar("penlight_grad_mode", default=True)
@@ -71,10 +94,16 @@ ANOMALY = {"enabled": False, "check_nan": True}
 log: ContextVar[Any] = ContextVar("penlight_log", default=None)
 
 
-def tell_cut(source: Any, out: Any, what: str) -> None:
-    """Tell an open log that `out`, a tensor or None for a Python value, was made from a tensor without recording it."""
-    if (seen := log.get()) is not None and source.requires_grad:
-        seen.on_cut((source,), out, what)
+def tell_cut(sources: list[Any], out: Any, what: str) -> None:
+    """Tell an open log that `out`, a tensor or None for a Python value, was made from tensors without recording it."""
+    if (seen := log.get()) is not None and (sources := [t for t in sources if t.requires_grad]):
+        seen.on_cut(sources, out, what)
+
+
+def tell_writes(tensors: Any) -> None:
+    """Tell an open log that tensors were written to, after their versions have moved on."""
+    if (seen := log.get()) is not None:
+        seen.on_write([t for t in tensors if type(t._vc) is list])  # inference tensors have no versions
 
 
 # Creation numbers of the nodes: a node's inputs exist before it, so youngest first is a topological order.

@@ -1,6 +1,6 @@
 """The nodes of the backward graph.
 
-A tensor points to its place in the graph by an edge `(node, output_nr)`; a node points on by `next_functions`, the edges of
+A tensor points to its node in the graph by an edge `(node, output_nr)`; a node points on by `next_functions`, the edges of
 its op's inputs. A leaf that requires grad ends in an `AccumulateGrad`.
 """
 

@@ -3,7 +3,7 @@
 # Note [Packed values]
 While a pair of hooks is open a node's slot holds a `Packed` instead of a tensor, and its `_fit` a `PackedFit`, which sends
 the generated backward to the readable one: that unpacks each value once for a run. `_array` and `unpack()` both call the
-unpack hook; `unpack()` gives the tensor at the place in the graph that the saved one had. `_vc` is None because versions
+unpack hook; `unpack()` gives the tensor with the edge in the graph that the saved one had. `_vc` is None because versions
 can't be tracked through hooks.
 """
 
@@ -72,7 +72,7 @@ class Packed:
         return data
 
     def unpack(self) -> Tensor:
-        """The saved tensor at its place in the graph."""
+        """The saved tensor with its edge in the graph."""
         return at_edge(self.data(), self.edge)
 
 

@@ -8,7 +8,7 @@ memory (the version counter lists them). Reading it then raises AttributeError, 
 
 # Note [In-place on a view]
 Writing through a view `v` of `base` makes the op's node `fn` compute only the gradient of that part. `CopySlices` wraps it:
-it takes the gradient of the whole base, hands the part to `fn`, and puts what comes back in that part's place. It becomes
+it takes the gradient of the whole base, hands the part to `fn`, and overwrites that part by what comes back. It becomes
 the base's grad_fn; the views' edges go stale and lead to the base through `AsStridedBackward0` from then on.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from ..kernels.addresses import offset as bytes_between
 from ..kernels.lazy import lazy_import
-from .modes import NAMESPACE, grad_mode, inference, is_grad_enabled, log, sequence
+from .modes import NAMESPACE, grad_mode, inference, is_grad_enabled, sequence, tell_writes
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
@@ -158,16 +158,16 @@ def prune(family: list[Any]) -> None:
     family[:] = [4 * len(alive) + 8, *alive]
 
 
-def bump(tensor: Tensor) -> None:
-    """Record a write into a tensor's memory: its version moves on and its views' edges go stale."""
+def bump(tensor: Tensor, tell: bool = True) -> None:
+    """Record a write into a tensor's memory: its version moves on, its views' edges go stale, and an open log is told."""
     vc = tensor._vc
     if vc is None:
         vc = tensor._vc = [0, None]
     elif type(vc) is not list:
         return  # an inference tensor has no version
     vc[0] += 1
-    if NAMESPACE["SLOW"] and (seen := log.get()) is not None:
-        seen.on_write(tensor, vc[0])
+    if NAMESPACE["SLOW"] and tell:
+        tell_writes((tensor,))
     if vc[1] is not None:
         for ref in vc[1][1:]:
             view = ref()

@@ -158,6 +158,7 @@ _CLASSES = {
 # Names that stand elsewhere here: a module, or a module and the name there.
 _ELSEWHERE = {
     "_LinAlgError": ("linalg", "LinAlgError"),
+    "_functions": ("_c_functions", None),
     "_functorch": ("_c_functorch", None),
     "_nn": ("_c_nn", None),
     "_VariableFunctions": ("", None),

@@ -124,8 +124,36 @@ TABLE = {
         "Which parts of PyTorch's compiler report: there is nothing to report.", accepts=("set_logs(**options)",)
     ),
     "_prims_common": Row("Names for annotations.", names={"penlight.types": "Device=DeviceLikeType Number=NumberType"}),
+    "_refs": Row(
+        "Operators written in terms of others.",
+        refuses=(
+            "Penlight's operators are not written in terms of others.",
+            "Call the function of torch of that name.",
+        ),
+    ),
     "_subclasses": Row(
         "Fake tensors.", refuses=("Penlight has no fake tensors.", "Compute on real ones, or on shapes.")
+    ),
+    "_utils_internal": Row(
+        "Where PyTorch differs inside the company that it comes from: not here.",
+        returns={
+            "justknobs_check(name, default=True)": True,
+            "max_clock_rate()": 1100,
+            "is_fb_unit_test()": False,
+            "capture_pre_autograd_graph_using_training_ir()": False,
+        },
+        names={"penlight": "get_file_path"},
+        accepts=(
+            "log_compilation_event(metrics)",
+            "log_export_usage(**kwargs)",
+            "log_torch_jit_trace_exportability(*args)",
+        ),
+        values={
+            "TEST_MASTER_ADDR": "127.0.0.1",
+            "TEST_MASTER_PORT": 29500,
+            "USE_GLOBAL_DEPS": True,
+            "USE_RTLD_GLOBAL_WITH_LIBTORCH": False,
+        },
     ),
     "ao": Row("Quantisation.", refuses=_NO_QUANTISED),
     "backends.cusparselt": Row("cuSPARSELt, which is not used here.", returns=_NOT_HERE),
@@ -145,6 +173,18 @@ TABLE = {
         "The engines of quantised arithmetic: there is none.",
         values={"engine": "none", "supported_engines": ["none"]},
     ),
+    "cpu.amp": Row(
+        "The old names of `torch.amp` for the CPU.",
+        names={"penlight._device_amp": "CpuGradScaler=GradScaler cpu_autocast=autocast"},
+    ),
+    "cuda.amp": Row(
+        "The old names of `torch.amp` for a GPU. They warn, and do nothing where there is none.",
+        names={"penlight._device_amp": "CudaGradScaler=GradScaler cuda_autocast=autocast custom_bwd custom_fwd"},
+    ),
+    "cuda.amp.autocast_mode": Row(
+        "`autocast` and its kin.", names={"penlight._device_amp": "cuda_autocast=autocast custom_bwd custom_fwd"}
+    ),
+    "cuda.amp.grad_scaler": Row("`GradScaler`.", names={"penlight._device_amp": "CudaGradScaler=GradScaler"}),
     "cuda.amp.common": Row(
         "Whether mixed precision on a GPU can work: there is no GPU.", returns={"amp_definitely_not_available()": True}
     ),
@@ -196,9 +236,9 @@ TABLE = {
         accepts=("manual_seed(seed)", "manual_seed_all(seed)"),
         refuses=("Penlight runs on the CPU.", "Use device='cpu'."),
     ),
-    "nested": Row(
-        "Tensors of tensors of several sizes.",
-        refuses=("Penlight has no nested tensors.", "Pad the sequences with torch.nn.utils.rnn.pad_sequence."),
+    "nested._internal": Row("Where PyTorch keeps the class of nested tensors."),
+    "nested._internal.nested_tensor": Row(
+        "The class of nested tensors.", names={"penlight.nested.tensor": "NestedTensor"}
     ),
     "nn.attention.flex_attention": Row(
         "Flexible attention: the names exist so that programs can import them.",
@@ -272,6 +312,13 @@ TABLE = {
             "Write the function with NumPy in a torch.autograd.Function, or call a compiled one through ctypes there.",
         ),
     ),
+    "utils.collect_env": Row(
+        "What is installed.", refuses=("It asks for PyTorch's libraries and for GPUs.", "Use `penlight doctor`.")
+    ),
+    "utils.data.datapipes": Row(
+        "Pipes of data.",
+        refuses=("Penlight has no pipes of data.", "Use Dataset, IterableDataset and DataLoader of torch.utils.data."),
+    ),
     "utils.deterministic": Row(
         "Whether uninitialised memory is filled while deterministic algorithms are asked for: kept, and without effect.",
         values={"fill_uninitialized_memory": True},
@@ -343,6 +390,7 @@ def make(module: ModuleType) -> None:
         return getattr(import_module(source), theirs)
 
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
+    module.__dir__ = lambda: sorted({*vars(module), *sources, *below})  # type: ignore[method-assign]
     if not why:
         module.__all__ = sorted(name for name in {*vars(module), *sources} if name[0] != "_")  # type: ignore[attr-defined]
 

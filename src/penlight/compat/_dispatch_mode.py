@@ -68,11 +68,12 @@ class TorchDispatchMode:
 
         values = [v for a in arguments for v in (a if isinstance(a, (list, tuple)) else (a,))]
         types = tuple(dict.fromkeys(type(v) for v in values if isinstance(v, Tensor) and type(v) is not Tensor))
-        token = calls.set({**calls.get(), func: run})
+        outer = calls.get()
+        calls.set({**outer, func: run})
         try:
             return self.__torch_dispatch__(func, types, *presented(op, arguments))
         finally:
-            calls.reset(token)
+            calls.set(outer)
 
 
 def _get_current_dispatch_mode() -> Any:
@@ -84,11 +85,12 @@ def _get_current_dispatch_mode() -> Any:
 @contextmanager
 def _disable_current_modes() -> Any:
     """A region in which no mode sees ops."""
-    token = op_watchers.set(())
+    outer = op_watchers.get()
+    op_watchers.set(())
     try:
         yield
     finally:
-        op_watchers.reset(token)
+        op_watchers.set(outer)
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:

@@ -32,7 +32,7 @@ class Settings(ModuleType):
     def patch(self, *args: Any, **kwargs: Any) -> Any:
         """A region or decorator with other switches: without effect."""
 
-        class _Region(nullcontext, ContextDecorator):  # type: ignore[type-arg]
+        class _Region(nullcontext, ContextDecorator):
             pass
 
         return _Region()

@@ -22,12 +22,12 @@ def _device_has_foreach_support(device: Any) -> bool:
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
-    """Rows of tensors in columns of one dtype each: by (device, dtype) of the first row, the rows and the places."""
+    """Rows of tensors in columns of one dtype each: by (device, dtype) of the first row, the rows and the indices."""
     groups: dict[Any, Any] = {}
-    for place, column in enumerate(zip(*tensorlistlist)):
+    for index, column in enumerate(zip(*tensorlistlist)):
         first = next(t for t in column if t is not None)
-        rows, places = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))
+        rows, indices = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))
         for row, t in zip(rows, column):
             row.append(t)
-        places.append(place)
+        indices.append(index)
     return groups if with_indices else {key: (rows, []) for key, (rows, _) in groups.items()}

@@ -17,15 +17,15 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_n
         return vmap(func, in_dims, out_dims)
 
     def mapped(*args: Any) -> Any:
-        places: list[Any] = []
+        structure: list[Any] = []
 
         def present(*inner: Any) -> Any:
             leaves, spec = _tree.tree_flatten(func(*inner))
-            places[:] = [spec, [leaf is None for leaf in leaves]]
+            structure[:] = [spec, [leaf is None for leaf in leaves]]
             return tuple(leaf for leaf in leaves if leaf is not None)
 
         found = iter(vmap(present, in_dims, out_dims)(*args))
-        spec, absent = places
+        spec, absent = structure
         return _tree.tree_unflatten([None if gone else next(found) for gone in absent], spec)
 
     return mapped

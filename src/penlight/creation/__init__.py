@@ -19,8 +19,9 @@ from ..kernels.lazy import lazy_import
 from ..layout import preserve_format
 from ..ops.machinery.declare import install_method
 from ..ops.machinery.dispatch import mark_inference
+from ..ops.machinery.guards import need_countable
 from ..tensor import Tensor, resize_to, wrap
-from .data import NEGATIVE_STRIDES, array_of
+from .data import NEGATIVE_STRIDES, array_of, tensors_in
 
 _legacy = lazy_import(globals(), "_legacy", ".legacy")
 _meta = lazy_import(globals(), "_meta", ".._meta")
@@ -47,15 +48,15 @@ def tensor(
     if dtype is not None:
         dtype = dtypes.given(dtype, "tensor(): ")
     if _check(dtype, device, "tensor"):
-        return _on_meta(tensor, data, dtype=dtype, requires_grad=requires_grad)
+        return _meta_or_float8(tensor, data, dtype=dtype, requires_grad=requires_grad)
     if isinstance(data, Tensor):
         warn_user(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
         )
     out = wrap(array_of(data, dtype, copy=True))
-    if modes.slow() and isinstance(data, Tensor):
-        modes.tell_cut(data, out, "torch.tensor()")
+    if modes.slow():
+        modes.tell_cut(tensors_in(data), out, "torch.tensor()")
     return _leaf(out, requires_grad)
 
 
@@ -70,18 +71,23 @@ def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _check(dtype: Any, device: Any, name: str) -> bool:
-    """Refuse a wrong dtype and devices that are not there; whether the tensor goes to the meta device."""
+    """Refuse a wrong dtype and devices that are not there; whether the tensor is made in another way, by `_meta_or_float8`."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if device is not None:
         if device is not CPU and on_meta(device):
+            if dtype in dtypes.FLOAT8:
+                raise NotImplementedError(f"Penlight has no tensors of {dtype} on the meta device")
             return True
         require_cpu(device)
-    return False
+    return dtype is not None and dtype._np is None and dtype in dtypes.FLOAT8
 
 
-def _on_meta(function: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """What a function makes, without data. See Note [Tensors without data] in _meta.py."""
+def _meta_or_float8(function: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """What a function makes, without data: see Note [Tensors without data] in _meta.py. Or in 8-bit floats: see Note [8-bit floats] in float8.py."""
+    if kwargs["dtype"] in dtypes.FLOAT8:
+        wide = function(*args, **{**kwargs, "dtype": dtypes.float32, "requires_grad": False})
+        return wide.to(kwargs["dtype"]).requires_grad_(kwargs.get("requires_grad", False))
     return _meta.created(function, *args, **kwargs)
 
 
@@ -94,10 +100,13 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     if dtype is not None:
         dtype = dtypes.given(dtype, "as_tensor(): ")
     if _check(dtype, device, "as_tensor"):
-        return data.to(device, dtype) if isinstance(data, Tensor) else _on_meta(as_tensor, data, dtype)
+        return data.to(device, dtype) if isinstance(data, Tensor) else _meta_or_float8(as_tensor, data, dtype=dtype)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    return wrap(array_of(data, dtype, copy=False))
+    out = wrap(array_of(data, dtype, copy=False))
+    if modes.slow():
+        modes.tell_cut(tensors_in(data), out, "torch.as_tensor()")
+    return out
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
@@ -158,7 +167,7 @@ def asarray(
     if dtype is not None:
         dtype = dtypes.given(dtype, "asarray(): ")
     if _check(dtype, device, "asarray"):
-        return _on_meta(asarray, obj, dtype=dtype, copy=copy, requires_grad=requires_grad)
+        return _meta_or_float8(asarray, obj, dtype=dtype, copy=copy, requires_grad=requires_grad)
     if not isinstance(obj, (Tensor, np.ndarray, np.generic)) and _is_buffer(obj):
         obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
     if copy is False:
@@ -256,6 +265,8 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
         if not size:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
         if elsewhere and out is None:
+            if dtype in dtypes.FLOAT8:
+                return _meta_or_float8(make, *size, dtype=dtype, requires_grad=requires_grad)
             return _meta.made(_size(size, name), dtype or dtypes.get_default_dtype(), requires_grad)
         shape, np_dtype = _size(size, name), (dtype or dtypes.get_default_dtype()).np
         if memory_format is preserve_format:
@@ -323,7 +334,7 @@ def full(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if (dtype is not None or device is not None) and _check(dtype, device, "full"):
-        return _on_meta(full, size, fill_value, dtype=dtype, requires_grad=requires_grad)
+        return _meta_or_float8(full, size, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full", more)
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
@@ -379,11 +390,12 @@ def eye(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "eye"):
-        return _on_meta(eye, n, m, dtype=dtype, requires_grad=requires_grad)
+        return _meta_or_float8(eye, n, m, dtype=dtype, requires_grad=requires_grad)
     _accept("eye", more)
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    need_countable((n, n if m is None else m))
     result = wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np))
     return _leaf(result if out is None else _into(out, result, dtype), requires_grad)
 
@@ -435,7 +447,7 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
         if dtype is not None:
             dtype = dtypes.given(dtype)
         if (dtype is not None or device is not None) and _check(dtype, device, name):
-            return _on_meta(make, input, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
+            return _meta_or_float8(make, input, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
         if input._level is not None:
             return _leaf(input._level.like(make, input, dtype=dtype, memory_format=memory_format), requires_grad)
         array, np_dtype = input._array, (dtype or input.dtype).np
@@ -486,7 +498,7 @@ def full_like(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "full_like"):
-        return _on_meta(full_like, input, fill_value, dtype=dtype, requires_grad=requires_grad)
+        return _meta_or_float8(full_like, input, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full_like", more)
     if input._level is not None:
         return _leaf(input._level.like(full_like, input, fill_value, dtype=dtype), requires_grad)
@@ -522,12 +534,15 @@ def _install() -> None:
         >>> torch.tensor([1]).new_tensor([2.0, 3.0])
         tensor([2, 3])
         """
-        return tensor(
+        out = tensor(
             data._array if isinstance(data, Tensor) else data,
             dtype=dtype or self.dtype,
             device=device,
             requires_grad=requires_grad,
         )
+        if modes.slow() and isinstance(data, Tensor):
+            modes.tell_cut([data], out, "new_tensor()")
+        return out
 
     def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:
         """`torch.empty_strided` in this tensor's dtype.

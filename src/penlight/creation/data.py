@@ -172,6 +172,13 @@ def _items(data: Any) -> Any:
     return data._array.reshape(())
 
 
+def tensors_in(data: Any) -> list[Tensor]:
+    """The tensors that data is, or that are in its nested lists."""
+    if isinstance(data, (list, tuple)):
+        return [t for item in data for t in tensors_in(item)]
+    return [data] if isinstance(data, Tensor) else []
+
+
 def _ragged(data: Any) -> Exception:
     """PyTorch's complaint about nested lists of unequal lengths."""
     lengths = [len(d) if isinstance(d, (list, tuple)) else -1 for d in data]

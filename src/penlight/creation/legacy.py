@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd import modes
 from ..device import require_cpu
 from ..ops.machinery.declare import OPS
 from ..tensor import Tensor, wrap
 from . import _size
-from .data import array_of
+from .data import array_of, tensors_in
 
 # What PyTorch's message calls the dtypes: C++'s types.
 _TYPES = {
@@ -38,10 +39,13 @@ def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, si
         if isinstance(data, Tensor):
             if dtype is not None and data.dtype is not dtype:
                 raise TypeError(f"expected {_options(dtype)} (got {_options(data.dtype)})")
-            return OPS["_alias"].function(data)  # type: ignore[no-any-return]
+            return OPS["_alias"].function(data)
         if isinstance(data, (float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-        return wrap(array_of(data, made, copy=True))
+        out = wrap(array_of(data, made, copy=True))
+        if modes.slow():
+            modes.tell_cut(tensors_in(data), out, "torch.Tensor()")
+        return out
     if any(not isinstance(a, int) for a in args):
         raise TypeError("new() received an invalid combination of arguments")
     return wrap(np.empty(_size(args, "new"), made.np))

@@ -11,7 +11,7 @@ from .. import dtypes
 from .._common.user_warnings import warn_user
 from ..ops.machinery.guards import lazy
 from ..tensor import Tensor, wrap
-from . import _accept, _check, _into, _leaf, _on_meta, _plain
+from . import _accept, _check, _into, _leaf, _meta_or_float8, _plain
 
 _float_range, _float_linspace = lazy("ranges", "arange"), lazy("ranges", "linspace")
 
@@ -31,7 +31,7 @@ def arange(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "arange"):
-        return _on_meta(arange, *args, dtype=dtype, requires_grad=requires_grad, **more)
+        return _meta_or_float8(arange, *args, dtype=dtype, requires_grad=requires_grad, **more)
     start, end, step = _arange_ends(args, more)
     if start is None or end is None or step is None:
         raise TypeError("arange(): argument 'end' (position 1) must be Number, not NoneType")
@@ -92,14 +92,14 @@ def _float_values(args: tuple[Any, ...], dtype: Any) -> np.ndarray[Any, Any] | N
     start, end, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
     if not step or (end - start) / step <= 0:
         return None
-    return _float_range(float(start), float(step), math.ceil((end - start) / step), dtype.np)  # type: ignore[no-any-return]
+    return _float_range(float(start), float(step), math.ceil((end - start) / step), dtype.np)
 
 
 _FAR = 2**62
 
 
 def _arange_ends(args: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Start, end and step, by place or by name; those given by name are taken out of `more`."""
+    """Start, end and step, by position or by name; those given by name are taken out of `more`."""
     names = {"start": None, "end": None, "step": None}
     names.update({k: more.pop(k) for k in list(more) if k in names})
     values = list(args)
@@ -155,7 +155,7 @@ def linspace(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if (dtype is not None or device is not None) and _check(dtype, device, "linspace"):
-        return _on_meta(linspace, start, end, steps, dtype=dtype, requires_grad=requires_grad)
+        return _meta_or_float8(linspace, start, end, steps, dtype=dtype, requires_grad=requires_grad)
     _accept("linspace", more)
     start, end = _ends("linspace", start, end, steps)
     wanted = dtype
@@ -223,8 +223,8 @@ def linspace_array(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.
     if dtype.category == dtypes.FLOATING:
         return _float_linspace(start, end, steps, dtype.np)
     low, high = kind(start), kind(end)
-    step, places = (high - low) / kind(steps - 1), np.arange(steps)
-    values = np.where(places < steps // 2, low + step * places, high - step * (steps - 1 - places))
+    step, positions = (high - low) / kind(steps - 1), np.arange(steps)
+    values = np.where(positions < steps // 2, low + step * positions, high - step * (steps - 1 - positions))
     return values.astype(dtype.np)
 
 
@@ -259,7 +259,7 @@ def logspace(
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "logspace"):
-        return _on_meta(logspace, start, end, steps, base, dtype=dtype, requires_grad=requires_grad)
+        return _meta_or_float8(logspace, start, end, steps, base, dtype=dtype, requires_grad=requires_grad)
     _accept("logspace", more)
     start, end = _ends("logspace", start, end, steps)
     found = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)

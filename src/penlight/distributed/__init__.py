@@ -121,6 +121,8 @@ _PROVIDED = {
     "optim.post_localSGD_optimizer": _HOOKS,
     "optim.zero_redundancy_optimizer": ["penlight.distributed._zero"],
     "rendezvous": ["penlight.distributed._start"],
+    "tensor": ["penlight.distributed._placements"],
+    "tensor.placement_types": ["penlight.distributed._placements"],
 }
 
 __getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))

@@ -455,7 +455,7 @@ def is_initialized() -> bool:
 
 def get_rank(group: Group = None) -> int:
     """The rank of this process in a group; -1 if it is not in it."""
-    if group == NOT_MEMBER:  # type: ignore[comparison-overlap]
+    if group == NOT_MEMBER:
         return -1
     found = groups.find(group)
     _registered(found)
@@ -464,7 +464,7 @@ def get_rank(group: Group = None) -> int:
 
 def get_world_size(group: Group = None) -> int:
     """How many ranks a group has; -1 if this process is not in it."""
-    if group == NOT_MEMBER:  # type: ignore[comparison-overlap]
+    if group == NOT_MEMBER:
         return -1
     return groups.find(group).size()
 

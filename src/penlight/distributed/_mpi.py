@@ -307,7 +307,7 @@ def _at_the_end(this: Job) -> None:
     """Arrange for `leave` when the process ends: `multiprocessing` calls it in processes of its own, too."""
     from multiprocessing import util
 
-    util.Finalize(None, leave, exitpriority=0)  # type: ignore[no-untyped-call]
+    util.Finalize(None, leave, exitpriority=0)
     shown = sys.excepthook
 
     def excepthook(kind: Any, error: Any, trace: Any) -> None:

@@ -229,7 +229,7 @@ def _register(
 
 def destroy_process_group(group: Group = None) -> None:
     """Leave a group; the default one, and all others with it, if none is given."""
-    if group == NOT_MEMBER:  # type: ignore[comparison-overlap]
+    if group == NOT_MEMBER:
         return
     if not groups.all:
         raise AssertionError("Process group cannot be None")

@@ -293,7 +293,7 @@ class FileStore(Store):
 
     Args:
         file_name: the file; it is made if it is not there, and removed when the last of the processes is done with it.
-        world_size: how many processes use it; -1 leaves the file in its place.
+        world_size: how many processes use it; -1 leaves the file where it is.
     """
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:

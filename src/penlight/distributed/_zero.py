@@ -81,7 +81,7 @@ class ZeroRedundancyOptimizer(Optimizer):
                 raise RuntimeError("add_param_group must come before the first step of a ZeroRedundancyOptimizer")
             self._share_out()
 
-    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Update this rank's parameters, and take those of the others from them; what the closure gives."""
         for own, local in zip(self.param_groups, self.optim.param_groups):  # a scheduler may have changed them
             local.update({name: value for name, value in own.items() if name != "params"})

@@ -305,10 +305,6 @@ def _is_square(value: Tensor) -> Tensor:
     return penlight.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=penlight.bool)
 
 
-def _is_symmetric(value: Tensor) -> Tensor:
-    return penlight.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
-
-
 class _LowerTriangular(_Matrices):
     _tests = (_is_lower,)
 
@@ -326,7 +322,7 @@ class _Square(_Matrices):
 
 
 class _Symmetric(_Square):
-    _tests: _Tests = (_is_square, _is_symmetric)
+    _tests: _Tests = (_is_square, lambda value: penlight.isclose(value, value.mT, atol=1e-6).all(-2).all(-1))
 
 
 class _PositiveSemidefinite(_Symmetric):
@@ -384,7 +380,7 @@ class _Stack(_Several):
         super().__init__(cseq, dim)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         inner = max(c.event_dim for c in self.cseq)
         return inner + 1 if self.dim + inner < 0 else inner
 

@@ -414,4 +414,4 @@ for _p, _name, _qs in (
     (Pareto, "scale", (Beta, ContinuousBernoulli, Uniform)),
     (Poisson, "rate", (Bernoulli, Binomial)),
 ):
-    _KL_REGISTRY.update({(_p, _q): _infinite(_name) for _q in _qs})  # type: ignore[misc]
+    _KL_REGISTRY.update({(_p, _q): _infinite(_name) for _q in _qs})

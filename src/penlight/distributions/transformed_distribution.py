@@ -69,7 +69,7 @@ class TransformedDistribution(Distribution):
         more = len(self.event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    has_rsample = property(lambda d: d.base_dist.has_rsample)  # type: ignore[assignment]
+    has_rsample = property(lambda d: d.base_dist.has_rsample)
 
     def _forward(self, x: Tensor) -> Tensor:
         return functools.reduce(lambda value, transform: transform(value), self.transforms, x)
@@ -146,7 +146,7 @@ class Independent(Distribution):
         inner, more = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, more) if more else inner
 
-    has_rsample = property(lambda d: d.base_dist.has_rsample)  # type: ignore[assignment]
+    has_rsample = property(lambda d: d.base_dist.has_rsample)
     mean = formula(lambda d: d.base_dist.mean)
     mode = formula(lambda d: d.base_dist.mode)
     variance = formula(lambda d: d.base_dist.variance)

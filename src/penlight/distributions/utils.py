@@ -91,7 +91,7 @@ class formula(property):
 
 
 class _Method:
-    """What `method` and `checked` declare: the class gets a function in its place, with the signature of its base's."""
+    """What `method` and `checked` declare: the class gets a function instead, with the signature of its base's."""
 
     def __init__(self, function: Any) -> None:
         self.function = function

@@ -7,7 +7,7 @@ the physical tensors by a batching rule. Levels nest: the value may be Batched a
 innermost physical tensor are (outermost vmap, ..., innermost vmap, logical ones).
 
 The graph and forward mode's tangents are on physical tensors only, so gradients and tangents of vmapped code are those of the
-code that the rules run. A Batched itself has no place in a graph, but tells about that of its value.
+code that the rules run. A Batched itself is in no graph, but tells about that of its value.
 
 # Note [Outlines]
 Much code asks a tensor's `_array` for its shape or dtype. A Batched answers with an `Outline` of
@@ -94,7 +94,7 @@ class Batched(Tensor):
     _level: BatchLevel
     _value: Tensor
 
-    __torch_function__ = staticmethod(DISABLED)  # type: ignore[assignment]
+    __torch_function__ = staticmethod(DISABLED)
 
     @property
     def _array(self) -> Any:  # type: ignore[override]

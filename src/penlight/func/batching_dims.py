@@ -58,7 +58,7 @@ def adapt(*names: str, **words: str) -> None:
 # ----- As they are --------------------------------------------------------------------------------------------------
 
 for _name in (
-    "_alias", "_clone", "_to_copy", "_zero", "_fill", "_fill_new", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
+    "_alias", "_nested_get_values", "_nested_view_from_jagged", "_clone", "_to_copy", "_zero", "_fill", "_fill_new", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
     "isfinite", "isinf", "_gelu_kept", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
     *(f"_{mode}_pad{dims}d" for mode in ("reflect", "replicate", "circular") for dims in (1, 2, 3)),
 ):  # fmt: skip
@@ -83,6 +83,10 @@ adapt("_safe_softmax", "_narrow_copy", dim=DIM)
 adapt("_rot90", dims=DIMS)
 adapt("_fft_c2c", "_fft_c2r", "_fft_r2c", dim=DIMS)
 adapt("_pad_backward", shape=SHAPE)
+
+
+for _name in ("_softmax_backward", "_log_softmax_backward"):
+    RULES[_name] = lambda level, op, arguments: op.function(*map(level.full, arguments[:2]), arguments[2] + 1)
 
 
 @rule("_unsqueeze")

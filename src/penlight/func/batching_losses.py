@@ -45,6 +45,17 @@ def _elementwise_loss(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> 
 for _name in ("_mse_loss", "_smooth_l1_loss", "_huber_loss", "_bce", "_bce_with_logits", "_soft_margin_loss"):
     RULES[_name] = _elementwise_loss
 
+
+@rule("_mse_backward")
+def _mse_backward(level: BatchLevel, upstream: Any, input: Any, target: Any, reduction: int) -> Any:
+    grad, x, y = level.full(upstream), level.full(input), level.full(target)
+    if reduction:
+        grad = grad.reshape(level.size, *(1,) * (x.dim() - 1))
+    if reduction == 1:
+        grad = grad / max(x[0].numel(), 1)
+    return _run("_mse_backward", grad.expand_as(x), x, y, 0)
+
+
 # ----- Losses of classes ----------------------------------------------------------------------------------------------
 
 

@@ -146,7 +146,7 @@ def embedding_bag(
 
 
 def _table_of_bags(bags: Any) -> tuple[Any, Any]:
-    """Which index is at each place of each bag, as many for each (0 where there is none), and where there is one."""
+    """Which index is at each position of each bag, as many for each (0 where there is none), and where there is one."""
     lengths = np.bincount(bags.owners.astype(np.intp, copy=False), minlength=bags.count)
     longest = np.arange(max(lengths.max(initial=0), 1))
     present = longest < lengths[:, None]

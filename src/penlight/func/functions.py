@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernels.lazy import lazy_import
+from ..ops.machinery.dispatch import interpreters
 from ..tensor import Tensor
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .batched import broadcast, wrap
 from .level import BatchLevel
 from .mapping import enter
-from .randomness import _reset, without
+from .randomness import without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,11 +64,11 @@ def run_batched(level: BatchLevel, cls: Any, args: tuple[Any, ...], kwargs: dict
 
 def _by_its_own(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     in_dims = tuple([0 if level.has(a) else None for a in args])
-    token = without(level)
+    outer = without(level)
     try:
         result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *(level.value(a) for a in args))
     finally:
-        _reset(token)
+        interpreters.set(outer)
     head = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
     if not isinstance(result, tuple):
         raise RuntimeError(f"{head}Got a {type(result)} instead")

@@ -65,9 +65,9 @@ class BatchLevel:
         self.tangents_only = tangents_only
 
     def __enter__(self) -> BatchLevel:
-        stack = interpreters.get()
+        self._outer = interpreters.get()
         self.number = 1 + modes.transforms.get()
-        self._token = interpreters.set((*stack, self))
+        interpreters.set((*self._outer, self))
         modes.transforms.set(self.number)
         modes.open_slow_mode()
         return self
@@ -75,7 +75,7 @@ class BatchLevel:
     def __exit__(self, *exc: object) -> None:
         modes.close_slow_mode()
         modes.transforms.set(modes.transforms.get() - 1)
-        interpreters.reset(self._token)
+        interpreters.set(self._outer)
 
     def checked(self, stack: tuple[Any, ...]) -> BatchLevel:
         """This level, if it is still open."""

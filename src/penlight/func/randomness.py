@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import Token
 from typing import Any
 
 from ..ops import OPS
@@ -54,14 +53,14 @@ def drawn_from(tensors: Sequence[Any], run: Callable[..., Tensor]) -> Tensor | N
     level = levels[-1]
     if level.randomness == "same" and any(isinstance(t, Tensor) and level.has(t) for t in tensors):
         raise RuntimeError(SAME)
-    token = without(level)
+    outer = without(level)
     try:
         if level.randomness == "same":
             return run(*tensors)
         ndim = max((t.dim() for t in tensors if isinstance(t, Tensor)), default=0)
         return wrap(level, run(*(_aligned(level, t, ndim) for t in tensors)))
     finally:
-        _reset(token)
+        interpreters.set(outer)
 
 
 def _aligned(level: BatchLevel, tensor: Any, ndim: int) -> Any:
@@ -71,13 +70,11 @@ def _aligned(level: BatchLevel, tensor: Any, ndim: int) -> Any:
     return value.reshape(level.size, *(1,) * (ndim - tensor.dim()), *tensor.shape)
 
 
-def without(level: BatchLevel) -> Token[Any]:
-    """Make all levels but this one the open ones; gives the token to undo it."""
-    return interpreters.set(tuple([other for other in interpreters.get() if other is not level]))
-
-
-def _reset(token: Token[Any]) -> None:
-    interpreters.reset(token)
+def without(level: BatchLevel) -> tuple[Any, ...]:
+    """Make all levels but this one the open ones; gives those that were open."""
+    stack = interpreters.get()
+    interpreters.set(tuple([other for other in stack if other is not level]))
+    return stack
 
 
 # ----- In place -----------------------------------------------------------------------------------------------------
@@ -96,7 +93,7 @@ def check_filled(tensor: Tensor) -> None:
 def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
     """An in-place random op on a batched tensor."""
     tensor, *rest = arguments
-    token = without(level)
+    outer = without(level)
     try:
         if level.randomness == "different":
             dispatch.inplace(op, (tensor._value, *rest))
@@ -105,4 +102,4 @@ def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
             dispatch.inplace(op, (one, *rest))
             dispatch.inplace(OPS["_copy"], (tensor._value, one))
     finally:
-        _reset(token)
+        interpreters.set(outer)

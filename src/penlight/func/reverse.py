@@ -2,7 +2,7 @@
 
 # Note [Entries]
 `grad`, `vjp` and `jacrev` call the user's function with inputs that stand for the given ones: the same memory, and an `Entry`
-as the place in the graph where their gradient arrives. An Entry leads on to the given tensor's own place, so what an
+as the node of the graph where their gradient arrives. An Entry leads on to the given tensor's own node, so what an
 outer transform or `backward()` wants flows through it. Entries of different transforms are different nodes: nested
 derivatives can't be confused.
 
@@ -57,7 +57,7 @@ class Entry(AccumulateGrad):
 
 
 def same(tensor: Tensor, edge: Edge = NO_EDGE) -> Tensor:
-    """The same memory and tangents at another place in the graph."""
+    """The same memory and tangents with another edge in the graph."""
     out = plain_tensor(tensor._array)
     out._vc = views_of(tensor)
     out._edge = edge
@@ -109,15 +109,17 @@ class Tape:
         self.recording = grad_mode.get()  # whether the outside wants a graph
 
     def __enter__(self) -> Tape:
-        self._tokens = grad_mode.set(True), modes.inference.set(False)
+        self._outer = grad_mode.get(), modes.inference.get()
+        grad_mode.set(True)
+        modes.inference.set(False)
         self.number = modes.transforms.get() + 1  # how it is counted among the open transforms
         modes.transforms.set(self.number)
         return self
 
     def __exit__(self, *exc: object) -> None:
         modes.transforms.set(modes.transforms.get() - 1)
-        modes.inference.reset(self._tokens[1])
-        grad_mode.reset(self._tokens[0])
+        modes.inference.set(self._outer[1])
+        grad_mode.set(self._outer[0])
         for entry in self.entries:
             entry._edge[0].live = False  # type: ignore[union-attr]
         self.span = (self.span[0], next(modes.sequence))
@@ -134,7 +136,7 @@ class Tape:
         entry = same(value)
         entry._edge = (Entry(entry, edge_of(value), self.number), 0)
         self.entries.append(entry)
-        # What the function gets is another tensor at the same place: it may be detached, or written to.
+        # What the function gets is another tensor with the same edge: it may be detached, or written to.
         return wrap_all(levels_of(tensor), same(entry, entry._edge))
 
     def pull(self, outputs: list[Any], cotangents: list[Any] | None, keep: bool, create_graph: bool) -> list[Any]:

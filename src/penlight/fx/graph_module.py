@@ -96,7 +96,7 @@ class GraphModule(Module):
     @property
     def graph(self) -> Graph:
         """The operations."""
-        return self.__dict__["_graph"]  # type: ignore[no-any-return]
+        return self.__dict__["_graph"]
 
     @graph.setter
     def graph(self, g: Graph) -> None:
@@ -111,7 +111,7 @@ class GraphModule(Module):
         """The source of `forward`."""
         if "_code" not in self.__dict__:
             raise RuntimeError("Code has not been generated! Please report a bug to PyTorch")
-        return self.__dict__["_code"]  # type: ignore[no-any-return]
+        return self.__dict__["_code"]
 
     def recompile(self) -> PythonCode:
         """Make `forward` of the graph as it is now."""
@@ -125,7 +125,7 @@ class GraphModule(Module):
         return made
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Put a module at a path; whether there was a place for it."""
+        """Put a module at a path; whether the path leads there."""
         *path, field = target.split(".")
         inside: Any = self
         for part in path:
@@ -173,7 +173,7 @@ class GraphModule(Module):
         made.__setstate__(copy.deepcopy(state, memo))
         type(made).__name__ = type(made).__qualname__ = type(self).__name__
         made.graph = copy.deepcopy(self.graph)
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __copy__(self) -> GraphModule:
         return GraphModule(self, self.graph, type(self).__name__)

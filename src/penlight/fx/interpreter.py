@@ -32,7 +32,7 @@ class Interpreter:
 
     def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module: Any = module
-        self.graph: Graph = module.graph if graph is None else graph  # type: ignore[assignment]
+        self.graph: Graph = module.graph if graph is None else graph
         self.submodules = dict(module.named_modules())
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"
@@ -106,11 +106,11 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a node, with results in the place of nodes."""
+        """The arguments of a node, with results instead of nodes."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
-        """Arguments with results in the place of nodes."""
+        """Arguments with results instead of nodes."""
 
         def value(node: Node) -> Any:
             if node not in self.env:

@@ -139,7 +139,7 @@ class Node:
         self.kwargs = {**self.kwargs, key: arg}
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Use the result of another node in the place of one."""
+        """Use the result of another node instead of this one's."""
 
         def replaced(node: Node) -> Node:
             return new_input if node is old_input else node

@@ -50,7 +50,7 @@ class TracerBase:
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Any:
-        """An argument as a node has it: with nodes in the place of proxies."""
+        """An argument as a node has it: with nodes instead of proxies."""
         return map_aggregate(a, self._argument)
 
     def _argument(self, a: Any) -> Any:

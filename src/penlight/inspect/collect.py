@@ -194,7 +194,7 @@ class Collector:
     # ----- Tensors ----------------------------------------------------------------------------------------------------
 
     def tensor(self, tensor: Tensor, title: str) -> int:
-        """The box of a tensor, by the place in the graph that it has."""
+        """The box of a tensor, by the edge in the graph that it has."""
         node, nr = edge_of(tensor)
         if isinstance(node, AccumulateGrad):
             return self.leaf(node)

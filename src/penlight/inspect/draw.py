@@ -241,23 +241,27 @@ def draw_with_nodes(tensors: Any, params: Any, saved: bool | None, calls: Any) -
         raise TypeError(
             f"draw(): calls must come from `with penlight.inspect.record(model) as calls`, not {_describe(calls)}"
         )
-    model = params if calls is None else calls.model
-    classes = (
-        {path: type(one).__name__ for path, one in model.named_modules()} if hasattr(model, "named_modules") else {}
-    )
     collector = _collect.Collector(_names(params), saved, calls)
     collector.collect(list(roots))
-    called = {path: re.sub(r":\d+", "", path) for path in _modules.paths_of(collector.boxes)}
-    types = {path: classes[module] for path, module in called.items() if module in classes}
-    drawing = Drawing(collector.boxes, collector.links, collector.unreached(), types)
+    drawing = _drawn(collector, params if calls is None else calls.model)
     return drawing, {key: index for key, index in collector.found.items() if isinstance(key, int)}
 
 
-def draw_edges(edges: Sequence[Edge]) -> Drawing:
+def draw_edges(edges: Sequence[Edge], params: Any) -> Drawing:
     """The picture of the graph from these edges on."""
-    collector = _collect.Collector([], None, None)
+    collector = _collect.Collector(_names(params), None, None)
     collector.collect([], [node for node, _ in edges if node is not None])
-    return Drawing(collector.boxes, collector.links, [])
+    return _drawn(collector, params)
+
+
+def _drawn(collector: Any, model: Any) -> Drawing:
+    """What a collector has found, with the classes of the modules where `model` is a module."""
+    classes = (
+        {path: type(one).__name__ for path, one in model.named_modules()} if hasattr(model, "named_modules") else {}
+    )
+    called = {path: re.sub(r":\d+", "", path) for path in _modules.paths_of(collector.boxes)}
+    types = {path: classes[module] for path, module in called.items() if module in classes}
+    return Drawing(collector.boxes, collector.links, collector.unreached(), types)
 
 
 def _describe(value: Any) -> str:

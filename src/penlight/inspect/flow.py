@@ -56,13 +56,14 @@ class gradient_flow:
 
     def __str__(self) -> str:
         wide = max([len(name) for name in self.norms], default=4)
+        largest = max([norms[-1] for norms in self.norms.values() if norms and math.isfinite(norms[-1])], default=0.0)
         lines = [f"{'parameter':<{wide}}  steps      first       last   smallest    largest"]
         for name, norms in self.norms.items():
             if not norms:
                 lines.append(f"{name:<{wide}}      0  no gradient has arrived")
                 continue
             cells = "".join(f" {value:10.3g}" for value in (norms[0], norms[-1], min(norms), max(norms)))
-            lines.append(f"{name:<{wide}}  {len(norms):5d}{cells}{_remark(norms)}")
+            lines.append(f"{name:<{wide}}  {len(norms):5d}{cells}{_remark(norms, largest)}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -79,12 +80,12 @@ class gradient_flow:
             file.write(self.svg())
 
 
-def _remark(norms: list[float]) -> str:
-    """What deserves a look."""
+def _remark(norms: list[float], largest: float) -> str:
+    """What deserves a look, where `largest` is the last norm of the parameter that has the largest."""
     if any(not math.isfinite(norm) for norm in norms):
         return "  NaN or infinite"
     if norms[-1] == 0:
         return "  zero"
-    if norms[-1] < 1e-6 * max(norms):
+    if norms[-1] < 1e-6 * max(*norms, largest):
         return "  vanishes"
     return "  explodes" if norms[-1] > 1e6 * min(norms) else ""

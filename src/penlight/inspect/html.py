@@ -18,7 +18,7 @@ CONSTANTS = ("GAP_X", "GAP_Y", "TRUNK", "LINE", "MOST_PORTS", "FIRM", "NEAR", "M
 
 
 def to_html(drawing: Drawing) -> str:
-    """The page: page.html, with the graph in the place that is kept for it."""
+    """The page: page.html, with the graph inserted at the marker."""
     results = next((i for i, box in enumerate(drawing.boxes) if box.kind == "node"), len(drawing.boxes))
     inside: dict[str, list[Box]] = {path: [] for path in paths_of(drawing.boxes)}
     for box in drawing.boxes:

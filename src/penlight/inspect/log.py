@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence, Set
+from functools import partial
 from typing import Any
 
 from .._common.user_lines import Line, entered, user_line
@@ -18,7 +19,7 @@ from ..autograd import engine, modes
 from ..autograd.node import AccumulateGrad, Edge, Node, walk
 from ..autograd.views import edge_of
 from ..tensor import Tensor
-from .values import Array, array_of, contents, held_by, not_finite, owner, saved_by, tensors_in
+from .values import Array, array_of, contents, held_by, kinds_in, not_finite, owner, saved_by, tensors_in
 
 _CASTS = {"to", "type", "long", "int", "short", "char", "byte", "bool"}
 _NOTHING: frozenset[str] = frozenset()
@@ -28,6 +29,7 @@ class Listener:
     """What is told of a program while `watch(log=...)` is open. This one does nothing with it."""
 
     sees_nodes = False  # whether the engine calls `on_node`: such a pass is slower
+    alone = False  # whether those that are open already are told nothing meanwhile
 
     @property
     def log(self) -> Log | None:
@@ -45,18 +47,72 @@ class Listener:
     def on_new_node(self, node: Node) -> None:
         """A node was made."""
 
-    def on_backward(self, roots: Sequence[Edge]) -> None:
-        """A backward pass begins at these edges."""
+    def on_backward(self, roots: Sequence[Edge], leaves: Iterable[Node]) -> None:
+        """A backward pass begins at these edges, and reaches these leaves."""
 
     def on_cut(self, sources: Iterable[Tensor], out: Tensor | None, what: str) -> None:
         """`out`, or a Python number, was made from tensors that require grad, and does not."""
 
-    def on_write(self, tensor: Tensor, version: int) -> None:
-        """A tensor was written to, and is at this version now."""
+    def on_write(self, tensors: Sequence[Tensor]) -> None:
+        """Tensors were written to, and have their new versions."""
+
+
+class Listeners(Listener):
+    """Several listeners: each is told what happens."""
+
+    def __init__(self, each: list[Listener]) -> None:
+        self.each, self.sees_nodes = each, any(one.sees_nodes for one in each)
+
+    @property
+    def log(self) -> Log | None:
+        return next((one.log for one in self.each if one.log is not None), None)
+
+    def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
+        for one in self.each:
+            go = partial(one.on_op, op, arguments, go, inplace)
+        return go()
+
+    def on_node(self, node: Node, grad: Any, run: Any) -> Any:
+        for one in self.each:
+            run = partial(_run_node, one, run)
+        return run(node, grad)
+
+    def on_new_node(self, node: Node) -> None:
+        for one in self.each:
+            one.on_new_node(node)
+
+    def on_backward(self, roots: Sequence[Edge], leaves: Iterable[Node]) -> None:
+        for one in self.each:
+            one.on_backward(roots, leaves)
+
+    def on_cut(self, sources: Iterable[Tensor], out: Tensor | None, what: str) -> None:
+        for one in self.each:
+            one.on_cut(sources, out, what)
+
+    def on_write(self, tensors: Sequence[Tensor]) -> None:
+        for one in self.each:
+            one.on_write(tensors)
+
+
+def _run_node(listener: Listener, run: Any, node: Node, grad: Any) -> Any:
+    return listener.on_node(node, grad, run)
+
+
+class _ByIdentity(dict[int, tuple[Any, Any]]):
+    """Something about objects, which it keeps no longer than they live."""
+
+    def put(self, key: Any, value: Any) -> Any:
+        number = id(key)
+        self[number] = (weakref.ref(key, lambda _: self.pop(number, None)), value)
+        return value
+
+    def of(self, key: Any) -> Any:
+        known = self.get(id(key))
+        return known[1] if known is not None and known[0]() is key else None
 
 
 class Event:
-    """Something that happened at a line of the program: `what` happened, at which `line`, and how often (`count`).
+    """Something that happened at a line of the program: `what` happened, at which `line`, `by` which op (of a write), and how often (`count`).
 
     >>> with torch.inspect.watch() as seen:
     ...     y = torch.ones(1, requires_grad=True).detach()
@@ -64,10 +120,10 @@ class Event:
     ('detach()', 1)
     """
 
-    __slots__ = ("__weakref__", "count", "leaves", "line", "what")
+    __slots__ = ("__weakref__", "by", "count", "leaves", "line", "what")
 
-    def __init__(self, what: str, line: Line | None) -> None:
-        self.what, self.line, self.count = what, line, 0
+    def __init__(self, what: str, line: Line | None, by: str = "") -> None:
+        self.what, self.line, self.count, self.by = what, line, 0, by
         self.leaves: weakref.WeakSet[Node] = weakref.WeakSet()  # of a cut: whose gradients can't come this way
 
     @property
@@ -93,19 +149,13 @@ class Log(Listener):
     """
 
     def __init__(self, nan: str = "ignore", inf: str = "ignore") -> None:
-        self._events: dict[tuple[str, str | tuple[int, ...], Line | None], Event] = {}
+        self._events: dict[tuple[Any, ...], Event] = {}
         self._born = {"NaN": nan, "Inf": inf}
-        self._made: dict[
-            int, tuple[Any, Line | None, tuple[Event, ...]]
-        ] = {}  # of results without grad: where, and their cuts
-        self._written: dict[
-            int, tuple[Any, dict[Event, int]]
-        ] = {}  # of memory: its writes, and the last version of each
-        self._uses: weakref.WeakKeyDictionary[Node, Line | None] = weakref.WeakKeyDictionary()  # the first use of each
-        self._reached: weakref.WeakKeyDictionary[Node, Line | None] = (
-            weakref.WeakKeyDictionary()
-        )  # its last backward pass
-        self._busy = False
+        self._made = _ByIdentity()  # of results without grad: where, and their cuts
+        self._written = _ByIdentity()  # of memory: its writes, and the last version of each
+        self._uses = _ByIdentity()  # of leaves: the line that used each first
+        self._reached = _ByIdentity()  # of leaves: the line of the last backward pass
+        self._running: tuple[Any, bool] | None = None  # an op, and whether in place: what it is made of is not told
         self.sees_nodes = nan != "ignore" or inf != "ignore"
 
     @property
@@ -113,7 +163,7 @@ class Log(Listener):
         return self
 
     def _listed(self, kind: str) -> list[Event]:
-        return [event for (each, _, _), event in self._events.items() if each == kind]
+        return [event for (each, *_), event in self._events.items() if each == kind]
 
     @property
     def cuts(self) -> list[Event]:
@@ -147,61 +197,77 @@ class Log(Listener):
 
     def _event(self, kind: str, what: str | tuple[int, ...], line: Line | None) -> Event:
         """The event of something that happens here, perhaps not for the first time. Of a write `what` is the shape."""
-        key = (kind, what, line)
+        op = self._running
+        key = (kind, what, line, op)
         event = self._events.get(key)
         if event is None:
             words = what if isinstance(what, str) else f"a tensor of shape {[*what]} was written to"
-            event = self._events[key] = Event(words, line)
+            event = self._events[key] = Event(words, line, "" if op is None else _call_of(*op))
         event.count += 1
         return event
 
     # ----- What it is told --------------------------------------------------------------------------------------------
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        if self._busy or engine.task.get() is not None:
+        if self._running is not None or engine.task.get() is not None:
             return go()
-        inputs = tensors_in(arguments)
+        inputs = [arguments[0]] if op.view else tensors_in(arguments)
         before = not_finite(inputs[0]._array) if self.sees_nodes and inplace else _NOTHING
-        self._busy = True  # what the op itself is made of is not told
+        self._running = op, inplace
         try:
             result = go()
         finally:
-            self._busy = False
-        outs, line = tensors_in(result), user_line()
-        if self.sees_nodes and not _keeps_finite(op):
+            self._running = None
+        line = user_line()
+        outs = (result,) if type(result) is Tensor else tensors_in(result)
+        if self.sees_nodes and not _keeps_finite(op, "op"):
             # The later results of a private op are what its derivative needs: CTC's has -inf for what can't be.
             for out in outs[:1] if op.name.startswith("_") else outs:
                 if kinds := not_finite(out._array):
-                    self._on_made(kinds - before, op, arguments, [t for t in inputs if t is not out], line)
+                    self._on_made(kinds - before, op, arguments, inputs, out if inplace else None, line)
+        uses = self._uses
+        for t in inputs:
+            leaf = edge_of(t)[0]
+            if type(leaf) is AccumulateGrad and id(leaf) not in uses:
+                uses.put(leaf, line)
         cut = []
-        for index, out in enumerate(outs):
+        for out in outs:
             node = edge_of(out)[0]
             if node is None:
-                cut.append((index, out))
+                cut.append(out)
             else:
                 node.extra().setdefault("line", line)
-        for index, out in cut:
+        if cut:
+            self._on_cut_off(cut, op, inputs, outs, line)
+        return result
+
+    def _on_cut_off(
+        self, cut: list[Tensor], op: Any, inputs: list[Tensor], outs: Sequence[Tensor], line: Line | None
+    ) -> None:
+        """Some results of an op, or all, are not in the graph."""
+        for out in cut:
             if len(cut) == len(outs):
                 self._follow(op, inputs, out, line)
             else:  # such as the indices that sort() gives
+                index = next(i for i, one in enumerate(outs) if one is out)
                 self._note_made(out, line, (Event(f"result {index} of {op.public}() has no derivative", line),))
-        for t in inputs:
-            if type(leaf := edge_of(t)[0]) is AccumulateGrad and leaf not in self._uses:
-                self._uses[leaf] = line
-        return result
 
-    def _on_made(self, kinds: Set[str], op: Any, arguments: Any, inputs: list[Tensor], line: Line | None) -> None:
-        """An op has made what is not finite: tell of it, unless it only hands that on."""
+    def _on_made(
+        self, kinds: Set[str], op: Any, arguments: Any, inputs: list[Tensor], written: Any, line: Line | None
+    ) -> None:
+        """An op has made what is not finite: tell of it, unless it only hands that on, such as the -inf of `masked_fill(mask, -inf)`."""
+        given = [t for t in inputs if t is not written] + [v for v in arguments if isinstance(v, (float, complex))]
         for kind in kinds:
-            if not any(kind in not_finite(t._array) for t in inputs):
-                self._on_born(kind, f"{op.public}()", "values", _operands(op, arguments), line)
+            if not any(kind in kinds_in(value) for value in given):
+                name = _call_of(op, written is not None)
+                self._on_born(kind, name, "values", _operands(op, arguments, written), line)
 
     def on_new_node(self, node: Node) -> None:
         node.extra().setdefault("line", user_line())
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Look at what a node makes of finite gradients and finite saved values."""
-        if not self.sees_nodes or _keeps_finite(getattr(node, "op", None)):
+        if not self.sees_nodes or _keeps_finite(getattr(node, "op", None), "rules"):
             return run(node, grad)
         held = held_by(node)  # running the node frees it
         results = run(node, grad)
@@ -217,12 +283,14 @@ class Log(Listener):
         values = [*arrived, *saved_by(node, held)]
         known = [(name, array) for name, value, _ in values if (array := array_of(value)) is not None]
         for kind in kinds:
-            if not any(kind in not_finite(array) for _, array in known):
+            if not any(kind in kinds_in(value) for _, value, _ in values):
                 told = [f"  {name}: {contents(array)}\n" for name, array in known]
                 what = f"{node.name()} (the gradient of its input {index})"
                 self._on_born(kind, what, "a gradient and saved values", told, node.extra().get("line"))
 
     def _on_born(self, kind: str, who: str, source: str, operands: list[str], line: Line | None) -> None:
+        if self._born[kind] == "ignore":
+            return
         event = self._event(kind, f"{who} made {kind} from {source} without {kind}", line or user_line())
         if self._born[kind] == "raise":
             raise FloatingPointError(f"{event.what}:\n{event.where}{''.join(operands)}".rstrip())
@@ -238,14 +306,13 @@ class Log(Listener):
             self._note_made(out, line, tuple(cuts)[:4])
 
     def _note_made(self, out: Tensor, line: Line | None, cuts: tuple[Event, ...]) -> None:
-        key, made = id(out), self._made
-        made[key] = (weakref.ref(out, lambda _: made.pop(key, None)), line, cuts)
+        self._made.put(out, (line, cuts))
 
-    def on_backward(self, roots: Sequence[Edge]) -> None:
-        line = user_line()
-        for node in walk([root for root, _ in roots if root is not None]):
-            if type(node) is AccumulateGrad:
-                self._reached[node] = line
+    def on_backward(self, roots: Sequence[Edge], leaves: Iterable[Node]) -> None:
+        line, reached = user_line(), self._reached
+        for leaf in leaves:
+            if reached.of(leaf) is not line:
+                reached.put(leaf, line)
 
     def on_cut(self, sources: Iterable[Tensor], out: Tensor | None, what: str) -> None:
         if what in ("detach()", ".data") and (name := entered()) not in ("detach", "data"):
@@ -263,25 +330,33 @@ class Log(Listener):
         if out is not None:
             self._note_made(out, event.line, (event,))
 
-    def on_write(self, tensor: Tensor, version: int) -> None:
-        event = self._event("write", tensor._array.shape, user_line())
-        memory, written = owner(tensor._array), self._written
-        key = id(memory)
-        if key not in written:
-            written[key] = (weakref.ref(memory, lambda _: written.pop(key, None)), {})
-        written[key][1][event] = version
+    def on_write(self, tensors: Sequence[Tensor]) -> None:
+        line, written = user_line(), self._written
+        events: dict[tuple[int, ...], Event] = {}  # an optimiser writes to many tensors of a few shapes
+        for tensor in tensors:
+            array = tensor._array
+            shape = array.shape
+            if shape in events:
+                event = events[shape]
+                event.count += 1
+            else:
+                event = events[shape] = self._event("write", shape, line)
+            memory = array if array.base is None else owner(array)
+            known = written.get(id(memory))
+            versions = written.put(memory, {}) if known is None else known[1]
+            versions[event] = tensor._vc[0]  # type: ignore[index]  # of a tensor that has a version
 
     # ----- What errors and `explain` ask ------------------------------------------------------------------------------
 
     def line_of(self, tensor: Tensor) -> Line | None:
         """Where a result without grad was made."""
-        known = self._made.get(id(tensor))
-        return known[1] if known is not None and known[0]() is tensor else None
+        known = self._made.of(tensor)
+        return None if known is None else known[0]
 
     def cuts_of(self, tensor: Tensor) -> tuple[Event, ...]:
         """What cut a tensor, or what it was made from, off the graph."""
-        known = self._made.get(id(tensor))
-        return known[2] if known is not None and known[0]() is tensor else ()
+        known = self._made.of(tensor)
+        return () if known is None else known[1]
 
     def cuts_below(self, leaf: Node) -> list[Event]:
         """Where results of a leaf were cut off the graph."""
@@ -289,16 +364,16 @@ class Log(Listener):
 
     def first_use(self, leaf: Node) -> Line | None:
         """The first line that used a leaf."""
-        return self._uses.get(leaf)
+        return self._uses.of(leaf)
 
     def last_pass(self, leaf: Node) -> Line | None:
         """The line of the last backward pass that reached a leaf."""
-        return self._reached.get(leaf)
+        return self._reached.of(leaf)
 
     def writes_to(self, array: Array, since: int = 0) -> list[Event]:
         """The lines that wrote to an array's memory after a version."""
-        known = self._written.get(id(owner(array)))
-        return [] if known is None else [event for event, version in known[1].items() if version > since]
+        known = self._written.of(owner(array)) or {}
+        return [event for event, version in known.items() if version > since]
 
     def why_no_grad(self, tensor: Tensor) -> str:
         """The note of the error that a tensor does not require grad."""
@@ -311,22 +386,34 @@ class Log(Listener):
         """The note of the error that a saved tensor was modified: the line that saved it, and those that wrote to it."""
         line = None if node is None else node.extra().get("line")
         saved = "" if line is None else f"It was saved here, for {node.name()}:\n{line}"  # type: ignore[union-attr]
-        lines = [event.where for event in self.writes_to(array, since)]
-        written = "It was written to here:\n" + "".join(dict.fromkeys(lines)) if lines else ""
+        lines = [
+            f"It was written to here{', by ' * bool(event.by)}{event.by}:\n{event.where}"
+            for event in self.writes_to(array, since)
+        ]
+        written = "".join(dict.fromkeys(lines))
         return (saved + (written or "penlight.inspect.watch() has not seen who wrote to it.")).rstrip()
 
 
-def _keeps_finite(op: Any) -> bool:
-    """Whether an op and its rules make nothing of finite values that is not: views only move them. A custom function has no op."""
-    return op is not None and bool(op.view or op.traits.keeps_finite)
+def _keeps_finite(op: Any, part: str) -> bool:
+    """Whether an "op" or its "rules" make no NaN and no infinity of their own: see `Traits`. A custom function has no op."""
+    if op is None:
+        return False
+    kept = op.traits.keeps_finite
+    return bool(op.view) if kept is None else part in kept
 
 
-def _operands(op: Any, arguments: tuple[Any, ...]) -> list[str]:
+def _call_of(op: Any, inplace: bool) -> str:
+    """What a program calls to run an op: `add()` or `add_()`."""
+    return f"{op.public}_()" if inplace else f"{op.public}()"
+
+
+def _operands(op: Any, arguments: tuple[Any, ...], written: Any) -> list[str]:
     """The operands of an op, one line each."""
     told = []
     for name, value in zip(op.parameters, arguments):
         if isinstance(value, (bool, int, float, complex)):
             told.append(f"  {name}: {value}\n")
         elif isinstance(value, Tensor):
-            told.append(f"  {name}: {contents(value._array)}\n")
+            when = " after the write" if value is written else ""
+            told.append(f"  {name}{when}: {contents(value._array)}\n")
     return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from time import perf_counter
 from typing import Any
 
@@ -83,7 +84,7 @@ class Summary:
 class _Measuring(Listener):
     """Counts what the ops of each open call take, and times the nodes of the backward pass."""
 
-    sees_nodes = True
+    sees_nodes = alone = True
 
     def __init__(self) -> None:
         self.open: list[Row] = []
@@ -152,11 +153,15 @@ def summary(model: Any, *inputs: Any, backward: bool = True, **options: Any) -> 
     if not hasattr(model, "named_modules"):
         raise TypeError(f"summary() takes a module, not {type(model).__name__}")
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    collecting = gc.isenabled()
     try:
         with _penlight.random.fork_rng(), _penlight.enable_grad():
             _measure(model, inputs, options, backward)  # what is compiled or loaded at first use is not to be timed
+            gc.disable()  # nor is a collection of garbage, which would be counted to whichever layer it meets
             rows = _measure(model, inputs, options, backward)
     finally:
+        if collecting:
+            gc.enable()
         with _penlight.no_grad():
             for buffer, before in buffers:
                 buffer.copy_(before)

@@ -20,6 +20,7 @@ from .watch import watch
 
 _SHOWN = 9  # lines with an area of their own
 _POINTS = 300  # of the chart
+_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "bytes"))
 _PAGE = """<!DOCTYPE html><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'><title>Memory</title>
 <style>:root { color-scheme: light dark; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }</style>
 """
@@ -128,11 +129,12 @@ class timeline(Listener):
         sums, shown = self._sums(), list(self.at_peak())[:_SHOWN]
         picked = sorted({round(k * (len(sums) - 1) / _POINTS) for k in range(_POINTS + 1)}) if sums else []
         each = self._held(picked)
-        series = {where or "(line not known)": [held.get(where, 0) / 2**20 for held in each] for where in shown}
-        rest = [sums[k] / 2**20 - sum(values[i] for values in series.values()) for i, k in enumerate(picked)]
+        size, unit = next((pair for pair in _UNITS if self.peak >= pair[0]), _UNITS[-1])
+        series = {where or "(line not known)": [held.get(where, 0) / size for held in each] for where in shown}
+        rest = [sums[k] / size - sum(values[i] for values in series.values()) for i, k in enumerate(picked)]
         if any(value > 1e-9 for value in rest):
             series["others"] = [max(value, 0.0) for value in rest]
-        return chart(f"Memory over a program: {self.peak:,} bytes at the peak", series, "MiB", stacked=True)
+        return chart(f"Memory over a program: {self.peak:,} bytes at the peak", series, unit, stacked=True)
 
     _repr_svg_ = svg
 

@@ -109,10 +109,12 @@ def line_of(node: Node) -> str:
 # ----- Tensors in values, and their memory ------------------------------------------------------------------------------
 
 
+_NO_TENSORS = {type(None), bool, int, float, str}  # the types of most other arguments
+
+
 def tensors_in(value: Any) -> list[Tensor]:
     """The tensors in a value: itself, or in tuples, lists and dicts."""
-    kind = type(value)
-    if kind is Tensor or isinstance(value, Tensor):
+    if isinstance(value, Tensor):
         return [value]
     if isinstance(value, dict):
         value = list(value.values())
@@ -120,17 +122,16 @@ def tensors_in(value: Any) -> list[Tensor]:
         return []
     found: list[Tensor] = []
     for item in value:
-        kind = type(item)
-        if kind is Tensor:
+        if isinstance(item, Tensor):
             found.append(item)
-        elif kind is not int and kind is not float:  # which most other arguments are
+        elif type(item) not in _NO_TENSORS:
             found += tensors_in(item)
     return found
 
 
 def array_of(value: Any) -> Array | None:
     """The array of a tensor, or the array itself, if it holds floating-point numbers."""
-    array = getattr(value, "_array", value)
+    array = value if isinstance(value, np.ndarray) else getattr(value, "_array", value)
     if isinstance(array, np.generic):  # the gradient of a scalar
         array = np.asarray(array)
     return array if isinstance(array, np.ndarray) and array.dtype.kind in "fcV" else None
@@ -154,8 +155,11 @@ def not_finite(array: Array) -> Set[str]:
     # A sum of squares is finite only if all that is added is, and BLAS has it several times as fast as any test of each element. NumPy
     # does not warn of what happens in `vdot`.
     dtype = array.dtype
-    if dtype.char in "fd" and (array.flags.c_contiguous or (array := _in_memory_order(array)).flags.c_contiguous):
-        if isfinite(np.vdot(array, array)):
+    if dtype.char in "fd":
+        flags = array.flags
+        if not flags.c_contiguous:
+            array = array.T if flags.f_contiguous else _in_memory_order(array)
+        if array.flags.c_contiguous and isfinite(np.vdot(array, array)):
             return _NEITHER
     if dtype.kind not in "fcV":
         return _NEITHER
@@ -163,6 +167,12 @@ def not_finite(array: Array) -> Set[str]:
         if np.isfinite(np.add.reduce(array, axis=None)):
             return _NEITHER
         return {kind for kind, test in _TESTS if bool(test(array).any())}
+
+
+def kinds_in(value: Any) -> Set[str]:
+    """The same of a tensor, an array or a Python number."""
+    array = np.asarray(value) if isinstance(value, (float, complex)) else array_of(value)
+    return _NEITHER if array is None else not_finite(array)
 
 
 def _in_memory_order(array: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._common.user_warnings import is_ours
 from ..autograd import modes
-from .log import Listener, Log
+from .log import Listener, Listeners, Log
 
 _CHOICES = ("raise", "note", "ignore")
 _last: Log | None = None
@@ -24,7 +24,7 @@ class watch:
         nan: "raise" stops with a `FloatingPointError` at the op that makes the first NaN from values without NaN, in the forward pass or
             (then with the line of the forward pass that it belongs to) in the backward pass. "note" lists it in `nans`. "ignore" does not look.
         inf: the same for infinities.
-        log: a listener of one's own to tell, such as an `inspect.timeline()`.
+        log: a listener of one's own to tell. It is told besides those that are open already; a `watch()` inside another takes its turn.
 
     >>> x = torch.tensor([1.0, 0.0], requires_grad=True)
     >>> with torch.inspect.watch() as seen:
@@ -50,14 +50,25 @@ class watch:
         seen = Log(self._nan, self._inf) if self._log is None else self._log
         _last = seen.log or _last
         modes.open_slow_mode()
-        self._outer.append(modes.log.set(seen))
+        outer = modes.log.get()
+        self._outer.append(outer)
+        modes.log.set(_beside(outer, seen))
         return seen
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
-        modes.log.reset(self._outer.pop())
+        modes.log.set(self._outer.pop())
         modes.close_slow_mode()
         if isinstance(error, FloatingPointError):
             error.__traceback__ = _without_our_frames(trace)
+
+
+def _beside(outer: Listener | None, new: Listener) -> Listener:
+    """A new listener and those that are open already, except a log where the new one is a log: the innermost `watch()` counts."""
+    if outer is None or new.alone:
+        return new
+    each = outer.each if isinstance(outer, Listeners) else [outer]
+    kept = [one for one in each if new.log is None or one.log is None]
+    return Listeners([*kept, new]) if kept else new
 
 
 def _without_our_frames(trace: TracebackType | None) -> TracebackType | None:

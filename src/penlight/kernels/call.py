@@ -194,18 +194,18 @@ def _condition(argument: Argument) -> str:
 def _fits(argument: Argument) -> str:
     """The same but for its size."""
     name, kind, _, words = argument
-    parts = [f"(type({name}) is ndarray or isinstance({name}, ndarray))"]
+    conditions = [f"(type({name}) is ndarray or isinstance({name}, ndarray))"]
     if kind in _BYTES:
-        parts.append(f"{name}.itemsize == {_BYTES[kind]} and not {name}.dtype.hasobject")
+        conditions.append(f"{name}.itemsize == {_BYTES[kind]} and not {name}.dtype.hasobject")
     elif kind == "any":
-        parts.append(f"not {name}.dtype.hasobject")
+        conditions.append(f"not {name}.dtype.hasobject")
     else:
-        parts.append(f"({name}.dtype is {kind} or {name}.dtype == {kind})")
+        conditions.append(f"({name}.dtype is {kind} or {name}.dtype == {kind})")
     if "strided" not in words:
-        parts.append(f"{name}.flags.c_contiguous")
+        conditions.append(f"{name}.flags.c_contiguous")
     if "written" in words or "new" in words:
-        parts.append(f"{name}.flags.writeable")
-    return " and ".join(parts)
+        conditions.append(f"{name}.flags.writeable")
+    return " and ".join(conditions)
 
 
 def _passed(argument: Argument) -> str:

@@ -103,7 +103,7 @@ def llvm_obstacle() -> str | None:
         )
     probe = np.empty(1, np.float32)
     if ctypes.c_void_p.from_address(id(probe) + DATA_OFFSET).value != probe.ctypes.data:
-        return "this NumPy keeps the data of arrays in another place; install NumPy from PyPI"
+        return "this NumPy keeps the data of arrays at another offset; install NumPy from PyPI"
     return None
 
 

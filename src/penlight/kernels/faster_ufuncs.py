@@ -230,9 +230,9 @@ def _in_blocks(faster: Any, ufunc: Any, operands: Any) -> Array:
     def body(low: int, high: int) -> None:
         for start in range(low, high, _BLOCK):
             end = min(start + _BLOCK, high)
-            parts = [x[start:end] if whole else x[: end - start] for x, whole in zip(flat, is_array)]
-            if not faster(*parts, out[start:end]):
-                ufunc(*parts, out[start:end])
+            operands = [x[start:end] if whole else x[: end - start] for x, whole in zip(flat, is_array)]
+            if not faster(*operands, out[start:end]):
+                ufunc(*operands, out[start:end])
 
     parallel_for(body, out.size, 4 * _BLOCK, blas=False)
     return result

@@ -30,10 +30,10 @@ def _compiled(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
     if run is None or bool(getattr(b, "ndim", 0)) or not a.flags.c_contiguous or a.dtype.kind != "f":
         return None
     if not whole:
-        return over(run, a.size, _GRAIN, a, a.shape, float(b), float(c))  # type: ignore[no-any-return]
+        return over(run, a.size, _GRAIN, a, a.shape, float(b), float(c))
     if c.shape != a.shape or c.dtype != a.dtype:
         return None
-    return over(run, a.size, _GRAIN, a, np.ascontiguousarray(c), a.shape, float(b))  # type: ignore[no-any-return]
+    return over(run, a.size, _GRAIN, a, np.ascontiguousarray(c), a.shape, float(b))
 
 
 def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:

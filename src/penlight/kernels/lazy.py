@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Unloaded:
-    """Stands for a module in a namespace until it is asked for an attribute; then the module takes its place, there and in copies that `copied` knows."""
+    """Stands for a module in a namespace until it is asked for an attribute; then the module replaces it, there and in copies that `copied` knows."""
 
     _found: Any = None
 
@@ -31,7 +31,7 @@ _copies: dict[int, list[dict[str, Any]]] = {}  # of namespaces, by their ids
 
 
 def copied(namespace: dict[str, Any], copy: dict[str, Any]) -> None:
-    """Let lazy imports of a namespace take their place in a copy of it, too."""
+    """Let lazily imported modules of a namespace replace their stand-ins in a copy of it, too."""
     _copies.setdefault(id(namespace), []).append(copy)
 
 

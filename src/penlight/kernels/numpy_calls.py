@@ -6,7 +6,9 @@ Each gives what NumPy's function of the same name does; `take_along` and `put_al
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,11 @@ from .copies import contiguous
 
 Shape = tuple[int, ...]
 _KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call
+
+
+def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
+    """The strides of an array whose elements are beside each other."""
+    return tuple(accumulate((itemsize, *shape[:0:-1]), mul))[::-1] if shape else ()
 
 
 def broadcast_shapes(a: Shape, b: Shape) -> Shape:
@@ -53,9 +60,17 @@ def broadcast_to(array: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 def expand_dims(array: np.ndarray, axis: int) -> np.ndarray:
-    """A view with a dimension of size one more."""
+    """A view with a dimension of size one more, before `axis`. The others keep their strides, which `reshape` may change; but it gives the new
+    dimension the stride that PyTorch does, where an index gives it 0."""
     shape = array.shape
-    return array.reshape((*shape[:axis], 1, *shape[axis:]))
+    if array.flags.c_contiguous:
+        out = array.reshape((*shape[:axis], 1, *shape[axis:]))
+        if 1 not in shape or (*out.strides[:axis], *out.strides[axis + 1 :]) == array.strides:
+            return out
+    return array[_NEW_DIM[axis]]
+
+
+_NEW_DIM = [(*[slice(None)] * axis, None) for axis in range(65)]
 
 
 def moveaxis(array: np.ndarray, source: int, target: int) -> np.ndarray:

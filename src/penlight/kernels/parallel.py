@@ -130,7 +130,7 @@ def start_thread(target: Callable[..., Any], args: tuple[Any, ...], name: str) -
 def numpy_library() -> Any:
     """The shared library of NumPy's, by which its BLAS can be reached; None where it cannot."""
     try:
-        from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+        from numpy._core import _multiarray_umath
 
         return ctypes.CDLL(_multiarray_umath.__file__)
     except (ImportError, OSError, AttributeError):

@@ -37,10 +37,10 @@ def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarra
     forward = np.arange(half, dtype=np.float64)
     backward = np.arange(steps - half - 1, -1, -1, dtype=np.float64)
     if dtype.itemsize == 4:
-        parts = [forward * step + first, last - backward * step]
+        halves = [forward * step + first, last - backward * step]
     else:
-        parts = [fma64(forward, step, first), fma64(backward, -step, last)]
-    return np.concatenate(parts, -1).astype(dtype)
+        halves = [fma64(forward, step, first), fma64(backward, -step, last)]
+    return np.concatenate(halves, -1).astype(dtype)
 
 
 def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:

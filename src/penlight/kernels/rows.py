@@ -21,7 +21,7 @@ from .parallel import parallel_for
 
 F = TypeVar("F", bound=Callable[..., Any])
 BLOCK_ELEMENTS = 1 << 16
-GROUP = 64  # rows; see Note [Column sums] in reduce/in_numpy.py
+GROUP = 64  # rows; see Note [Column sums] in reduce/__init__.py
 _FLOAT = np.dtype(np.float32)
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
 

@@ -33,12 +33,13 @@ FUNCTIONS: list[Any] = []  # all that `elementwise` has marked
 _GRAIN = 1 << 13  # elements that are worth a thread
 
 
-def elementwise(function: Any, in_dtype: bool = False, few: int = 100) -> Any:
+def elementwise(function: Any, in_dtype: bool = False, most_in_python: int = 100) -> Any:
     """Mark a function of scalars that is applied to arrays. It is computed in float64.
 
-    `few` elements take Python as long as the interpreter, whose time does not depend on their number as long as it is small.
+    Up to `most_in_python` elements, calls of the function take no longer than the interpreter of IR, whose time hardly depends on
+    their number.
     """
-    function.in_dtype, function.few = in_dtype, few
+    function.in_dtype, function.most_in_python = in_dtype, most_in_python
     FUNCTIONS.append(function)
     return function
 
@@ -97,13 +98,13 @@ def _run(
     function: Callable[..., float], char: str, count: int, shape: tuple[int, ...], arrays: Any, steps: list[int]
 ) -> Array:
     run = _entry(function, char)
-    if run.address is None and count <= function.few and (char == "d" or not function.in_dtype):  # type: ignore[attr-defined]
+    if run.address is None and count <= function.most_in_python and (char == "d" or not function.in_dtype):  # type: ignore[attr-defined]
         made = _one_by_one(function, char, count, shape, arrays, steps)
         if made is not None:
             return made
     if count < 2 * _GRAIN or run.address is None:
-        return run(0, count, shape, *arrays, *steps)  # type: ignore[no-any-return]
-    return over(run, count, _GRAIN, shape, *arrays, *steps)  # type: ignore[no-any-return]
+        return run(0, count, shape, *arrays, *steps)
+    return over(run, count, _GRAIN, shape, *arrays, *steps)
 
 
 def _one_by_one(

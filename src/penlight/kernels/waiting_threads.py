@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from . import call, executable
-from .native._x86 import NAMES, R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from .native._x86 import R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from .parallel import BACKOFF, native_thread_count, parallel_for, start_thread
 
 _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
@@ -56,45 +56,41 @@ class _Threading(Assembler):
     def load_address(self, target: int, address: int) -> None:
         """A number that is known when the code is written."""
         rex = 0x48 | (target > 7)
-        self._raw(
-            bytes((rex, 0xB8 + (target & 7))) + address.to_bytes(8, "little"), f"mov {NAMES[target]}, {address:#x}"
-        )
+        self.code += bytes((rex, 0xB8 + (target & 7))) + address.to_bytes(8, "little")  # mov
 
     def lower(self, offset: int) -> None:
         """If memory still is `rax`, make it `rcx`, in one step; then "not zero" is that it was not, and `rax` what it was."""
-        self._raw(b"\xf0\x48\x0f\xb1\x8b" + offset.to_bytes(4, "little"), f"lock cmpxchg [rbx+{offset}], rcx")
+        self.code += b"\xf0\x48\x0f\xb1\x8b" + offset.to_bytes(4, "little")  # lock cmpxchg
 
     def occupy(self, offset: int) -> None:
         """If memory still is `rax`, make it `r10`, in one step."""
-        self._raw(b"\xf0\x4c\x0f\xb1\x93" + offset.to_bytes(4, "little"), f"lock cmpxchg [rbx+{offset}], r10")
+        self.code += b"\xf0\x4c\x0f\xb1\x93" + offset.to_bytes(4, "little")  # lock cmpxchg
 
     def count(self, offset: int, by: int) -> None:
         """Add to memory in one step."""
-        self._raw(
-            b"\xf0\x48\x83\x83" + offset.to_bytes(4, "little") + bytes((by & 255,)), f"lock add [rbx+{offset}], {by}"
-        )
+        self.code += b"\xf0\x48\x83\x83" + offset.to_bytes(4, "little") + bytes((by & 255,))  # lock add
 
     def take_next(self, offset: int) -> None:
         """Add `rdi` to memory in one step; then `rdi` is what was there before."""
-        self._raw(b"\xf0\x48\x0f\xc1\xbb" + offset.to_bytes(4, "little"), f"lock xadd [rbx+{offset}], rdi")
+        self.code += b"\xf0\x48\x0f\xc1\xbb" + offset.to_bytes(4, "little")  # lock xadd
 
     def publish(self, offset: int) -> None:
         """Write `rax` to memory, after all that was written before, and before all that is read later."""
-        self._raw(b"\x48\x87\x83" + offset.to_bytes(4, "little"), f"xchg [rbx+{offset}], rax")
+        self.code += b"\x48\x87\x83" + offset.to_bytes(4, "little")  # xchg
 
     def pause(self) -> None:
-        self._raw(b"\xf3\x90", "pause")
+        self.code += b"\xf3\x90"  # pause
 
     def clock(self) -> None:
         """The processor's clock, in `rax`."""
-        self._raw(b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0", "rdtsc; shl rdx, 32; or rax, rdx")
+        self.code += b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0"  # rdtsc; shl rdx, 32; or rax, rdx
 
     def system(self, number: int, *arguments: int) -> None:
         """Ask the system; `rdi` is set already, the next arguments are given."""
         for register, argument in zip((RSI, RDX, R10), arguments):
             self.load_address(register, argument)
         self.load_address(RAX, number)
-        self._raw(b"\x0f\x05", "syscall")
+        self.code += b"\x0f\x05"  # syscall
 
 
 def _field(offset: int) -> Address:

@@ -22,7 +22,7 @@ from .spawn import (
     start_processes as start_processes,
 )
 
-__all__ = [*_std.__all__]  # type: ignore[attr-defined]
+__all__ = [*_std.__all__]
 __all__ += ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]
 
 _strategy = ["file_descriptor"]

@@ -87,7 +87,7 @@ class ProcessContext:
             return True
         failed = None
         for sentinel in connection.wait(self.sentinels.keys(), timeout=timeout):
-            index = self.sentinels.pop(sentinel)  # type: ignore[call-overload]
+            index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:
                 failed = index

@@ -44,7 +44,7 @@ from ..ops.nn.adaptive_pool import *  # noqa: F403
 from ..ops.nn.attention import *  # noqa: F403
 from ..ops.nn.batch_normalization import *  # noqa: F403
 from ..ops.nn.class_loss import *  # noqa: F403
-from ..ops.nn.conv_tbc import *  # noqa: F403
+from ..ops.nn.conv import conv_tbc as conv_tbc
 from ..ops.nn.ctc import *  # noqa: F403
 from ..ops.nn.dropout import *  # noqa: F403
 from ..ops.nn.fold import *  # noqa: F403
@@ -57,9 +57,7 @@ from ..ops.nn.normalization import *  # noqa: F403
 from ..ops.nn.piecewise_activation import *  # noqa: F403
 from ..ops.nn.pool import *  # noqa: F403
 from ..ops.nn.resample import *  # noqa: F403
-from ..ops.nn.scaling import *  # noqa: F403
 from ..ops.nn.shuffle import *  # noqa: F403
-from ..ops.nn.unpool import *  # noqa: F403
 from ..tensor import Tensor as Tensor
 from importlib import import_module
 

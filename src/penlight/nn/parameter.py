@@ -8,6 +8,7 @@ from typing import Any, Self
 import penlight
 from penlight import Tensor
 from penlight._common.docstrings import example
+from penlight.autograd import modes
 from penlight.tensor import DISABLED, wrap
 from penlight.tensor.conjugates import Marked
 from penlight.tensor.printing import PARAMETER_TYPES
@@ -47,7 +48,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if data is None:
             data = penlight.empty(0)
         if type(data) in (Tensor, Parameter):
-            return Tensor._make_subclass(cls, data, requires_grad)
+            out = Tensor._make_subclass(cls, data, requires_grad)
+            if modes.slow():
+                modes.tell_cut([data], out, "nn.Parameter()")
+            return out
         if type(data) is Marked:
             return cls(data.resolve_conj().resolve_neg(), requires_grad)
         if isinstance(data, Tensor) and data.is_meta:

@@ -20,7 +20,6 @@ from .shape.strided import *  # noqa: F403
 from .shape.joining import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .reduce.sums import *  # noqa: F403
-from .reduce.variance import *  # noqa: F403
 from .reduce.extremes import *  # noqa: F403
 from .reduce.norms import norm as norm
 from .linalg.matmul import *  # noqa: F403

@@ -20,70 +20,42 @@ _sparse_compressed = lazy_import(globals(), "_sparse_compressed", "..sparse.comp
 _storage = lazy_import(globals(), "_storage", "..storage")
 
 
-def _wants_sparse(name: str, layout: str) -> Any:
+def _refuse(name: str, kind: type[Exception], summary: str, message: str) -> None:
+    """Give tensors a method that raises this error."""
+
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"{name} expected {layout} layout but got Strided")
+        raise kind(message)
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = documented(
-        "Refused: only sparse tensors have it, and this one is dense.",
-        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
-        f"RuntimeError: {name} expected {layout} layout but got Strided",
+        f"Refused: {summary}",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...", f"{kind.__name__}: {message.partition('.')[0]}...",
     )  # fmt: skip
-    return refuse
+    install_method(name, refuse)
 
 
-def _makes_sparse(name: str) -> Any:
-    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"Tensor.{name}: Penlight has no such sparse tensors. Use to_sparse(), keep the tensor dense (nonzero() and masks select "
-            "elements), or use scipy.sparse on tensor.numpy()"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = documented(
-        "Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns.",
-        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
-        f"NotImplementedError: Tensor.{name}: Penlight has no such sparse tensors...",
-    )  # fmt: skip
-    return refuse
-
-
-def _wants_quantized(name: str) -> Any:
-    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"Could not run 'aten::{name}': Penlight has no quantized tensors, only ordinary dtypes"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = documented(
-        "Refused: Penlight has no quantized tensors.",
-        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
-        f"NotImplementedError: Could not run 'aten::{name}': Penlight has no quantized tensors...",
-    )  # fmt: skip
-    return refuse
-
-
-for _name, _layout in {
-    "is_coalesced": "sparse coordinate tensor", "coalesce": "sparse coordinate tensor", "indices": "sparse coordinate tensor",
-    "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
-    "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor",
-    "_indices": "sparse coordinate tensor", "_values": "sparse coordinate tensor", "_nnz": "sparse tensor",
+for _layout, _names in {
+    "sparse coordinate tensor": "is_coalesced coalesce indices _indices _values", "sparse tensor": "values _nnz",
+    "sparse row compressed tensor": "crow_indices col_indices", "sparse column compressed tensor": "ccol_indices row_indices",
 }.items():  # fmt: skip
-    install_method(_name, _wants_sparse(_name, _layout))
+    for _name in _names.split():
+        _refuse(_name, RuntimeError, "only sparse tensors have it, and this one is dense.",
+                f"{_name} expected {_layout} layout but got Strided")  # fmt: skip
 for _name in ("to_sparse_bsr", "to_sparse_bsc", "sparse_resize_",
-              "sparse_resize_and_clear_", "to_mkldnn", "resize_as_sparse_", "smm", "sspaddmm", "to_padded_tensor"):  # fmt: skip
-    install_method(_name, _makes_sparse(_name))
-for _name in (
-    "int_repr",
-    "q_scale",
-    "q_zero_point",
-    "q_per_channel_axis",
-    "q_per_channel_scales",
-    "q_per_channel_zero_points",
-    "qscheme",
-):
-    install_method(_name, _wants_quantized(_name))
+              "sparse_resize_and_clear_", "to_mkldnn", "resize_as_sparse_", "smm", "sspaddmm"):  # fmt: skip
+    _refuse(_name, NotImplementedError, "Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns.",
+            f"Tensor.{_name}: Penlight has no such sparse tensors. Use to_sparse(), keep the tensor dense (nonzero() and masks select "
+            "elements), or use scipy.sparse on tensor.numpy()")  # fmt: skip
+_refuse(
+    "to_padded_tensor",
+    NotImplementedError,
+    "only nested tensors have it.",
+    "Could not run 'aten::to_padded_tensor' with arguments from the 'CPU' backend. Only nested tensors have it, and this one is dense",
+)
+for _name in ("int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
+              "qscheme"):  # fmt: skip
+    _refuse(_name, NotImplementedError, "Penlight has no quantized tensors.",
+            f"Could not run 'aten::{_name}': Penlight has no quantized tensors, only ordinary dtypes")  # fmt: skip
 
 
 @method

@@ -66,7 +66,7 @@ def _comparison(name: str, with_tensor: bool) -> Op:
     key = f"_{name}_{'tensor' if with_tensor else 'number'}_into"
     if key not in OPS:
 
-        def flat(grad, xp):  # type: ignore[no-untyped-def]
+        def flat(grad, xp):
             return xp.zeros_like(grad)
 
         def face_tensor(input: Tensor, other: Tensor) -> Tensor: ...

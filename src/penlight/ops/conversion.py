@@ -31,6 +31,7 @@ __all__ = [
     "view_as_real", "zero_"
 ]  # fmt: skip
 
+_float8 = lazy_import(globals(), "_float8", "..float8")
 _meta = lazy_import(globals(), "_meta", ".._meta")
 
 
@@ -85,6 +86,8 @@ def _convert(tensor: Tensor, dtype: dtypes.dtype, copy: bool = False) -> Tensor:
         return tensor
     if dtype.category < dtypes.FLOATING and tensor.requires_grad:
         tensor = tensor.detach()
+    if dtype._np is None and dtype in dtypes.FLOAT8:
+        return _float8.encoded(tensor, dtype)
     return _to_copy(tensor, dtype)
 
 
@@ -236,11 +239,14 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 
 
 @linear(lambda input, dtype: input.view(dtype.np), view=True, node="ViewBackward1", input=lambda grad: grad)
+@traits(keeps_finite=())  # the same bytes may be NaN
 def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
 
 
 def view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same bytes seen as another dtype: outside of the graph, and no view, also as the same dtype."""
+    if dtype in dtypes.FLOAT8 and input.element_size() == 1:
+        return _float8.Float8Tensor(input.detach().view(dtypes.uint8), dtype)
     old, new = input.element_size(), dtype.itemsize
     if old < new and (input.dim() == 0 or input.shape[-1] * old % new):
         from_, to_ = dtypes.LEGACY[input.dtype], dtypes.LEGACY[dtype]

@@ -19,10 +19,10 @@ from ..tensor.memory import root_of
 from .machinery.arguments import sizes
 from .machinery.channels_last import channels_last
 from .machinery.declare import install_method, method
-from .machinery.guards import c_name, refuse_tangents
-from .machinery.in_place import refuse_inference
-from .machinery.in_place_views import in_place_class
+from .machinery.guards import c_name, need_countable, refuse_tangents
+from .machinery.in_place import in_place_view, refuse_inference
 from .pointwise.arithmetic import scalar_like
+from .shape.strided import as_strided
 
 __all__ = ["as_strided_", "from_dlpack", "resize_as_", "to_dlpack"]
 
@@ -67,10 +67,8 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {list(shape)} must not be negative")
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
-    if math.prod(shape) >= 2**63:
-        raise RuntimeError("numel: integer multiplication overflow")
-    if math.prod(shape) * input._array.itemsize >= 2**63:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    need_countable(shape)
+    need_countable(shape, input._array.itemsize)
     if tuple(input.shape) != shape or memory_format is not None:
         input._array = _resized(input._array, shape, memory_format)
         views.bump(input)
@@ -128,16 +126,10 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     tensor([[0, 2],
             [1, 3]])
     """
-    views.check_inplace(input, input.requires_grad)
-    refuse_inference(input)
-    changed = input.as_strided(size, stride, storage_offset)
-    edge = views.edge_of(changed)
-    input._array = changed._array
-    views.bump(input)
-    if edge[0] is not None:
-        edge[0].__class__ = in_place_class(edge[0], "AsStridedBackward1")
-        input._edge = edge
-    return input
+    return _as_strided_in_place(input, size, stride, storage_offset)
+
+
+_as_strided_in_place = in_place_view(as_strided, {"AsStridedBackward0": "AsStridedBackward1"})
 
 
 @method

@@ -57,8 +57,8 @@ def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = No
         def drawn(shape: tuple[int, ...]) -> Any:
             if of_parts is None or input.dtype.kind != "c":
                 return draw(engine, shape, input.dtype, *parameters, *more)
-            parts = draw(engine, (*shape, 2), input.real.dtype, *of_parts(*parameters), *more)
-            return parts.view(input.dtype)[..., 0]
+            components = draw(engine, (*shape, 2), input.real.dtype, *of_parts(*parameters), *more)
+            return components.view(input.dtype)[..., 0]
 
         return drawn(input.shape) if dense else _in_memory_order(input, drawn)
 

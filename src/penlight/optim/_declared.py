@@ -16,7 +16,7 @@ from penlight import Tensor
 from penlight._common.declared_init import declared_init
 from penlight._common.docstrings import complete
 from penlight.autograd.modes import grad_mode
-from penlight.optim import _raw
+from penlight.optim import _raw, _vectors
 from penlight.optim.optimizer import Optimizer, _get_scalar_dtype, _to_scalar
 
 Group = dict[str, Any]
@@ -263,7 +263,7 @@ class Elementwise(Declared):
     def _on_tensors(cls, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
         numbers = cls._numbers(group, state["step"].item() if "step" in state else None, state)
         if not (cls._differentiates_lr and group["differentiable"]):
-            numbers = tuple(_raw.plain(numbers))
+            numbers = tuple(_vectors.plain(numbers))
         cls._formula(p, grad, numbers, *[state[name] for name in cls._buffers(group)])
 
     @classmethod
@@ -276,7 +276,7 @@ class Elementwise(Declared):
     @classmethod
     def _on_arrays(cls, p: Any, grad: Any, decay: list[Any], numbers: list[Any], buffers: list[Any]) -> None:
         if decay:
-            grad = _raw.Vector(before_formula(p, grad, *decay).array, grad.scratch)
+            grad = _vectors.Vector(before_formula(p, grad, *decay).array, grad.scratch)
         cls._formula(p, grad, numbers, *buffers)
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:

@@ -12,7 +12,7 @@ from penlight import Tensor
 from penlight._common.module_table import make_modules
 from penlight.optim import _raw
 from penlight.optim._declared import Check, Elementwise, Group, State, added, before_formula, decay_of, need, usual
-from penlight.optim._raw import Weight, number_of
+from penlight.optim._vectors import Weight, number_of
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
 
 

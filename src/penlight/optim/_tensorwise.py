@@ -178,13 +178,13 @@ def _orthogonal(grad: Tensor, coefficients: Sequence[float], steps: int, eps: fl
     x = grad.bfloat16()
     tall = grad.size(0) > grad.size(1)
     if tall:
-        x = x.T
+        x = x.t()
     # The spectral norm is at most 1 after this. It is in place as in PyTorch, where a bfloat16 buffer feels it too.
     x.div_(x.norm().clamp(min=eps))
     for _ in range(steps):
-        gram = x @ x.T
+        gram = penlight.mm(x, x.t())
         x = penlight.addmm(x, penlight.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if tall else x
+    return x.t() if tall else x
 
 
 def _adjusted(lr: Any, how: str | None, shape: Sequence[int]) -> Any:

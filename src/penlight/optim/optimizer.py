@@ -84,7 +84,7 @@ def _registers(event: str, words: str, hook: str, then: str, shown: str) -> Call
         words, ">>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)",
         f">>> handle = optimizer.{register.__name__}({hook})", f">>> {then}", shown,
     )  # fmt: skip
-    return register  # type: ignore[no-any-return]
+    return register
 
 
 def _use_grad_for_differentiable(func: _F) -> _F:

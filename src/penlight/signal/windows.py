@@ -150,7 +150,7 @@ def _cosines(
         if M == 1:
             return np.ones_like(positions)
         angles = positions * (2 * math.pi / last)
-        return sum((-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a))  # type: ignore[return-value]
+        return sum((-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a))
 
     return _made(function, M, compute, dtype, layout, device, requires_grad)
 

@@ -55,8 +55,8 @@ class CompressedTensor(SparseTensor):
         return compressed(result, next(kind for kind in types if issubclass(kind, CompressedTensor)))
 
     @property  # type: ignore[misc]
-    def grad(self) -> Any:  # type: ignore[override]
-        grad = self._vals.grad
+    def grad(self) -> Any:
+        grad = self._inner.grad
         return None if grad is None else type(self)(self._starts, self._lines, grad, self._size)
 
     @property
@@ -66,17 +66,17 @@ class CompressedTensor(SparseTensor):
 
     def _replaced(self, made: Any) -> Any:
         """This tensor with the contents of another one of its layout."""
-        self._starts, self._coordinates, self._vals = made._starts, made._coordinates, made._vals
+        self._starts, self._coordinates, self._inner = made._starts, made._coordinates, made._inner
         return self
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return _shown(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return type(self), (self._starts, self._lines, self._vals.detach(), tuple(self._size))
+        return type(self), (self._starts, self._lines, self._inner.detach(), tuple(self._size))
 
     def __copy__(self) -> Any:
-        return type(self)(self._starts, self._lines, self._vals, self._size)
+        return type(self)(self._starts, self._lines, self._inner, self._size)
 
 
 class RowTensor(CompressedTensor):
@@ -89,7 +89,7 @@ class RowTensor(CompressedTensor):
 
     __slots__ = ()
 
-    layout = sparse_csr  # type: ignore[assignment]
+    layout = sparse_csr
     is_sparse_csr = True
     _axis, _words = 0, ("crow_indices", "col_indices", "Csr")
 
@@ -103,7 +103,7 @@ class ColumnTensor(CompressedTensor):
 
     __slots__ = ()
 
-    layout = sparse_csc  # type: ignore[assignment]
+    layout = sparse_csc
     _axis, _words = 1, ("ccol_indices", "row_indices", "Csc")
 
 
@@ -111,13 +111,13 @@ _CLASSES: dict[Any, type[CompressedTensor]] = {sparse_csr: RowTensor, sparse_csc
 
 
 def _shown(s: CompressedTensor) -> str:
-    parts = zip((*s._words[:2], "values"), (s._starts, s._lines, s._vals.detach()))
+    parts = zip((*s._words[:2], "values"), (s._starts, s._lines, s._inner.detach()))
     lines = []
     for label, tensor in parts:
         text = repr(tensor) if tensor.numel() else f"tensor([], size={tuple(tensor.shape)})"
         text = text.replace(f", dtype={tensor.dtype}", "")
         lines.append(f"{label}={text}".replace("\n", "\n" + " " * (8 + len(label))))
-    words = [f"size={tuple(s._size)}", f"nnz={s._vals.shape[0]}"]
+    words = [f"size={tuple(s._size)}", f"nnz={s._inner.shape[0]}"]
     if s.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_):
         words.append(f"dtype={s.dtype}")
     words.append(f"layout={s.layout}")
@@ -134,7 +134,7 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
     """A sparse tensor by coordinates in another layout."""
     if type(s) is cls:
         return s
-    if len(s._size) != 2 or s._vals.dim() != 1:
+    if len(s._size) != 2 or s._inner.dim() != 1:
         raise NotImplementedError(
             f"{cls.layout}: Penlight has compressed sparse tensors with two dimensions only. Use torch.sparse_coo_tensor, or matrices one by one"
         )
@@ -144,7 +144,7 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
     order = np.lexsort((coordinates[1 - cls._axis], coordinates[cls._axis]))
     ordered = wrap(coordinates[:, order])
     starts = np.searchsorted(ordered._array[cls._axis], np.arange(c._size[cls._axis] + 1)).astype(np.int64)
-    return cls(wrap(starts), ordered[1 - cls._axis], c._vals[wrap(order)], c._size)
+    return cls(wrap(starts), ordered[1 - cls._axis], c._inner[wrap(order)], c._size)
 
 
 def from_dense(input: Tensor, layout: Any) -> Any:
@@ -301,7 +301,7 @@ def _transpose(s: CompressedTensor, dim0: int = 0, dim1: int = 1) -> Any:
     """The other layout with the same indices."""
     if dim0 % 2 == dim1 % 2:
         return s
-    return _CLASSES[sparse_csc if s._axis == 0 else sparse_csr](s._starts, s._lines, s._vals, s._size[::-1])
+    return _CLASSES[sparse_csc if s._axis == 0 else sparse_csr](s._starts, s._lines, s._inner, s._size[::-1])
 
 
 def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -316,7 +316,7 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 
 def _sum(s: CompressedTensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if dim is None:
-        return s._vals.sum(dtype=dtype)
+        return s._inner.sum(dtype=dtype)
     if not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
     return compressed(coo.from_dense(s.to_dense().sum(dim, True, dtype=dtype)), type(s))
@@ -324,7 +324,7 @@ def _sum(s: CompressedTensor, dim: Any = None, keepdim: bool = False, dtype: Any
 
 def _by_places(s: Any) -> Any:
     """The same by coordinates; those of columns come out unsorted, as in PyTorch."""
-    return SparseTensor(s._coordinates, s._vals, s._size, type(s) is RowTensor)
+    return SparseTensor(s._coordinates, s._inner, s._size, type(s) is RowTensor)
 
 
 def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: Any) -> Any:
@@ -353,10 +353,10 @@ _TABLE |= {
     "add": _add,
     "sub": lambda input, other, *, alpha=1, out=None: _add(input, other, alpha=-alpha),
     "sum": _sum,
-    "clone": lambda s, **_: type(s)(s._starts.clone(), s._lines, s._vals.clone(), s._size),
+    "clone": lambda s, **_: type(s)(s._starts.clone(), s._lines, s._inner.clone(), s._size),
     "cpu": lambda s, **_: s,
-    "detach": lambda s: type(s)(s._starts, s._lines, s._vals.detach(), s._size),
-    "to": lambda s, *a, **k: type(s)(s._starts, s._lines, s._vals.to(*a, **k), s._size),
+    "detach": lambda s: type(s)(s._starts, s._lines, s._inner.detach(), s._size),
+    "to": lambda s, *a, **k: type(s)(s._starts, s._lines, s._inner.to(*a, **k), s._size),
     "zeros_like": _like,
     "zero_": lambda s: s._replaced(_like(s)),
     "copy_": lambda s, other, *_: s._replaced(other),
@@ -387,4 +387,4 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     """
     row, column = input._coordinates
     at = (mat1[row] * mat2.mT[column]).sum(-1)
-    return type(input)(input._starts, input._lines, alpha * at + beta * input._vals, input._size)
+    return type(input)(input._starts, input._lines, alpha * at + beta * input._inner, input._size)

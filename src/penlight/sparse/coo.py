@@ -18,19 +18,18 @@ import numpy as np
 import penlight
 
 from .. import dtypes
-from .._takeover import wake
+from .._takeover import WrappingTensor
 from ..autograd import modes
 from ..autograd.function import Function
-from ..autograd.node import NO_EDGE
 from ..layout import sparse_coo
 from ..ops.machinery.guards import refuse_tangents
 from ..size import Size
-from ..tensor import Tensor, new, wrap
+from ..tensor import Tensor, wrap
 
 _TABLE: dict[str, Callable[..., Any]] = {}
 
 
-class SparseTensor(Tensor):
+class SparseTensor(WrappingTensor):
     """A tensor that holds the coordinates and values of its elements that are not zero; `torch.sparse_coo_tensor` makes it.
 
     >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
@@ -39,26 +38,17 @@ class SparseTensor(Tensor):
             [3.]])
     """
 
-    __slots__ = ("_coalesced", "_coordinates", "_size", "_vals")
+    __slots__ = ("_coalesced", "_coordinates", "_size")
 
     _coordinates: Tensor
-    _vals: Tensor
     _size: Size
     _coalesced: bool
 
     is_sparse = True
-    layout = sparse_coo  # type: ignore[assignment]
+    layout = sparse_coo
 
     def __new__(cls, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> Any:
-        wake()
-        out: Any = new(cls)
-        out._coordinates, out._vals, out._size, out._coalesced = indices, values, Size(size), coalesced
-        out._edge = NO_EDGE
-        out._vc = out._grad = out._view = out._rare_state = None
-        return out
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
+        return super().__new__(cls, values, _coordinates=indices, _size=Size(size), _coalesced=coalesced)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -74,32 +64,10 @@ class SparseTensor(Tensor):
         )
 
     shape = property(lambda self: self._size)
-    dtype = property(lambda self: self._vals.dtype)
-    ndim = property(lambda self: len(self._size))
-    T = property(lambda self: self.t())
-    mT = property(lambda self: self.transpose(-2, -1))
-    data = property(lambda self: self.detach())
-    is_leaf = property(lambda self: self._vals.is_leaf)
-    grad_fn = property(lambda self: self._vals.grad_fn)
-    _version = property(lambda self: self._vals._version)
-    device = property(lambda self: self._vals.device)
-    output_nr = property(lambda self: self._vals.output_nr)
-    itemsize = property(lambda self: self._vals.itemsize)
-    is_cuda = is_mps = is_xpu = is_mkldnn = is_quantized = is_sparse_csr = is_nested = False
-    is_meta = property(lambda self: self._vals.is_meta)
-    is_cpu = property(lambda self: self._vals.is_cpu)
-
-    @property
-    def requires_grad(self) -> bool:
-        return self._vals.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self._vals.requires_grad = value
 
     @property  # type: ignore[misc]
-    def grad(self) -> Any:  # type: ignore[override]
-        grad = self._vals.grad
+    def grad(self) -> Any:
+        grad = self._inner.grad
         return None if grad is None else SparseTensor(self._coordinates, grad, self._size)
 
     def _coalesced_(self, coalesced: bool) -> Any:
@@ -107,20 +75,14 @@ class SparseTensor(Tensor):
         self._coalesced = coalesced
         return self
 
-    def __len__(self) -> int:
-        return self._size[0]
-
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return _shown(self)
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.clone()
-
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return SparseTensor, (self._coordinates, self._vals.detach(), tuple(self._size), self._coalesced)
+        return SparseTensor, (self._coordinates, self._inner.detach(), tuple(self._size), self._coalesced)
 
     def __copy__(self) -> Any:
-        return SparseTensor(self._coordinates, self._vals, self._size, self._coalesced)
+        return SparseTensor(self._coordinates, self._inner, self._size, self._coalesced)
 
 
 def _refuse(name: str) -> NoReturn:
@@ -137,9 +99,9 @@ def _shown(s: SparseTensor) -> str:
 
     lines = [
         "tensor(" + part("indices=", s._coordinates, 15) + ",",
-        "       " + part("values=", s._vals.detach(), 14) + ",",
+        "       " + part("values=", s._inner.detach(), 14) + ",",
     ]
-    words = [f"size={tuple(s._size)}", f"nnz={s._vals.shape[0]}"]
+    words = [f"size={tuple(s._size)}", f"nnz={s._inner.shape[0]}"]
     if s.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_):
         words.append(f"dtype={s.dtype}")
     words.append("layout=torch.sparse_coo")
@@ -246,7 +208,7 @@ def _with(s: SparseTensor, values: Tensor, coalesced: bool | None = None) -> Any
 def to_dense(s: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
     dims = s._coordinates.shape[0]
     rows = int(np.prod(s._size[:dims], dtype=np.int64))
-    values = s._vals if dtype is None else s._vals.to(dtype)
+    values = s._inner if dtype is None else s._inner.to(dtype)
     empty = penlight.zeros((rows, *values.shape[1:]), dtype=values.dtype)
     return empty.index_add(0, wrap(_flat(s)), values).view(tuple(s._size))
 
@@ -262,8 +224,8 @@ def coalesce(s: SparseTensor) -> Any:
         if dims
         else s._coordinates._array[:, :1]
     )
-    empty = penlight.zeros((flat.size, *s._vals.shape[1:]), dtype=s._vals.dtype)
-    return SparseTensor(wrap(coordinates), empty.index_add(0, wrap(inverse.reshape(-1)), s._vals), s._size, True)
+    empty = penlight.zeros((flat.size, *s._inner.shape[1:]), dtype=s._inner.dtype)
+    return SparseTensor(wrap(coordinates), empty.index_add(0, wrap(inverse.reshape(-1)), s._inner), s._size, True)
 
 
 @function()
@@ -277,16 +239,16 @@ def indices(s: SparseTensor) -> Tensor:
 def values(s: SparseTensor) -> Tensor:
     if not s._coalesced:
         raise RuntimeError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
-    return s._vals
+    return s._inner
 
 
 _TABLE |= {
     "_indices": lambda s: s._coordinates,
-    "_values": lambda s: s._vals,
-    "_nnz": lambda s: s._vals.shape[0],
+    "_values": lambda s: s._inner,
+    "_nnz": lambda s: s._inner.shape[0],
     "is_coalesced": lambda s: s._coalesced,
     "sparse_dim": lambda s: s._coordinates.shape[0],
-    "dense_dim": lambda s: s._vals.dim() - 1,
+    "dense_dim": lambda s: s._inner.dim() - 1,
     "dim": lambda s: len(s._size),
     "ndimension": lambda s: len(s._size),
     "numel": lambda s: s._size.numel(),
@@ -294,17 +256,17 @@ _TABLE |= {
     "size": lambda s, dim=None: s._size if dim is None else s._size[dim],
     "is_floating_point": lambda s: s.dtype.is_floating_point,
     "is_complex": lambda s: s.dtype.is_complex,
-    "element_size": lambda s: s._vals.element_size(),
-    "get_device": lambda s: s._vals.get_device(),
-    "is_inference": lambda s: s._vals.is_inference(),
+    "element_size": lambda s: s._inner.element_size(),
+    "get_device": lambda s: s._inner.get_device(),
+    "is_inference": lambda s: s._inner.is_inference(),
     "type": lambda s, dtype=None: (
-        f"torch.sparse.{dtypes.LEGACY[s.dtype]}Tensor" if dtype is None else _with(s, s._vals.type(dtype))
+        f"torch.sparse.{dtypes.LEGACY[s.dtype]}Tensor" if dtype is None else _with(s, s._inner.type(dtype))
     ),
-    "detach": lambda s: _with(s, s._vals.detach()),
-    "clone": lambda s, **_: SparseTensor(s._coordinates.clone(), s._vals.clone(), s._size, s._coalesced),
+    "detach": lambda s: _with(s, s._inner.detach()),
+    "clone": lambda s, **_: SparseTensor(s._coordinates.clone(), s._inner.clone(), s._size, s._coalesced),
     "contiguous": lambda s, **_: s,
     "cpu": lambda s, **_: s,
-    "to": lambda s, *a, **k: _with(s, s._vals.to(*a, **k)),
+    "to": lambda s, *a, **k: _with(s, s._inner.to(*a, **k)),
     "is_contiguous": lambda s, **_: False,
     "__format__": object.__format__,
     "numpy": lambda s, **_: _raise(
@@ -313,7 +275,7 @@ _TABLE |= {
     "__array__": lambda s, *_, **__: _raise(
         TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     ),
-    "cuda": lambda s, *a, **k: s._vals.cuda(*a, **k),
+    "cuda": lambda s, *a, **k: s._inner.cuda(*a, **k),
     "zeros_like": lambda s, **_: sparse_coo_tensor(size=s._size, dtype=s.dtype),
 }
 
@@ -324,7 +286,7 @@ def _raise(error: Exception) -> NoReturn:
 
 @function()
 def requires_grad_(s: SparseTensor, requires_grad: bool = True) -> Any:
-    s._vals = s._vals.detach()._require_grad_(requires_grad)
+    s._inner = s._inner.detach()._require_grad_(requires_grad)
     s._leaf = requires_grad  # type: ignore[attr-defined]
     return s
 
@@ -334,16 +296,16 @@ _TABLE["detach_"] = lambda s: requires_grad_(s, False)
 
 @function()
 def zero_(s: SparseTensor) -> Any:
-    s._coordinates, s._vals, s._coalesced = s._coordinates[:, :0], s._vals.detach()[:0], True
+    s._coordinates, s._inner, s._coalesced = s._coordinates[:, :0], s._inner.detach()[:0], True
     return s
 
 
 for _name in ("float", "double", "half", "bfloat16", "int", "long", "bool"):
-    _TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._vals, _name)())
+    _TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._inner, _name)())
 
 # What keeps zeros, and so works on the values once each index is there only once.
 for _name in "neg abs sign sqrt sin tan tanh sinh asin asinh atan atanh expm1 log1p relu floor ceil round trunc erf square isnan".split():  # noqa: SIM905
-    _TABLE[_name] = lambda s, _name=_name, **_: (lambda c: _with(c, getattr(c._vals, _name)()))(coalesce(s))
+    _TABLE[_name] = lambda s, _name=_name, **_: (lambda c: _with(c, getattr(c._inner, _name)()))(coalesce(s))
 
 
 @function()
@@ -351,7 +313,7 @@ def pow(s: Any, exponent: Any) -> Any:
     if not isinstance(s, SparseTensor) or isinstance(exponent, Tensor) or exponent <= 0:
         _refuse("pow")
     c = coalesce(s)
-    return _with(c, c._vals**exponent)
+    return _with(c, c._inner**exponent)
 
 
 @function("t")
@@ -367,7 +329,7 @@ def transpose(s: SparseTensor, dim0: int, dim1: int) -> Any:
     if max(dim0 % len(order), dim1 % len(order)) >= dims:
         _refuse("transpose")
     size = [s._size[i] for i in order]
-    return SparseTensor(s._coordinates[order[:dims]], s._vals, size)
+    return SparseTensor(s._coordinates[order[:dims]], s._inner, size)
 
 
 @function("add")
@@ -380,9 +342,9 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         raise RuntimeError(
             f"add: expected sizes of 'self' and 'other' to match, but {list(input._size)} != {list(other._size)}"
         )
-    added = other._vals if alpha == 1 else other._vals * alpha
+    added = other._inner if alpha == 1 else other._inner * alpha
     coordinates = penlight.cat([input._coordinates, other._coordinates], 1)
-    both = SparseTensor(coordinates, penlight.cat([input._vals, added]), input._size)
+    both = SparseTensor(coordinates, penlight.cat([input._inner, added]), input._size)
     return coalesce(both) if input._coalesced and other._coalesced else both
 
 
@@ -396,11 +358,11 @@ def _add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """A dense tensor takes up a sparse one: the step of an optimiser on a table's rows."""
     if isinstance(input, SparseTensor):
         result = _add(input, other, alpha=alpha)
-        input._coordinates, input._vals, input._coalesced = result._coordinates, result._vals, result._coalesced
+        input._coordinates, input._inner, input._coalesced = result._coordinates, result._inner, result._coalesced
         return input
     c = coalesce(other)
     if c._coordinates.shape[0] == 1:
-        return input.index_add_(0, c._coordinates[0], c._vals.to(input.dtype), alpha=alpha)
+        return input.index_add_(0, c._coordinates[0], c._inner.to(input.dtype), alpha=alpha)
     return input.add_(c.to_dense(), alpha=alpha)
 
 
@@ -410,8 +372,8 @@ def _mul(input: Any, other: Any, *, out: Any = None) -> Any:
     if isinstance(factor, SparseTensor):
         return from_dense(s.to_dense() * factor.to_dense())
     if not isinstance(factor, Tensor) or factor.dim() == 0:
-        return _with(s, s._vals * factor)
-    return _with(s, s._vals * factor.expand(tuple(s._size))[tuple(s._coordinates)])
+        return _with(s, s._inner * factor)
+    return _with(s, s._inner * factor.expand(tuple(s._size))[tuple(s._coordinates)])
 
 
 @function("div")
@@ -419,14 +381,14 @@ def _div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) 
     if not isinstance(input, SparseTensor) or (isinstance(other, Tensor) and other.dim()):
         _refuse("div")
     c = coalesce(input) if rounding_mode else input
-    return _with(c, c._vals.div(other, rounding_mode=rounding_mode))
+    return _with(c, c._inner.div(other, rounding_mode=rounding_mode))
 
 
 @function("mul_")
 def _mul_in_place(input: Any, other: Any) -> Any:
     if not isinstance(input, SparseTensor):
         _refuse("mul_")
-    input._vals = _mul(input, other)._vals
+    input._inner = _mul(input, other)._inner
     return input
 
 
@@ -445,10 +407,10 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {'x'.join(map(str, other.shape))})"
         )
     row, column = input._coordinates
-    if _by_scipy(input._vals, other):
-        return _Product.apply(input._vals, other, row, column, rows)
+    if _by_scipy(input._inner, other):
+        return _Product.apply(input._inner, other, row, column, rows)
     picked = other.index_select(0, column)
-    added = picked * (input._vals if other.dim() == 1 else input._vals.unsqueeze(1))
+    added = picked * (input._inner if other.dim() == 1 else input._inner.unsqueeze(1))
     return penlight.zeros((rows, *other.shape[1:]), dtype=added.dtype).index_add(0, row, added)
 
 
@@ -484,7 +446,7 @@ class _Product(Function):
         return wrap(matrix @ other._array)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         values, other, row, column = ctx.saved_tensors
         by_values = by_other = None
         if ctx.needs_input_grad[0]:
@@ -509,10 +471,10 @@ def linear(input: Any, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @function("sum")
 def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if dim is None:
-        return s._vals.sum(dtype=dtype)
+        return s._inner.sum(dtype=dtype)
     dims = [d % len(s._size) for d in ((dim,) if isinstance(dim, int) else dim)]
     many = s._coordinates.shape[0]
-    vals = s._vals.sum([d - many + 1 for d in dims if d >= many]) if any(d >= many for d in dims) else s._vals
+    vals = s._inner.sum([d - many + 1 for d in dims if d >= many]) if any(d >= many for d in dims) else s._inner
     kept = [d for d in range(many) if d not in dims]
     if not kept:
         return vals.sum(0)
@@ -522,7 +484,7 @@ def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any =
 
 @function("norm")
 def norm(s: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return coalesce(s)._vals.norm(p) if dim is None else _refuse("norm")
+    return coalesce(s)._inner.norm(p) if dim is None else _refuse("norm")
 
 
 @function("index_select")
@@ -550,7 +512,7 @@ def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
         start += s._size[dim]
     size = list(tensors[0]._size)
     size[dim] = start
-    return SparseTensor(penlight.cat(coordinates, 1), penlight.cat([s._vals for s in tensors]), size)
+    return SparseTensor(penlight.cat(coordinates, 1), penlight.cat([s._inner for s in tensors]), size)
 
 
 @function("sparse_mask")
@@ -568,10 +530,10 @@ def _softmax(*args: Any, **kwargs: Any) -> NoReturn:
 def softmax(s: SparseTensor, dim: int, logarithm: bool) -> Any:
     """The softmax along one of two dimensions over the elements that are there."""
     c = coalesce(s)
-    if len(c._size) != 2 or c._vals.dim() != 1:
+    if len(c._size) != 2 or c._inner.dim() != 1:
         raise NotImplementedError("torch.sparse.softmax: Penlight has it for matrices. Use Tensor.to_dense() first.")
     line, lines = c._coordinates[1 - dim % 2], c._size[1 - dim % 2]
-    top = penlight.full((lines,), -np.inf, dtype=c.dtype).scatter_reduce(0, line, c._vals.detach(), "amax")
-    shifted = c._vals - top[line]
+    top = penlight.full((lines,), -np.inf, dtype=c.dtype).scatter_reduce(0, line, c._inner.detach(), "amax")
+    shifted = c._inner - top[line]
     total = penlight.zeros(lines, dtype=c.dtype).index_add(0, line, shifted.exp())[line]
     return _with(c, shifted - total.log() if logarithm else shifted.exp() / total)

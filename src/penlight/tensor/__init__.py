@@ -1,6 +1,6 @@
 """Tensor: an ndarray plus one edge into the backward graph.
 
-`_array` is the NumPy array and `_edge` the place in the graph that the tensor's gradient goes to. `requires_grad`, `is_leaf`,
+`_array` is the NumPy array and `_edge` the input of a node that the tensor's gradient goes to. `requires_grad`, `is_leaf`,
 `grad_fn` and `output_nr` are all read off that one field. The ops are installed as methods by `penlight.ops`.
 """
 
@@ -198,7 +198,10 @@ class Tensor(_Parts):
         if not value:
             if edge is not DEAD_END:
                 self._leaf_edge = edge
-                self._edge = NO_EDGE if self._view is None else views.unrecorded_edge(self)
+                if self._view is None:
+                    self._edge = NO_EDGE
+                else:
+                    self._edge, self._view.own = views.unrecorded_edge(self), NO_EDGE
                 views.requirement_changed(self)
             return
         if self.dtype.category < dtypes.FLOATING:
@@ -375,7 +378,7 @@ class Tensor(_Parts):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut(self, self, "detach_()")
+            modes.tell_cut([self], self, "detach_()")
         if isinstance(self._edge[0], AccumulateGrad):
             self._leaf_edge = self._edge
         self._edge = NO_EDGE
@@ -394,7 +397,7 @@ class Tensor(_Parts):
         if type(self._vc) is NoVersion:
             out._vc, meta_of(out).inference = self._vc, True
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut(self, out, ".data")
+            modes.tell_cut([self], out, ".data")
         return out
 
     @data.setter

@@ -311,17 +311,17 @@ class TensorMethods:
         """Refused: only sparse tensors have it, and this one is dense."""
     def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor:
         """Refused: Penlight runs on the CPU."""
-    def cummax(self, dim: Any = ..., *, out: Any = ...) -> Any:
+    def cummax(self, dim: Any, *, out: Any = ...) -> Any:
         """Running maxima along a dimension, and where they are."""
-    def cummin(self, dim: Any = ..., *, out: Any = ...) -> Any:
+    def cummin(self, dim: Any, *, out: Any = ...) -> Any:
         """Running minima along a dimension, and where they are."""
-    def cumprod(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def cumprod(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Running products along a dimension."""
-    def cumprod_(self, dim: builtins.int = ..., *, dtype: Any = ...) -> Tensor:
+    def cumprod_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumprod`."""
-    def cumsum(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def cumsum(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Running sums along a dimension."""
-    def cumsum_(self, dim: builtins.int = ..., *, dtype: Any = ...) -> Tensor:
+    def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumsum`."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees as radians."""
@@ -453,7 +453,7 @@ class TensorMethods:
         """In-place version of `frac`: writes the result into this tensor and returns it."""
     def frexp(self, *, out: Any = ...) -> Any:
         """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
-    def gather(self, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The greatest common divisor of two integers."""
@@ -516,27 +516,27 @@ class TensorMethods:
     @property
     def imag(self) -> Tensor:
         """The imaginary part; a view."""
-    def index_add(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
         """A copy with slices of `source` added at the indices along `dim`."""
-    def index_add_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ...) -> Tensor:
+    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ...) -> Tensor:
         """In-place version of `index_add`."""
-    def index_copy(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """A copy with slices of `source` written at the indices along `dim`."""
-    def index_copy_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ...) -> Tensor:
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of `index_copy`."""
-    def index_fill(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ...) -> Tensor:
+    def index_fill(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
         """A copy with one value in the slices that the indices along `dim` name."""
-    def index_fill_(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ...) -> Tensor:
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
         """In-place version of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """A copy with values put (or added) at the indices."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """In-place version of `index_put`."""
-    def index_reduce(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
-    def index_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ...) -> Tensor:
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `index_reduce`."""
-    def index_select(self, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
+    def index_select(self, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The slices along `dim` that a 1-d index names."""
     def indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
@@ -628,7 +628,7 @@ class TensorMethods:
         """In-place version of `log`: writes the result into this tensor and returns it."""
     def log_normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
         """Fill with numbers whose logarithms are normally distributed."""
-    def log_softmax(self, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def log_softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of `softmax`, computed in one go."""
     def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
@@ -638,7 +638,7 @@ class TensorMethods:
         """In-place version of `logaddexp2`: writes the result into this tensor and returns it."""
     def logaddexp_(self, other: Tensor) -> Tensor:
         """In-place version of `logaddexp`: writes the result into this tensor and returns it."""
-    def logcumsumexp(self, dim: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def logcumsumexp(self, dim: Any, *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of the running sum of exp(x), without overflow."""
     def logdet(self, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the determinant. The arguments are those of `torch.logdet` after the first."""
@@ -662,7 +662,7 @@ class TensorMethods:
         """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
     def logit_(self, eps: builtins.float | None = ...) -> Tensor:
         """In-place version of `logit`: writes the result into this tensor and returns it."""
-    def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def logsumexp(self, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """log(sum(exp(x))) over dimensions, without overflow."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64."""
@@ -760,9 +760,9 @@ class TensorMethods:
         """Quantiles of the elements that are not NaN."""
     def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The sum of the elements that are not NaN, of all or over dimensions."""
-    def narrow(self, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ...) -> Tensor:
+    def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
         """`length` indices along a dimension from `start` on; a view."""
-    def narrow_copy(self, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
         """A copy of a part of a dimension."""
     def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements differ."""
@@ -877,13 +877,13 @@ class TensorMethods:
         """The remainder of the division rounded down: it has the divisor's sign."""
     def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `remainder`."""
-    def renorm(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
+    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
         """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
-    def renorm_(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ...) -> Tensor:
+    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of `renorm`."""
     def repeat(self, *args: Any, repeats: Any = ...) -> Tensor:
         """The tensor copied this many times along each dimension."""
-    def repeat_interleave(self, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
+    def repeat_interleave(self, repeats: Any, dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
         """Each element (or slice along `dim`) repeated, one number of times or each its own."""
     def reshape(self, *args: Any, shape: Any = ...) -> Tensor:
         """The same elements in another shape: a view where strides allow, else a copy."""
@@ -919,21 +919,21 @@ class TensorMethods:
         """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
     def rsub(self, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
         """`other - alpha * input`."""
-    def scatter(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
+    def scatter(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
         """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-    def scatter_(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ...) -> Tensor:
+    def scatter_(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ...) -> Tensor:
         """In-place version of `scatter`."""
-    def scatter_add(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ...) -> Tensor:
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """A copy with elements of `src` added at the indices along `dim`."""
-    def scatter_add_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ...) -> Tensor:
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of `scatter_add`."""
-    def scatter_reduce(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
-    def scatter_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ...) -> Tensor:
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `scatter_reduce`."""
-    def select(self, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """One index along a dimension, without that dimension; a view."""
-    def select_scatter(self, src: Tensor, dim: builtins.int = ..., index: builtins.int = ...) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """A copy in which `src` replaces what `select(dim, index)` would give."""
     def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
         """Let the tensor be a window of other memory: another tensor's, or a storage."""
@@ -973,7 +973,7 @@ class TensorMethods:
         """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
-    def softmax(self, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """exp(x) scaled to sum to one along a dimension."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.solve`. The arguments are those of `torch.solve` after the first."""
@@ -1062,7 +1062,7 @@ class TensorMethods:
     def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
+        """Refused: only nested tensors have it."""
     def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
         """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
@@ -1123,7 +1123,7 @@ class TensorMethods:
         """`split` whose parts autograd does not take for views of one tensor."""
     def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
         """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-    def unsqueeze(self, dim: Any = ...) -> Tensor:
+    def unsqueeze(self, dim: Any) -> Tensor:
         """With a new dimension of size one before `dim`."""
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `unsqueeze`: this tensor itself takes the new shape."""

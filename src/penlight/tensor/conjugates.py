@@ -53,7 +53,7 @@ class Marked(Tensor):
     """A tensor with a mark. See Note [Conjugate and negative views]."""
 
     __slots__ = ()
-    __torch_function__ = staticmethod(DISABLED)  # type: ignore[assignment]
+    __torch_function__ = staticmethod(DISABLED)
     _rare_state: Meta
 
     @property

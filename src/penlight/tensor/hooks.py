@@ -71,13 +71,17 @@ class Hooked:
 
     @property
     def _backward_hooks(self: Any) -> Any:
+        if "_backward_hooks" in self.__dict__:
+            return self.__dict__["_backward_hooks"]
         node, nr = views.edge_of(self)
         return None if node is None or node._hooks is None else node._hooks.tensor.get(nr)
 
     @_backward_hooks.setter
     def _backward_hooks(self: Any, value: Any) -> None:
         node, nr = views.edge_of(self)
-        if node is not None and value is not None:
+        if self.grad_fn is not None:  # PyTorch keeps what is set, and calls the hooks that were registered
+            self.__dict__["_backward_hooks"] = value
+        elif node is not None and value is not None:
             node.hooks().tensor[nr] = value
         elif node is not None and node._hooks is not None:
             node._hooks.tensor.pop(nr, None)

@@ -68,7 +68,7 @@ class ShapeAndMemory:
         """
         array = self._array
         if array.size == 0 or 1 in array.shape:
-            strides = _torch_strides(array)
+            strides = torch_strides(array)
         else:
             itemsize = array.itemsize
             strides = tuple([s // itemsize for s in array.strides])
@@ -316,7 +316,7 @@ def _address(array: np.ndarray[Any, Any]) -> int:
     return address(array) if array.size else 0
 
 
-def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+def torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
     """Strides in elements as PyTorch gives them: NumPy has 0 for a new dimension of size 1, and for new memory without elements."""
     strides: list[int] = []
     step, unset = 1, array.size == 0 and not any(array.strides)

@@ -1,4 +1,4 @@
-"""Outline: what a tensor without an array of its own has in its place."""
+"""Outline: what a tensor without an array of its own has instead."""
 
 from __future__ import annotations
 

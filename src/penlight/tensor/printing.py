@@ -25,8 +25,6 @@ from .conjugates import Marked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from . import Tensor
-
 PARAMETER_TYPES: set[type] = set()
 """The class of parameters, which adds itself here when it is defined; printing does not import it."""
 

@@ -46,7 +46,7 @@ class AsPython:
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut(self, None, "item()")
+            modes.tell_cut([self], None, "item()")
             if self._level is not None:
                 return self._level.item(self)
         return _number(self._array.item())
@@ -58,7 +58,7 @@ class AsPython:
         [[0, 1], [2, 3]]
         """
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut(self, None, "tolist()")
+            modes.tell_cut([self], None, "tolist()")
         array = self._array
         return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
 
@@ -71,13 +71,15 @@ class AsPython:
         if self._level is not None:
             raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if force:
+            if _NAMESPACE["SLOW"]:
+                modes.tell_cut([self], None, "numpy()")
             return self.detach()._array
         if self.requires_grad and modes.grad_mode.get():  # under no_grad nobody could record what is done to the array
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
         if _NAMESPACE["SLOW"]:
-            modes.tell_cut(self, None, "numpy()")
+            modes.tell_cut([self], None, "numpy()")
         return self._array
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -140,7 +142,7 @@ class AsPython:
 
     def __contains__(self: Any, element: Any) -> bool:
         if isinstance(element, (_tensor.Tensor, bool, int, float, complex)):
-            return bool((element == self).any().item())  # type: ignore[union-attr]
+            return bool((element == self).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self: Any) -> int:

@@ -1,6 +1,6 @@
 """`torch.testing.assert_close`: tensors, numbers and containers of them agree up to tolerances.
 
-Inputs are taken apart into pairs (of tensors, numbers, bools, Nones), each with its place in the containers. A pair that
+Inputs are taken apart into pairs (of tensors, numbers, bools, Nones), each with its path in the containers. A pair that
 does not agree raises an `ErrorMeta` with PyTorch's words; all of them are collected, and the first is what the user sees. Packages
 bring pairs of their own: a class with `compare`, whose `__init__` raises `UnsupportedInputs` for inputs that it does not know.
 """
@@ -203,7 +203,7 @@ class BooleanPair(Pair):
 
     def __init__(self, actual: Any, expected: Any, *, id: Place = (), **other_parameters: Any) -> None:
         self._check_inputs_isinstance(actual, expected, cls=(bool, np.bool_))
-        super().__init__(bool(actual), bool(expected), **other_parameters)  # PyTorch forgets the place of bools
+        super().__init__(bool(actual), bool(expected), **other_parameters)  # PyTorch forgets the path of bools
 
     def compare(self) -> None:
         if self.actual is not self.expected:
@@ -281,7 +281,9 @@ class TensorLikePair(Pair):
                 self._fail(AssertionError, words)
 
     def _equalize_attributes(self, actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
-        """The two tensors in one dtype."""
+        """The two tensors in one dtype; the values of nested ones."""
+        if actual.is_nested and expected.is_nested:
+            actual, expected = actual.values(), expected.values()
         if actual.dtype is expected.dtype:
             return actual, expected
         common = dtypes.promote_types(actual.dtype, expected.dtype)

@@ -274,7 +274,7 @@ class TreeSpec:
         return hash((self.type, repr(self._context), tuple(self._children)))
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
-        """The subtrees of another tree at the places of this one's leaves."""
+        """The subtrees of another tree at the positions of this one's leaves."""
         out: list[PyTree] = []
         self._flatten_into(tree, out)
         return out
@@ -388,7 +388,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """A tree of the same shape with `func` applied to each leaf (and to what the other trees have at its place).
+    """A tree of the same shape with `func` applied to each leaf (and to what the other trees have at its position).
 
     >>> from penlight.utils import _pytree as pytree
     >>> pytree.tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})

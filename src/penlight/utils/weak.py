@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
 
-class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
+class WeakIdRef(weakref.ref):
     """A weak reference that is equal to another one of the very same object.
 
     >>> t = torch.ones(2)

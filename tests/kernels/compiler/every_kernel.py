@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from penlight.kernels import distance, executable, fma, scalars, special
+from penlight.kernels import distance, executable, fma, scalars, scan, special
 from penlight.kernels.attention import rows as attention_rows
 from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python, trace, ufuncs, x86
 from penlight.kernels.compiler.allocate import Target
@@ -19,12 +19,12 @@ from penlight.kernels.compiler.rows import Rows
 from penlight.kernels.elementwise import plans
 from penlight.kernels.grid_sample import kernels as grid_sample
 from penlight.kernels.index import kernels as index
-from penlight.kernels.loss import compiled as loss, ctc_kernels
+from penlight.kernels.loss import compiled as loss, ctc
 from penlight.kernels.norm import kernels as norm
 from penlight.kernels.pool import kernels as pool
 from penlight.kernels.random import gradients, normal, normal_kernels, rejection, twister  # noqa: F401  (they declare kernels)
 from penlight.kernels.recurrent import kernels as recurrent_rows
-from penlight.kernels.scan import kernels as scan
+from penlight.kernels.reduce import kernels as reduce
 from penlight.kernels.softmax import kernels as softmax_rows
 
 for _name in special.__all__:  # those of these files, which are imported when a function is asked for
@@ -75,8 +75,8 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (loss._nll, True, {"weighted": EITHER, "each": EITHER}),
     (loss._nll_back, True, {"weighted": EITHER, "reduction": (0, 1)}),
     (loss._multilabel, False, {"back": EITHER}),
-    (ctc_kernels._forward, True, {}),
-    (ctc_kernels._backward, True, {"forgiving": EITHER}),
+    (ctc._forward, True, {}),
+    (ctc._backward, True, {"forgiving": EITHER}),
     (grid_sample._taps, False, {"taps": ((0, 1),), "mode": (0,), "padding": (0, 2), "align": (0,), "dims": (2,), "slopes": EITHER}),
     (grid_sample._taps, False, {"taps": ((0,),), "mode": (1,), "padding": (1,), "align": (1,), "dims": (2,), "slopes": (False,)}),
     (grid_sample._taps, False, {"taps": ((0, 1, 2, 3),), "mode": (2,), "padding": (2,), "align": (1,), "dims": (2,), "slopes": (True,)}),
@@ -105,6 +105,19 @@ def _loops() -> Iterator[tuple[str, Kernel]]:
             known = dict(zip(choices, values, strict=True))
             said = " ".join(map(str, [function.__module__.split(".")[2], function.__name__, *values, floats]))
             yield said, python.loops(function, floats, ir.F64 if wide else floats, **known)
+
+
+def _reductions() -> Iterator[tuple[str, Kernel]]:
+    """Of every element type, and of every operation and term for one of them."""
+    floats = [("f32", how, of) for how in reduce._WAYS for of in reduce._TERMS]
+    floats += [(element, how, "") for element in ("f64", "f16", "bf16") for how in ("sum", "max")]
+    whole = [(element, "sum", "") for element in ("i64", "i32", "i16", "i8", "u8")]
+    for (element, how, of), along, split in itertools.product([*floats, *whole], EITHER, EITHER):
+        function, known = reduce.definition(how, of, along, (element, how, of) in whole)
+        type_ = ir.Type.of(element)
+        compute = type_ if type_.is_float else ir.F32 if type_.is_short else ir.F64
+        said = f"reduce {function.__name__} {element} {how} {of} {split}"
+        yield said, python.loops(function, type_, compute, split=split, **known)
 
 
 # What the options of definitions of rows can be; the others are flags.
@@ -183,6 +196,7 @@ def kernels() -> Iterator[tuple[str, Kernel]]:
         kernel = python.loops(rejection.samples, ir.F64, ir.F64, sample=sample, width=width)
         yield f"samples of {sample.__name__}", kernel._replace(name=f"samples{sample.__name__}")
     yield from _loops()
+    yield from _reductions()
 
 
 def walk(region: ir.Region) -> Iterator[ir.Op]:
@@ -292,8 +306,10 @@ def _for_loops(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[s
             values = np.where(
                 pick.random(size) < 0.9, pick.normal(size=size), pick.choice([0.0, -0.0, np.nan, np.inf], size)
             )
+        elif buffer.type.element == "bf16":
+            values = pick.normal(size=size).astype(np.float32).view(np.int32) >> 16
         else:
-            values = pick.integers(-1 if buffer.type is ir.I64 else 0, 4, size)
+            values = pick.integers(0 if buffer.type is ir.U8 else -1, 4, size)
         named[buffer.name] = values.astype(buffer.type.dtype)
     return named
 

@@ -91,7 +91,7 @@ def test_what_is_compiled():
     torch.nn.functional.gelu(torch.ones(1))  # its op is declared when first used
     gelu, relu, sqrt = (OPS_BY_NAME[name].rules["input"] for name in ("_gelu", "relu", "sqrt"))
     for rule, values in [
-        (RULES["chain"], (x, x)), (lambda grad, shape: grad * shape[0], (x, (2,))), (sqrt, (x, x)), (relu, (x, x, raw)), (gelu, (x, x, "none", raw)),
+        (RULES["chain"], (x, x)), (lambda grad, shape: grad * shape[0], (x, (2,))), (sqrt, (x, x, raw)), (relu, (x, x, raw)), (gelu, (x, x, "none", raw)),
     ]:  # fmt: skip
         np.testing.assert_allclose(attempt(rule, values), rule(*values), rtol=1e-6, atol=1e-6)
     for rule, values in [

@@ -62,7 +62,7 @@ def test_arguments_of_every_kind():
     """More arrays than there are registers for arguments; parts of rows, shared rows, numbers of a row, numbers."""
 
     def define(b: Rows) -> None:
-        gates = b.parts(3)
+        gates = b.split(3)
         shared, scale = b.array(width=0), b.per_row()
         first, second, out = b.array(), b.array(), b.array()
         slope, shift = b.number(), b.number()
@@ -138,7 +138,7 @@ def test_a_range_of_rows_only():
 @here
 def test_local_arrays_have_the_rows_of_a_range_only():
     def define(b: Rows) -> None:
-        halves, sums, scale = b.parts(2), b.array(local=True), b.per_row(local=True)
+        halves, sums, scale = b.split(2), b.array(local=True), b.per_row(local=True)
         factor = scale.get()
         b.each(lambda: sums.store(sums.load() + halves[1].load() * factor), unroll=2)
 
@@ -251,7 +251,6 @@ FUNCTIONS = [
     ("erf", math.erf, 2.0, -6, 6),
     ("exp_below", math.exp, 1.0, -104, 40),
     ("log", math.log, 1.0, 1e-6, 1e6),
-    ("sigmoid", lambda x: 1 / (1 + math.exp(-x)), 2.5, -80, 80),
     ("gate", lambda x: 1 / (1 + math.exp(-x)), 2.5, -80, 80),
     ("expm1", math.expm1, 2.0, -20, 88),
     ("log1p", math.log1p, 2.0, -0.99, 1e6),
@@ -292,7 +291,6 @@ def test_functions_at_the_ends():
         "log1p": [np.inf, np.nan, np.nan, 0.0, -0.0, 1e-42, -1e-42, 5.303, np.nan],
         "tanh": [1, -1, np.nan, 0.0, -0.0, 1e-42, -1e-42, 1, -1],
         "erf": [1, -1, np.nan, 0.0, -0.0, 1.128e-42, -1.128e-42, 1, -1],
-        "sigmoid": [1, 0, np.nan, 0.5, 0.5, 0.5, 0.5, 1, 0],
         "gate": [1, 1.6458e-38, np.nan, 0.5, 0.5, 0.5, 0.5, 1, 1.6458e-38],
     }
     for name, wanted in expected.items():

@@ -11,7 +11,6 @@ from penlight.kernels.native._x86 import (
     R14,
     R15,
     RAX,
-    RBP,
     RBX,
     RCX,
     RDI,
@@ -25,16 +24,8 @@ from penlight.kernels.native._x86 import (
 ENCODINGS = [
     (lambda a: a.binary("vaddps", 1, 2, 3), "c4e16c58cb"),
     (lambda a: a.binary("vsubps", 9, 10, 11), "c4412c5ccb"),
-    (lambda a: a.binary("vmulps", 9, 3, Address(R12, RAX, 64)), "c44164598c0440000000"),
-    (lambda a: a.binary("vandnps", 1, 2, 3), "c4e16c55cb"),
     (lambda a: a.shift("vpslld", 9, 3, 23), "c4e13572f317"),
     (lambda a: a.shift("vpsrad", 3, 9, 1), "c4c16572e101"),
-    (lambda a: a.compare("less", 2, 3, Address(RBP, R15, 32)), "c4a164c2943d2000000011"),
-    (lambda a: a.compare("greater", 2, 3, 9), "c4c164c2d11e"),
-    (lambda a: a.compare("unordered", 2, 3, 9), "c4c164c2d103"),
-    (lambda a: a.compare("at most", 2, 3, 9), "c4c164c2d112"),
-    (lambda a: a.compare("at least", 2, 3, 9), "c4c164c2d11d"),
-    (lambda a: a.blend(1, 2, 3, 12), "c4e36d4acbc0"),
     (lambda a: a.move(1, 9), "c4c17c10c9"),
     (lambda a: a.store(Address(R9, R10, 96), 13), "c4017c11ac1160000000"),
     (lambda a: a.broadcast(3, Address(RSP, None, 8)), "c4e27d189c2408000000"),
@@ -56,23 +47,10 @@ ENCODINGS = [
     (lambda a: a.move_half(12, Address(R15)), "c4417810a42700000000"),
     (lambda a: a.store_half(Address(R15, None, 8), 9), "c44178118c2708000000"),
     (lambda a: a.binary("vaddpd", 9, 10, 11), "c4412d58cb"),
-    (lambda a: a.binary("vmulpd", 9, 3, Address(R12, RAX, 64)), "c44165598c0440000000"),
     (lambda a: a.binary("vfmadd231pd", 9, 10, 11), "c442adb8cb"),
-    (lambda a: a.unary("vcvtph2ps", 9, Address(R13, RCX, 16)), "c4427d138c0d10000000"),
-    (lambda a: a.unary("vpmovzxwd", 12, Address(RDI, R9)), "c4227d33a40f00000000"),
-    (lambda a: a.compare("equal", 2, 3, 9), "c4c164c2d100"),
-    (lambda a: a.compare("not equal", 2, 3, 9), "c4c164c2d104"),
-    (lambda a: a.blend(1, 2, 3, 12, double=True), "c4e36d4bcbc0"),
     (lambda a: a.join(9, 10, 11), "c4432d18cb01"),
     (lambda a: a.join(9, 10, Address(R11, RAX, 16)), "c4432d188c031000000001"),
     (lambda a: a.store_upper(Address(R9, R10, 8), 13), "c4037d19ac110800000001"),
-    (lambda a: a.binary("vminpd", 9, 10, 11), "c4412d5dcb"),
-    (lambda a: a.binary("vmaxpd", 1, 2, 3), "c4e16d5fcb"),
-    (lambda a: a.binary("vpaddq", 9, 10, 11), "c4412dd4cb"),
-    (lambda a: a.unary("vpmovsxdq", 9, Address(RDI, RAX)), "c4627d258c0700000000"),
-    (lambda a: a.unary("vpmovsxwq", 9, Address(RDI, RAX)), "c4627d248c0700000000"),
-    (lambda a: a.unary("vpmovsxbq", 9, Address(RDI, RAX)), "c4627d228c0700000000"),
-    (lambda a: a.unary("vpmovzxbq", 9, Address(RDI, RAX)), "c4627d328c0700000000"),
     (lambda a: a.load_part(R9, Address(RDI, RAX), 1), "440fb68c0700000000"),
     (lambda a: a.load_part(RBX, Address(R9), 2), "410fb79c2100000000"),
     (lambda a: a.load_part(RCX, Address(RDI, R10, 8, 4), 4), "428b8c9708000000"),
@@ -92,7 +70,6 @@ ENCODINGS = [
     (lambda a: a.multiply(RCX, R9), "490fafc9"),
     (lambda a: a.multiply_number(R9, 5), "4d69c905000000"),
     (lambda a: a.add_number(R9, -32), "4981c1e0ffffff"),
-    (lambda a: a.and_number(RCX, -32), "4881e1e0ffffff"),
     (lambda a: a.shift_left(R9, 2), "49c1e102"),
     (lambda a: a.shift_right(R9, 6), "49c1f906"),
     (lambda a: a.negate(R9), "49f7d9"),
@@ -115,7 +92,6 @@ def test_encoding(write, code):
     asm = Assembler()
     write(asm)
     assert asm.code.hex() == code
-    assert len(asm.listing) == 1
 
 
 def test_jumps_lead_to_labels_before_and_after():
@@ -131,7 +107,7 @@ def test_jumps_lead_to_labels_before_and_after():
 
 @pytest.mark.parametrize(
     "when, code",
-    [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85"), ("zero", "0f84"), ("outside", "0f83")],
+    [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85"), ("zero", "0f84"), ("not below", "0f83")],
 )
 def test_conditions_of_jumps(when, code):
     asm = Assembler()
@@ -151,17 +127,3 @@ def test_constants_lie_behind_the_code_once():
     assert int.from_bytes(code[5:9], "little") + 9 == 32
     assert int.from_bytes(code[14:18], "little") + 18 == 32
     assert int.from_bytes(code[23:27], "little") + 27 == 64
-
-
-def test_append_moves_labels_and_constants():
-    inner = Assembler()
-    inner.label("again")
-    inner.move(0, Pooled(7))
-    inner.jump("again")
-    outer = Assembler()
-    outer.push(RBX)
-    outer.append(inner)
-    code = outer.finish()
-    assert int.from_bytes(code[6:10], "little") + 10 == 32
-    assert int.from_bytes(code[11:15], "little", signed=True) + 15 == 1
-    assert outer.listing[1] == "again:"

@@ -33,54 +33,30 @@ def is_flash_attention_available() -> bool:
     return False
 
 
-def flash_sdp_enabled() -> bool:
-    """Whether a GPU may use flash attention."""
-    return _sdp["flash"]
+def _switch(key: str, may: str, reads: str = "{}_sdp_enabled", writes: str = "enable_{}_sdp") -> tuple[Any, Any]:
+    """The function that reads a switch of attention, and the one that sets it."""
+
+    def read() -> bool:
+        return _sdp[key]
+
+    def write(enabled: bool) -> None:
+        _sdp[key] = bool(enabled)
+
+    read.__name__, write.__name__ = reads.format(key), writes.format(key)
+    read.__doc__, write.__doc__ = f"Whether {may}.", "Accepted; attention is computed in one way here."
+    return read, write
 
 
-def enable_flash_sdp(enabled: bool) -> None:
-    """Accepted; attention is computed in one way here."""
-    _sdp["flash"] = bool(enabled)
-
-
-def mem_efficient_sdp_enabled() -> bool:
-    """Whether a GPU may use memory-efficient attention."""
-    return _sdp["mem_efficient"]
-
-
-def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Accepted; attention is computed in one way here."""
-    _sdp["mem_efficient"] = bool(enabled)
-
-
-def math_sdp_enabled() -> bool:
-    """Whether attention may be composed of products."""
-    return _sdp["math"]
-
-
-def enable_math_sdp(enabled: bool) -> None:
-    """Accepted; attention is computed in one way here."""
-    _sdp["math"] = bool(enabled)
-
-
-def cudnn_sdp_enabled() -> bool:
-    """Whether a GPU may use cuDNN's attention."""
-    return _sdp["cudnn"]
-
-
-def enable_cudnn_sdp(enabled: bool) -> None:
-    """Accepted; attention is computed in one way here."""
-    _sdp["cudnn"] = bool(enabled)
-
-
-def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether attention may add up in short dtypes."""
-    return _sdp["reduction"]
-
-
-def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Accepted and without effect."""
-    _sdp["reduction"] = bool(enabled)
+flash_sdp_enabled, enable_flash_sdp = _switch("flash", "a GPU may use flash attention")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch(
+    "mem_efficient", "a GPU may use memory-efficient attention"
+)
+math_sdp_enabled, enable_math_sdp = _switch("math", "attention may be composed of products")
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn", "a GPU may use cuDNN's attention")
+fp16_bf16_reduction_math_sdp_allowed, allow_fp16_bf16_reduction_math_sdp = _switch(
+    "reduction", "attention may add up in short dtypes",
+    "fp16_bf16_reduction_math_sdp_allowed", "allow_fp16_bf16_reduction_math_sdp",
+)  # fmt: skip
 
 
 @contextmanager

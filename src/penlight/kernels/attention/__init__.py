@@ -16,7 +16,7 @@ from .. import native
 from ..linalg.blas import multiply
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
-from ..reduce.in_numpy import row_max, row_sum
+from ..reduce import row_max, row_sum
 from ..rows import narrow, widen
 from ..strategy import Strategy, apply
 from . import compiled, rows as definitions
@@ -57,9 +57,9 @@ class _Heads:
         self.dtype = query.dtype if query.itemsize > 2 else np.dtype(np.float32)
         self.kind = KINDS.get(self.dtype) if native.available() else None  # of native kernels
         block = _BLOCK_ELEMENTS if self.kind is None else _SHARED_ELEMENTS
-        self.parts = self._parts(max(1, block // max(self.rows * self.columns, 1)))
+        self.blocks = self._blocks(max(1, block // max(self.rows * self.columns, 1)))
 
-    def _parts(self, each: int) -> list[Part]:
+    def _blocks(self, each: int) -> list[Part]:
         """About `each` heads at a time: of several samples, or some of one sample."""
         samples, heads = max(1, each // max(self.heads, 1)), max(1, min(each, self.heads))
         return [
@@ -80,14 +80,14 @@ class _Heads:
         make = _small_above if self.rows * self.columns <= _BLOCK_ELEMENTS else _above
         return make(self.rows, self.columns, self.dtype)
 
-    def share(self, body, work: int) -> None:  # type: ignore[no-untyped-def]
-        """Call `body(part)` for all parts."""
+    def share(self, body, work: int) -> None:
+        """Call `body(part)` for all blocks."""
 
         def run(low: int, high: int) -> None:
-            for part in self.parts[low:high]:
+            for part in self.blocks[low:high]:
                 body(part)
 
-        total = len(self.parts)
+        total = len(self.blocks)
         if self.kind is not None or work < 2 * _GRAIN:
             with silent():
                 run(0, total)
@@ -253,7 +253,7 @@ def attention(
     The mask, of four dims, is added to the scores. A row that may look at nothing gives 0. The result lies in memory as the
     query does, as in PyTorch.
     """
-    return apply(ATTENTION, query, key, value, mask, scale, causal)  # type: ignore[no-any-return]
+    return apply(ATTENTION, query, key, value, mask, scale, causal)
 
 
 def attention_backward(
@@ -261,4 +261,4 @@ def attention_backward(
     sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
 ) -> Grads:  # fmt: skip
     """Gradients of query, key and value. In memory, the heads of one position lie side by side, as in PyTorch."""
-    return apply(GRADIENTS, grad, query, key, value, mask, out, sums, kept, scale, causal, needs)  # type: ignore[no-any-return]
+    return apply(GRADIENTS, grad, query, key, value, mask, out, sums, kept, scale, causal, needs)

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import struct
 
-from ..native._x86 import ROUNDINGS, Address, Assembler, Operand, Pooled
+from ..native._x86 import CONDITIONS, ROUNDINGS, Address, Assembler, Operand, Pooled
 from .ir import F32, Type
 
 _ARITHMETIC = {"add": 0x58, "mul": 0x59, "sub": 0x5C, "min": 0x5D, "div": 0x5E, "max": 0x5F}
 _WHOLE = {"add": b"\x03", "sub": b"\x2b", "mul": b"\x0f\xaf", "and": b"\x23", "or": b"\x0b", "xor": b"\x33"}
 _WHOLE_NUMBER = {"add": 0, "or": 1, "and": 4, "sub": 5, "xor": 6, "cmp": 7}  # the extension of opcode 81
 _PREDICATES = {"eq": 0x00, "lt": 0x11, "le": 0x12, "unordered": 0x03, "ne": 0x04}
-# Conditions of jumps, moves and bytes: the low four bits of their opcodes.
-CONDITIONS = {
-    "below": 0x2, "not below": 0x3, "equal": 0x4, "not equal": 0x5, "not above": 0x6, "above": 0x7, "not negative": 0x9,
-    "unordered": 0xA, "ordered": 0xB, "less": 0xC, "not less": 0xD, "not greater": 0xE, "greater": 0xF,
-}  # fmt: skip
 OPPOSITE = {
     "below": "not below", "equal": "not equal", "above": "not above", "unordered": "ordered", "less": "not less",
     "greater": "not greater",
 }  # fmt: skip
 
 
-_SIZES = {"f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "u8": 1}  # of elements that do not have 4 bytes
+_SIZES = {"f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}  # of elements that do not have 4 bytes
 # Of whole numbers: (opcode, space).
 _WHOLE_LANES = {
     ("add", "i32"): (0xFE, 1), ("sub", "i32"): (0xFA, 1), ("mul", "i32"): (0x40, 2), ("add", "i64"): (0xD4, 1),
@@ -32,7 +27,8 @@ _SHIFTS = {"right": 2, "signed": 4, "left": 6}  # the extensions of opcodes 72 a
 # Conversions of vectors from one element to another: (opcode, space, prefix).
 _CONVERSIONS = {
     ("f32", "f64"): (0x5A, 1, 0), ("f64", "f32"): (0x5A, 1, 1), ("f32", "i32"): (0x5B, 1, 2), ("i32", "f32"): (0x5B, 1, 0),
-    ("f16", "f32"): (0x13, 2, 1), ("u8", "i32"): (0x31, 2, 1), ("i16", "i32"): (0x23, 2, 1),
+    ("f16", "f32"): (0x13, 2, 1), ("u8", "i32"): (0x31, 2, 1), ("i16", "i32"): (0x23, 2, 1), ("bf16", "f32"): (0x33, 2, 1),
+    ("i32", "i64"): (0x25, 2, 1), ("i16", "i64"): (0x24, 2, 1), ("i8", "i64"): (0x22, 2, 1), ("u8", "i64"): (0x32, 2, 1),
 }  # fmt: skip
 _MIRRORED = {"lt": 0x1E, "le": 0x1D}  # the predicates of exchanged operands
 
@@ -46,29 +42,19 @@ OPPOSITE |= {second: first for first, second in OPPOSITE.items()}
 
 
 class Code(Assembler):
-    """Machine code in the making, without a listing: its text would take longer than the code."""
-
-    def _vector(
-        self, text: str, opcode: int, space: int, pp: int, register: int, other: Operand, second: int = 0,
-        tail: bytes = b"", wide: bool = True,
-    ) -> None:  # fmt: skip
-        upper = other if type(other) is int else other.base if type(other) is Address else 0
-        index = other.step if type(other) is Address and other.step is not None else 0
-        first = (register < 8) << 7 | (index < 8) << 6 | (upper < 8) << 5 | space
-        self.code += bytes((0xC4, first, (~second & 15) << 3 | wide << 2 | pp, opcode))
-        self._operand(register, other, tail)
+    """The instructions that the compiler emits besides those of the assembler."""
 
     def _scalar(
         self, opcode: int, space: int, pp: int, target: int, other: Operand, second: int = 0, tail: bytes = b""
     ) -> None:
-        self._vector("", opcode, space, pp, target, other, second, tail, False)
+        self._vector(opcode, space, pp, target, other, second, tail, False)
 
     # Floats
 
     def arithmetic(self, name: str, type_: Type, target: int, first: int, second: Operand) -> None:
         if type_.element in ("i32", "i64"):
             opcode, space = _WHOLE_LANES[name, type_.element]
-            self._vector("", opcode, space, 1, target, second, first, wide=_is_wide(type_))
+            self._vector(opcode, space, 1, target, second, first, wide=_is_wide(type_))
         else:
             self._packed(_ARITHMETIC[name], 1, type_, target, second, first)
 
@@ -79,10 +65,10 @@ class Code(Assembler):
         if type_.lanes == 1:
             self._scalar(opcode, space, 2 if type_ is F32 else 3, target, other, second, tail)
         else:
-            self._vector("", opcode, space, type_.element == "f64", target, other, second, tail, _is_wide(type_))
+            self._vector(opcode, space, type_.element == "f64", target, other, second, tail, _is_wide(type_))
 
     def _bitwise(self, opcode: int, type_: Type, target: int, first: int, second: Operand) -> None:
-        self._vector("", opcode, 1, 0, target, second, first, wide=_is_wide(type_))
+        self._vector(opcode, 1, 0, target, second, first, wide=_is_wide(type_))
 
     def sqrt(self, type_: Type, target: int, source: int) -> None:
         self._packed(0x51, 1, type_, target, source, source if type_.lanes == 1 else 0)
@@ -90,13 +76,13 @@ class Code(Assembler):
     def round_float(self, type_: Type, target: int, source: int, way: str) -> None:
         opcode = (0x0A if type_.lanes == 1 else 0x08) + (type_.element == "f64")
         second = source if type_.lanes == 1 else 0
-        self._vector("", opcode, 3, 1, target, source, second, bytes((ROUNDINGS[way],)), _is_wide(type_))
+        self._vector(opcode, 3, 1, target, source, second, bytes((ROUNDINGS[way],)), _is_wide(type_))
 
     def multiply_add(self, form: int, negated: bool, type_: Type, target: int, first: int, second: Operand) -> None:
         """A product and a sum, rounded once: target * second + first if the form is 132, target * first + second if it is
         213, first * second + target if it is 231; with `negated` the product is subtracted."""
         opcode = {132: 0x98, 213: 0xA8, 231: 0xB8}[form] + 4 * negated + (type_.lanes == 1)
-        self._vector("", opcode, 2, 1 if type_.element == "f32" else 0x81, target, second, first, wide=_is_wide(type_))
+        self._vector(opcode, 2, 1 if type_.element == "f32" else 0x81, target, second, first, wide=_is_wide(type_))
 
     def flip_sign(self, type_: Type, target: int, source: int) -> None:
         self._bitwise(0x57, type_, target, source, Pooled(1 << 31 if type_.element == "f32" else 1 << 63))
@@ -106,7 +92,7 @@ class Code(Assembler):
         self._bitwise(0x54, type_, target, source, Pooled(bits))
 
     def copy_float(self, type_: Type, target: int, source: int) -> None:
-        self._vector("", 0x28, 1, 0, target, source, wide=_is_wide(type_))
+        self._vector(0x28, 1, 0, target, source, wide=_is_wide(type_))
 
     def load_float(self, type_: Type, target: int, source: Address | Pooled) -> None:
         if isinstance(source, Pooled) and not source.bits:
@@ -114,7 +100,7 @@ class Code(Assembler):
         elif type_.element == "u8":
             self._scalar(0x7E, 1, 2, target, source)
         elif type_.lanes > 1:
-            self._vector("", 0x10, 1, 0, target, source, wide=_is_wide(type_))
+            self._vector(0x10, 1, 0, target, source, wide=_is_wide(type_))
         else:
             self._packed(0x10, 1, type_, target, source)
 
@@ -122,43 +108,57 @@ class Code(Assembler):
         if type_.element == "u8":
             self._scalar(0xD6, 1, 1, source, target)
         elif type_.lanes > 1:
-            self._vector("", 0x11, 1, 0, source, target, wide=_is_wide(type_))
+            self._vector(0x11, 1, 0, source, target, wide=_is_wide(type_))
         else:
             self._packed(0x11, 1, type_, source, target)
 
     def load_masked(self, type_: Type, target: int, source: Address, mask: int) -> None:
         opcode = 0x2C + (type_.element in ("f64", "i64"))
-        self._vector("", opcode, 2, 1, target, source, mask, wide=_is_wide(type_))
+        self._vector(opcode, 2, 1, target, source, mask, wide=_is_wide(type_))
 
     def store_masked(self, type_: Type, target: Address, source: int, mask: int) -> None:
         opcode = 0x2E + (type_.element in ("f64", "i64"))
-        self._vector("", opcode, 2, 1, source, target, mask, wide=_is_wide(type_))
+        self._vector(opcode, 2, 1, source, target, mask, wide=_is_wide(type_))
 
     def store_halves(self, target: Operand, source: int) -> None:
         """Eight floats as float16, rounded to the nearest."""
-        self._vector("", 0x1D, 3, 1, source, target, tail=b"\0")
+        self._vector(0x1D, 3, 1, source, target, tail=b"\0")
 
     def convert_float(self, type_: Type, target: int, source: Operand, given: Type) -> None:
         """A value of a given type to another one, which is a float32 or a float64 if it is a scalar; it may be in memory if
         its elements are shorter than 32 bits."""
-        if type(source) is not int:
-            self._vector("", *_CONVERSIONS[given.element, type_.element], target, source)
+        if type(source) is not int or given.is_short:
+            self._vector(*_CONVERSIONS[given.element, type_.element], target, source)
+            if given.element == "bf16":
+                self.shift_lanes(Type.of("i32", type_.lanes), target, target, "left", 16)
         elif given.element == "i32" and type_.element in ("i16", "u8"):
             self._bitwise(0x54, given, target, source, Pooled(0xFFFF if type_.element == "i16" else 0xFF))
-            self._vector("", 0x2B, 2, 1, target, target, target)
-            self._vector("", 0x00, 3, 0x81, target, target, tail=b"\x08")  # the lower half of either half
+            self._vector(0x2B, 2, 1, target, target, target)
+            self._vector(0x00, 3, 0x81, target, target, tail=b"\x08")  # the lower half of either half
             if type_.element == "u8":
-                self._vector("", 0x67, 1, 1, target, target, target)
+                self._vector(0x67, 1, 1, target, target, target)
         elif type_.element == "f16":
             self.store_halves(target, source)
         elif type_.lanes > 1:
-            self._vector("", *_CONVERSIONS[given.element, type_.element], target, source)
+            self._vector(*_CONVERSIONS[given.element, type_.element], target, source)
         else:
             self._scalar(0x5A, 1, 2 if type_ is not F32 else 3, target, source, source)
 
     def float_of_whole(self, type_: Type, target: int, source: int) -> None:
         self._scalar(0x57, 1, 0, target, target, target)  # else the result depends on what was there
         self._scalar(0x2A, 1, 0x82 if type_ is F32 else 0x83, target, source, target)
+
+    def float_of_short(self, element: str, target: int, source: int) -> None:
+        """A float16 or bfloat16, whose bits are in a general register, as float32."""
+        self._scalar(0x6E, 1, 1, target, source)
+        if element == "f16":
+            self._scalar(0x13, 2, 1, target, target)
+        else:
+            self._scalar(0x72, 1, 1, 6, target, target, b"\x10")
+
+    def load_signed(self, target: int, source: Address, size: int) -> None:
+        """1, 2 or 4 bytes from memory, whose sign fills the register."""
+        self._general({1: b"\x0f\xbe", 2: b"\x0f\xbf", 4: b"\x63"}[size], target, source)
 
     def whole_of_float(self, type_: Type, target: int, source: Operand) -> None:
         self._scalar(0x2C, 1, 0x82 if type_ is F32 else 0x83, target, source)
@@ -176,19 +176,23 @@ class Code(Assembler):
     def is_greater(self, type_: Type, target: int, first: int, second: Operand) -> None:
         """The mask of first > second, of whole numbers."""
         opcode, space = (0x66, 1) if type_.element == "i32" else (0x37, 2)
-        self._vector("", opcode, space, 1, target, second, first, wide=_is_wide(type_))
+        self._vector(opcode, space, 1, target, second, first, wide=_is_wide(type_))
 
     def shift_lanes(self, type_: Type, target: int, source: int, way: str, count: int) -> None:
         opcode = 0x72 if type_.element == "i32" else 0x73
-        self._vector("", opcode, 1, 1, _SHIFTS[way], source, target, bytes((count,)), _is_wide(type_))
+        self._vector(opcode, 1, 1, _SHIFTS[way], source, target, bytes((count,)), _is_wide(type_))
 
     def mask_to_whole(self, target: int, source: int) -> None:
         """The lowest 32 bits of a vector register."""
         self._scalar(0x7E, 1, 1, source, target)
 
+    def first_whole(self, target: int, source: int) -> None:
+        """The first lane of 64 bits."""
+        self._scalar(0x7E, 1, 0x81, source, target)
+
     def choose_float(self, type_: Type, target: int, no: int, yes: Operand, mask: int) -> None:
         opcode = 0x4A if type_.element in ("f32", "i32") else 0x4B
-        self._vector("", opcode, 3, 1, target, yes, no, bytes((mask << 4,)), _is_wide(type_))
+        self._vector(opcode, 3, 1, target, yes, no, bytes((mask << 4,)), _is_wide(type_))
 
     # Lanes
 
@@ -197,44 +201,44 @@ class Code(Assembler):
 
     def widen_mask(self, target: int, source: int) -> None:
         """Four lanes of 32 bits as four of 64."""
-        self._vector("", 0x25, 2, 1, target, source)
+        self._vector(0x25, 2, 1, target, source)
 
     def narrow_mask(self, target: int, source: int, spare: int) -> None:
         self.upper_half(spare, source)
         self._scalar(0xC6, 1, 0, target, spare, source, b"\x88")
 
     def upper_half(self, target: int, source: int) -> None:
-        self._vector("", 0x19, 3, 1, source, target, tail=b"\x01")
+        self._vector(0x19, 3, 1, source, target, tail=b"\x01")
 
     def join_halves(self, target: int, low: int, high: int) -> None:
-        self._vector("", 0x18, 3, 1, target, high, low, b"\x01")
+        self._vector(0x18, 3, 1, target, high, low, b"\x01")
 
     def splat(self, type_: Type, target: int, source: int | Address) -> None:
         """A float in all lanes."""
         opcode = 0x18 if type_.element in ("f32", "i32") else 0x19
-        self._vector("", opcode, 2, 1, target, source, wide=_is_wide(type_))
+        self._vector(opcode, 2, 1, target, source, wide=_is_wide(type_))
 
     def lanes_below(self, type_: Type, target: int, count: int, spare: int) -> None:
         """A mask of the first lanes, as many as a general register says."""
         narrow = type_.element in ("f32", "i32")
         order = Pooled(0x0706050403020100, True) if narrow else Pooled(0x03020100)
-        self._vector("", 0x31 if narrow else 0x32, 2, 1, spare, order)
+        self._vector(0x31 if narrow else 0x32, 2, 1, spare, order)
         self._scalar(0x6E, 1, 0x81, target, count)
-        self._vector("", 0x58 if narrow else 0x59, 2, 1, target, target)
+        self._vector(0x58 if narrow else 0x59, 2, 1, target, target)
         self.is_greater(Type.of("i32" if narrow else "i64", type_.lanes), target, target, spare)
 
     def even_lanes(self, target: int, first: int, second: int) -> None:
         """Every second lane of two vectors of eight."""
-        self._vector("", 0xC6, 1, 0, target, second, first, b"\x88")
+        self._vector(0xC6, 1, 0, target, second, first, b"\x88")
         self.permute_pairs(target, target, b"\xd8")
 
     def permute_pairs(self, target: int, source: Operand, order: bytes) -> None:
         """Four lanes of 64 bits in another order."""
-        self._vector("", 0x01, 3, 0x81, target, source, tail=order)
+        self._vector(0x01, 3, 0x81, target, source, tail=order)
 
     def splat_whole(self, target: int, source: int) -> None:
         self._scalar(0x6E, 1, 0x81, target, source)
-        self._vector("", 0x59, 2, 1, target, target)
+        self._vector(0x59, 2, 1, target, target)
 
     def iota(self, target: int, step: int, spare: int, general: int) -> None:
         """0, step, 2 * step, 3 * step."""
@@ -248,10 +252,12 @@ class Code(Assembler):
 
     def fold_lanes(self, name: str, type_: Type, target: int, source: int, spare: int) -> None:
         """All lanes combined, the lower half with the upper first."""
-        opcode = _ARITHMETIC[name]
+        opcode, prefix = (
+            (_ARITHMETIC[name], type_.element == "f64") if type_.is_float else (_WHOLE_LANES[name, "i64"][0], 1)
+        )
         if _is_wide(type_):
             self.upper_half(spare, source)
-            self._scalar(opcode, 1, type_.element == "f64", target, spare, source)
+            self._scalar(opcode, 1, prefix, target, spare, source)
             source = target
         if type_.element == "f32":
             self._scalar(0xC6, 1, 0, spare, source, source, b"\x0e")
@@ -259,7 +265,7 @@ class Code(Assembler):
             self._scalar(0xC6, 1, 0, spare, target, target, b"\x01")
         else:
             self._scalar(0xC6, 1, 1, spare, source, source, b"\x01")
-        self._scalar(opcode, 1, 2 if type_.element == "f32" else 3, target, spare, target)
+        self._scalar(opcode, 1, prefix + 2 if type_.is_float else prefix, target, spare, target)
 
     def load_strided(self, type_: Type, target: int, source: Address, stride: int, spare: int) -> None:
         """Elements so many apart; nothing behind the last one is read."""
@@ -285,56 +291,41 @@ class Code(Assembler):
 
     # Whole numbers
 
-    def _general(
-        self, text: str, opcode: bytes, register: int, other: Operand, tail: bytes = b"", wide: bool = True
-    ) -> None:
-        upper = other > 7 if type(other) is int else type(other) is Address and other.base > 7
-        index = type(other) is Address and other.step is not None and other.step > 7
-        self.code += bytes((0x40 | wide << 3 | (register > 7) << 2 | index << 1 | upper, *opcode))
-        self._operand(register, other, tail)
-
     def whole(self, name: str, target: int, source: int | Address) -> None:
         """target = target `name` source."""
-        self._general("", _WHOLE[name], target, source)
+        self._general(_WHOLE[name], target, source)
 
     def whole_number(self, name: str, target: int, number: int) -> None:
         """The same with a number of 32 bits, for all names but "mul"; "cmp" only compares."""
-        self._general("", b"\x81", _WHOLE_NUMBER[name], target, struct.pack("<i", number))
+        self._general(b"\x81", _WHOLE_NUMBER[name], target, struct.pack("<i", number))
 
     def multiply_by(self, target: int, source: int | Address, number: int) -> None:
-        self._general("", b"\x69", target, source, struct.pack("<i", number))
+        self._general(b"\x69", target, source, struct.pack("<i", number))
 
     def is_zero(self, register: int) -> None:
         """Compare a register with 0, faster."""
-        self._general("", b"\x85", register, register)
+        self._general(b"\x85", register, register)
 
     def address_of(self, target: int, source: Address) -> None:
-        self._general("", b"\x8d", target, source)
+        self._general(b"\x8d", target, source)
 
     def divide_signed(self, by: int) -> None:
         """`rax` by a register, rounded to 0; `rdx` is the remainder."""
-        self._raw(b"\x48\x99", "")
-        self._general("", b"\xf7", 7, by)
+        self.code += b"\x48\x99"
+        self._general(b"\xf7", 7, by)
 
     def number(self, target: int, number: int) -> None:
         if number == 0:
-            self._general("", b"\x33", target, target, wide=False)
+            self._general(b"\x33", target, target, wide=False)
         elif -(1 << 31) <= number < 1 << 31:
-            self._general("", b"\xc7", 0, target, struct.pack("<i", number))
+            self._general(b"\xc7", 0, target, struct.pack("<i", number))
         else:
-            self._raw(bytes((0x48 | (target > 7), 0xB8 + (target & 7))) + struct.pack("<q", number), "")
+            self.code += bytes((0x48 | (target > 7), 0xB8 + (target & 7))) + struct.pack("<q", number)
 
     def set_byte(self, target: int, condition: str) -> None:
         """A bool from the latest comparison."""
-        self._general("", bytes((0x0F, 0x90 | CONDITIONS[condition])), 0, target, wide=False)
-        self._general("", b"\x0f\xb6", target, target, wide=False)
+        self._general(bytes((0x0F, 0x90 | CONDITIONS[condition])), 0, target, wide=False)
+        self._general(b"\x0f\xb6", target, target, wide=False)
 
     def move_if(self, target: int, source: int | Address, condition: str) -> None:
-        self._general("", bytes((0x0F, 0x40 | CONDITIONS[condition])), target, source)
-
-    def jump_if(self, to: str, condition: str) -> None:
-        self._raw(bytes((0x0F, 0x80 | CONDITIONS[condition])) + bytes(4), "")
-        self._jumps.append((len(self.code) - 4, to))
-
-    def _raw(self, code: bytes, text: str) -> None:
-        self.code += code
+        self._general(bytes((0x0F, 0x40 | CONDITIONS[condition])), target, source)

@@ -121,6 +121,8 @@ class _Interpreter:
             limit = 2.0 ** (8 * dtype.itemsize - 1)
             inside = (value >= -limit) & (value < limit)  # what is not becomes the least number
             threads.values[op] = np.where(inside, np.where(inside, value, 0).astype(dtype), np.iinfo(dtype).min)
+        elif op.operands[0].type.element == "bf16":
+            threads.values[op] = (value.astype(np.int32) << 16).view(dtype)
         else:
             threads.values[op] = value.astype(dtype)
 

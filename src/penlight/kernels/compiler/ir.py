@@ -24,12 +24,13 @@ class Type:
     `Type.of` gives one object for each, so types are compared by identity.
     """
 
-    __slots__ = ("dtype", "element", "is_float", "lanes", "register")
+    __slots__ = ("dtype", "element", "is_float", "is_short", "lanes", "register")
     _all: dict[tuple[str, int], Type] = {}
 
     def __init__(self, element: str, lanes: int) -> None:
         self.element, self.lanes = element, lanes
         self.is_float = element in ("f32", "f64")
+        self.is_short = element in ("f16", "bf16")  # in memory only: floats that are computed with as f32
         self.register = "vector" if self.is_float or lanes > 1 else "general"  # the class of registers for it
         self.dtype = DTYPES.get(element, _WORD if element == "bf16" else np.dtype("V"))
 
@@ -148,6 +149,7 @@ FOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "min": lambda a, b: np.where(a < b, a, b),
     "max": lambda a, b: np.where(a > b, a, b),
 }
+NEUTRAL = {"add": 0, "mul": 1, "min": float("inf"), "max": float("-inf")}  # what leaves the other operand as it is
 
 
 def shift_of(op: Op) -> tuple[str, int]:
@@ -403,14 +405,14 @@ def _is_conversion(name: str, operands: tuple[Op, ...]) -> bool:
     return (name == "cast" and operands[0].type.is_float) or (name == "idiv" and operands[1].name == "const")
 
 
-_FEW = 4  # ops that are computed for nothing sooner than jumped over
+_MOST_SELECTED = 4  # ops that are computed for nothing sooner than jumped over
 
 
 def _is_cheap(region: Region) -> bool:
     ops = [op for op in region.ops[:-1] if op.name != "const"]
     if any([op.type.lanes > 1 for op in region.yielded]):
         return False  # there is no choice between vectors by one bool
-    return len(ops) <= _FEW and all([OPS[op.name].cheap and OPS[op.name].pure for op in ops])
+    return len(ops) <= _MOST_SELECTED and all([OPS[op.name].cheap and OPS[op.name].pure for op in ops])
 
 
 def _folded(name: str, operands: tuple[Op, ...], attribute: Any) -> Op | int | None:

@@ -255,9 +255,9 @@ class Emitter:
         """The beginning of a call of a masked load or store, up to the mask."""
         type_, mask = (op.type if op.name == "load_masked" else op.operands[1].type), op.operands[-1]
         written, suffix = _written(type_), f"v{type_.lanes}{type_.element}.p0"
-        parts = [value] if value else []
-        taken = ", ".join([written] * len(parts) + ["ptr", "i32 immarg", _written(mask.type)])
-        given = ", ".join([*parts, f"ptr {self._address(op)}", "i32 1", self.typed(mask)])
+        values = [value] if value else []
+        taken = ", ".join([written] * len(values) + ["ptr", "i32 immarg", _written(mask.type)])
+        given = ", ".join([*values, f"ptr {self._address(op)}", "i32 1", self.typed(mask)])
         result = written if name == "load" else "void"
         rest = f", {written}" if name == "load" else ""
         self.declared.add(f"declare {result} @llvm.masked.{name}.{suffix}({taken}{rest})")
@@ -424,6 +424,11 @@ class Emitter:
         if new.element == "bool":
             zero = _constant(0, old)
             return self._new(f"{'fcmp une' if old.is_float else 'icmp ne'} {self.typed(source)}, {zero}")
+        if old.element == "bf16":
+            bits = Type.of("i32", old.lanes)
+            made = self._new(f"zext {self.typed(source)} to {_written(bits)}")
+            made = self._new(f"shl {_written(bits)} {made}, {_constant(16, bits)}")
+            return self._new(f"bitcast {_written(bits)} {made} to {_written(new)}")
         if old.element[0] == new.element[0] == "f":
             way = "fpext" if old.dtype.itemsize < new.dtype.itemsize else "fptrunc"
         elif new.is_float:

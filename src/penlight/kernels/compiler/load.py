@@ -21,7 +21,7 @@ from .. import call, executable
 from ..parallel import parallel_for
 from . import bounds, python, text, verify, x86
 from .interpret import interpret
-from .ir import DTYPES, F64, Buffer, Kernel, Type
+from .ir import DTYPES, F32, F64, Buffer, Kernel, Type
 
 _BLOCK = 1 << 15  # iterations that a thread interprets at least
 _TYPES = {dtype: Type.of(name) for name, dtype in DTYPES.items()}
@@ -103,8 +103,8 @@ def elementwise(function: Callable[..., float], element: Type, compute: Type) ->
 
 def loops(function: Callable[..., None], dtype: np.dtype[Any], wide: bool = False, **known: Any) -> Any:
     """`python.loops` as machine code; None where there is no source to read."""
-    floats = _TYPES[dtype]
-    compute = floats if floats.is_float and not wide else F64
+    floats = Type.of("bf16") if dtype.name == "bfloat16" else _TYPES[dtype]
+    compute = F32 if floats.is_short else floats if floats.is_float and not wide else F64
     try:
         return machine_code(python.loops(function, floats, compute, **known))
     except OSError:

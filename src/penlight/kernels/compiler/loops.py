@@ -13,7 +13,8 @@ from memory again and again. So such a kernel is written down as the loops that 
             out[row] = total
 
 `compile_loops(sums, dtype)(0, 3, x, (3,), 4)` runs it and returns `out`. Arrays are flat and contiguous: `Floats` and
-`Elements` (which may also be integers) are of the kernel's dtype, `Doubles` of float64, `Ints` of int64, `Bytes` of uint8. The first two arguments are a range of the
+`Elements` (which may also be integers or 16-bit floats, which are only read) are of the kernel's dtype, `Results` of what these are
+computed with (int64, float32), `Doubles` of float64, `Ints` of int64, `Bytes` of uint8. The first two arguments are a range of the
 work, so that threads can share it (`over` in waiting_threads.py). Arguments behind a `*` are known when it is compiled,
 and so are the branches that depend on them alone. Note [What a kernel may say] in python.py has the rest. Every index is
 made of loops' limits and arguments, or clamped by `checked`, `min` and `max`: Note [Bounds].
@@ -31,6 +32,7 @@ import numpy as np
 from .. import executable
 
 Floats: TypeAlias = np.ndarray
+Results: TypeAlias = np.ndarray
 Elements: TypeAlias = np.ndarray
 Doubles: TypeAlias = np.ndarray
 Ints: TypeAlias = np.ndarray
@@ -52,7 +54,7 @@ def checked(index: int, extent: int) -> int:
 
 
 def reassociated(counted: range) -> range:
-    """The same range. A loop over it may add up what it sums in another order: Note [Vector loops] in vectorise.py."""
+    """The same range. A loop over it may reduce in another order: Note [Vector loops] in vectorise.py."""
     return counted
 
 

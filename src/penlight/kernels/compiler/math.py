@@ -157,11 +157,6 @@ def expm1(x: Value) -> Value:
     return with_sign_of(x, where(less(absolute(x), 1.0), near, exp(x) - 1.0))
 
 
-def sigmoid(x: Value) -> Value:
-    """1 / (1 + e**-x)."""
-    return 1.0 / (exp(-x) + 1.0)
-
-
 def gate(x: Value) -> Value:
     """A sigmoid of float32 that goes down to e**-87 only, which is as good as 0 where it scales something."""
     return 1.0 / (exp_within(-clip(x, -87.0, 87.0)) + 1.0)

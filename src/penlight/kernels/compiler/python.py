@@ -409,7 +409,7 @@ class Reader:
             return chosen
         buffer = array.buffer
         loaded = self.build.op("load", buffer.type, self.as_type(at, I64), attribute=buffer.name)
-        return self._converted(loaded, self.compute if buffer.type.is_float else I64)
+        return self._converted(loaded, self.compute if buffer.type.is_float or buffer.type.is_short else I64)
 
     def _call(self, function: ast.expr, arguments: list[ast.expr], scope: Scope) -> Any:
         build = self.build
@@ -729,6 +729,7 @@ def loops(function: Callable[..., None], floats: Type, compute: Type, **known: A
     stored, loaded = _accesses(tree, function.__globals__)
     parameters: list[Buffer | Op] = []
     names: dict[str, Any] = dict(known)
+    arrays = {**_ARRAYS, "Results": compute if floats.is_float or floats.is_short else I64}
     for argument in tree.args.args:
         name, says = argument.arg, _says(argument.annotation)
         if says in ("int", "float"):
@@ -736,7 +737,7 @@ def loops(function: Callable[..., None], floats: Type, compute: Type, **known: A
             parameters.append(op)
         else:
             access = "reads" if name not in stored else "updates" if name in loaded else "writes"
-            buffer = Buffer(name, _ARRAYS.get(says, floats), access)
+            buffer = Buffer(name, arrays.get(says, floats), access)
             names[name] = Array(buffer)
             parameters.append(buffer)
     reader = Reader(compute, frozenset([p.name for p in parameters if isinstance(p, Buffer) and p.access == "reads"]))

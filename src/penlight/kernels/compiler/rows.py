@@ -21,7 +21,7 @@ has half of what it can begin at a time.
 
 Note [Sums over rows]
 Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
-added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in reduce/in_numpy.py, and
+added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in reduce/__init__.py, and
 threads, which take whole groups, need not share a sum.
 
 Note [Narrow arrays]
@@ -45,25 +45,24 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..rows import GROUP
-from .ir import F64, I64, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
+from .ir import F64, I64, NEUTRAL, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
 from .values import Value, as_float, as_whole, cast, full_bits, is_nan, less, logical_right, where
 
 # What arrays may hold, by the names of dtypes.
 ELEMENTS = {
     "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "int32": "i32", "int64": "i64",
 }  # fmt: skip
-_NEUTRAL = {"add": 0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
 _MOST_UNROLLED = 48  # ops of a loop that is unrolled without being asked to
 _MASKED = {"load_vector": "load_masked", "store_vector": "store_masked"}
 _FREE = ("const", "bitcast", "first")  # ops without instructions
 
 
 class Array:
-    """An argument, or a part of one. Its index is `start`, that of the row, plus that of the loop, plus where a `part` begins in
-    the row."""
+    """An argument, or one of several that it is split into. Its index is `start`, that of the row, plus that of the loop, plus
+    its `offset` in the row."""
 
-    def __init__(self, rows: Rows, buffer: int, start: Op, part: Op | None = None) -> None:
-        self.rows, self.buffer, self.start, self.part = rows, buffer, start, part
+    def __init__(self, rows: Rows, buffer: int, start: Op, offset: Op | None = None) -> None:
+        self.rows, self.buffer, self.start, self.offset = rows, buffer, start, offset
 
     @property
     def _kind(self) -> Buffer:
@@ -73,7 +72,7 @@ class Array:
         rows = self.rows
         build = rows.build
         assert rows.index is not None, "outside of a loop"
-        index = rows.index if self.part is None else build.op("add", I64, rows.index, self.part)
+        index = rows.index if self.offset is None else build.op("add", I64, rows.index, self.offset)
         index = build.op("add", I64, self.start, index)
         rows.indices.add(index)
         return index
@@ -90,11 +89,7 @@ class Array:
         if element == "bool":
             return less(full_bits(bits := cast(self._load("u8", lanes), "i32"), 0), bits)
         value = self._load(element, lanes)
-        if element == "f16":
-            return cast(value, "f32")
-        if element == "bf16":
-            return as_float(cast(value.made("bitcast", element="i16"), "i32") << 16)
-        return value
+        return cast(value, "f32") if value.type.is_short else value
 
     def store(self, value: Value) -> Value:
         """Write the elements at the loop's index, rounded to what the array holds; gives the value back."""
@@ -158,7 +153,7 @@ def _is_rounded(value: Value) -> bool:
     bits = value.op.operands[0] if value.op.name == "bitcast" else value.op
     if bits.name == "bits":
         return bits.operands[1].name == "const" and bits.operands[1].attribute == -0x10000
-    return bits.name == "shift" and bits.attribute == "left 16"
+    return bits.name == "cast" and bits.operands[0].type.element == "bf16"
 
 
 class Tracing(Builder):
@@ -229,11 +224,11 @@ class Rows:
             self.lanes = 4
         return self._array(width, local, kind, placed)
 
-    def parts(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
-        """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
+    def split(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
+        """The next argument, whose rows are those of `count` arrays beside each other; `shared`, if it is one row for all."""
         whole, build = self._array(0 if shared else count, local, kind), self.build
-        parts = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
-        return [Array(self, whole.buffer, whole.start, part=part) for part in parts]
+        offsets = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
+        return [Array(self, whole.buffer, whole.start, offset) for offset in offsets]
 
     def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
         """The next argument: an array with one number for each row; of float32, or float64 beside such arrays, if no `kind`
@@ -376,7 +371,7 @@ class _Loop:
     def written(self, unroll: int) -> list[Value]:
         """Append the loops; what they fold, in all lanes."""
         rows, build = self.rows, self.build
-        zeros = [build.const(_NEUTRAL[fold], op.type) for fold, op in zip(self.folds, self.traced.yielded, strict=True)]
+        zeros = [build.const(NEUTRAL[fold], op.type) for fold, op in zip(self.folds, self.traced.yielded, strict=True)]
         sums = [zeros] * unroll
         start = rows.first
         for times in (unroll, 1) if unroll > 1 else (1,):
@@ -412,7 +407,7 @@ class _Loop:
         values = self.copied(start, 0, start)
         inside = self.mask(None, start)
         chosen = [
-            build.op("select", value.type, inside, value, build.const(_NEUTRAL[fold], value.type))
+            build.op("select", value.type, inside, value, build.const(NEUTRAL[fold], value.type))
             for fold, value in zip(self.folds, values, strict=True)
         ]
         region = build.end((), tuple(self.fold(chosen, sums)))

@@ -7,20 +7,19 @@ results are the same in every bit. This is allowed if all that differs from one 
 stored to memory at `base + index * stride` with a constant stride, which is 1 for stores; and if an array that is
 stored to is accessed at one index only. What is the same for all iterations is computed once and copied to all lanes.
 
-A sum that a loop carries is only made of several where the function says `reassociated(range(...))`: each lane sums up
-its share, of two vectors at a time if the loop is short, and halves are added until one number is left.
+A sum, product or extremum that a loop carries is only made of several where the function says
+`reassociated(range(...))`: each lane reduces its share, of several vectors at a time if the loop is short, and halves
+are combined until one number is left. Whole numbers are only summed.
 """
 
 from __future__ import annotations
 
-from .ir import I64, NOTHING, OPS, Builder, Op, Region, Type
+from .ir import FOLDS, I64, NEUTRAL, NOTHING, OPS, Builder, Op, Region, Type
 
 _FLOAT_OPS = frozenset(("add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "sqrt", "round"))
 _STRIDES = (1, 2, 3, 4)  # of loads
-_UNROLLED = (
-    2  # vectors at a time, so that an addition need not wait for the one before; more would not fit in registers
-)
-_MOST_UNROLLED = 20  # ops of a loop that is done so
+# Vectors at a time that a loop with at most so many ops reduces, so that an operation need not wait for the one before.
+_UNROLLED = ((8, 4), (20, 2))
 
 
 class _Refused(Exception):
@@ -39,7 +38,7 @@ class _Loop:
         self.varying: set[Op] = set()
         self.accessed: dict[str, set[Op]] = {}
         self.stored: set[str] = set()
-        self.sums: list[Op] = []  # what is added in each iteration to what is carried
+        self.reductions: list[str] = []  # of FOLDS, by which each carried value changes in an iteration
         for op in region.ops[:-1]:
             self.look(op)
         for buffer in self.stored:
@@ -58,10 +57,13 @@ class _Loop:
             for operand in op.operands:
                 uses[operand] = uses.get(operand, 0) + 1
         for parameter, value in zip(parameters, self.region.yielded, strict=True):
-            if not reassociated or not parameter.type.is_float or uses.get(parameter) != 1 or value not in self.varying:
+            if not reassociated or uses.get(parameter) != 1 or value not in self.varying or uses[value] != 1:
                 raise _Refused
-            last = value.operands[-1] if value.name == "fma" else None
-            if not ((value.name == "add" and parameter in value.operands) or last is parameter) or uses[value] != 1:
+            if value.name == "fma" and value.operands[-1] is parameter:
+                self.reductions.append("add")
+            elif value.name == "add" or (value.name in FOLDS and value.type.is_float and parameter in value.operands):
+                self.reductions.append(value.name)
+            else:
                 raise _Refused
 
     def steps(self, op: Op) -> int | None:
@@ -74,6 +76,12 @@ class _Loop:
         varying = [operand in self.varying or operand in self.region.parameters[1:] for operand in operands]
         if name in ("load", "store"):
             self.memory(op)
+        elif (
+            name == "cast"
+            and varying[0]
+            and (operands[0].type.is_short or (op.type is I64 and not operands[0].type.is_float))
+        ):
+            self.vary(op, True)
         elif op.type is I64:
             self.whole(op, any(varying))
         elif name == "select":
@@ -146,7 +154,7 @@ class _Loop:
             self.stored.add(op.attribute)
         elif step == 0:
             self.step[op] = 0
-        elif step in _STRIDES and (op.type.is_float or (op.type is I64 and step == 1)):
+        elif step in _STRIDES and (op.type.is_float or step == 1):
             self.varying.add(op)
         else:
             raise _Refused
@@ -221,31 +229,34 @@ def vectorised(
         loop = _Loop(region, len(values), reassociated)
     except _Refused:
         return None
-    starts = [build.const(0.0, Type.of(value.type.element, loop.lanes)) for value in values]
-    first = low
-    for times in (_UNROLLED, 1) if values and len(region.ops) <= _MOST_UNROLLED else (1,):
-        sums = _loop_over_vectors(build, loop, region, times, first, high, starts)
-        while len(sums) > 1:
-            sums = [
-                [build.op("add", a.type, a, b) for a, b in zip(*pair, strict=True)]
-                for pair in zip(sums[::2], sums[1::2], strict=True)
+    neutral = [
+        build.const(NEUTRAL[name], Type.of(value.type.element, loop.lanes))
+        for name, value in zip(loop.reductions, values, strict=True)
+    ]
+    starts, first = neutral, low
+    unrolled = [times for length, times in _UNROLLED if values and len(region.ops) <= length]
+    for times in (*unrolled[:1], 1):
+        found = _loop_over_vectors(build, loop, region, times, first, high, starts, neutral)
+        while len(found) > 1:
+            found = [
+                [build.op(name, a.type, a, b) for name, a, b in zip(loop.reductions, *pair, strict=True)]
+                for pair in zip(found[::2], found[1::2], strict=True)
             ]
-        (starts,) = sums
+        (starts,) = found
         by = build.const(times * loop.lanes, I64)
         count = build.op("max", I64, build.op("sub", I64, high, low), build.const(0, I64))
         first = build.op("add", I64, low, build.op("mul", I64, build.op("idiv", I64, count, by), by))
     totals = []
-    for value, lane_sums in zip(values, starts, strict=True):
-        totals.append(build.op("add", value.type, value, build.op("reduce", value.type, lane_sums, attribute="add")))
+    for name, value, lanes in zip(loop.reductions, values, starts, strict=True):
+        totals.append(build.op(name, value.type, value, build.op("reduce", value.type, lanes, attribute=name)))
     return build.control("for", (first, high, one, *totals), None, region)
 
 
 def _loop_over_vectors(
-    build: Builder, loop: _Loop, region: Region, times: int, first: Op, high: Op, starts: list[Op]
+    build: Builder, loop: _Loop, region: Region, times: int, first: Op, high: Op, starts: list[Op], neutral: list[Op]
 ) -> list[list[Op]]:
-    """The loop over so many vectors at a time; the sums of each of these. The first of them go on from `starts`."""
-    zeros = [build.const(0.0, start.type) for start in starts]
-    entering = [*starts, *zeros * (times - 1)]
+    """The loop over so many vectors at a time; what each of these is reduced to. The first of them go on from `starts`."""
+    entering = [*starts, *neutral * (times - 1)]
     index, carried = Op("parameter", I64), tuple([Op("parameter", op.type) for op in entering])
     build.begin((index, *carried), True)
     yielded: list[Op] = []

@@ -45,6 +45,12 @@ def _is_half(part: Op, whole: Op) -> bool:
     return 2 * part.type.lanes == whole.type.lanes and part.type.element == whole.type.element
 
 
+def _is_cast(old: Type, new: Type) -> bool:
+    """16-bit floats become float32; vectors of float16 are made of it, too."""
+    from_short = not old.is_short or new.element == "f32"
+    return old.lanes == new.lanes and from_short and (not new.is_short or (new.element == "f16" and new.lanes > 1))
+
+
 # What must hold of ops on lanes.
 _LANES: dict[str, Callable[[Op], bool]] = {
     "splat": lambda op: _is_of_one_lane(op.operands[0], op),
@@ -55,7 +61,7 @@ _LANES: dict[str, Callable[[Op], bool]] = {
     "evens": lambda op: op.type.lanes == 8,
     "shift": _is_shift,
     "lanes_below": lambda op: op.type.element == "bool" and op.attribute in ("f32", "f64", "i32", "i64"),
-    "cast": lambda op: op.type.lanes == op.operands[0].type.lanes and "bf16" not in (op.type.element, op.operands[0].type.element),
+    "cast": lambda op: _is_cast(op.operands[0].type, op.type),
     "bitcast": lambda op: op.type.lanes > 1 and _bytes(op) == _bytes(op.operands[0]),
 }  # fmt: skip
 

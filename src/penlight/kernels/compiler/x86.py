@@ -6,12 +6,9 @@ A kernel is a function of the System V ABI. Its parameters are in the order of t
 `allocate.py` says. The registers xmm0 to xmm2, rax, rcx and rdx are scratch: operands in stack slots are loaded to
 them, and results that belong in slots are computed in them. Constants lie behind the code.
 
-Some ops have no code of their own: it is part of that of the op that reads them. These are constants; a comparison
-that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; and the
-addition of a constant to an index, which becomes the offset of an address.
-
-A vector fills a register, or half of one (f32x4). A mask, which is what a comparison of vectors gives, has ones in all
-bits of the lanes where it holds; its lanes are as wide as those of what was compared.
+Some ops have no code of their own: see selection.py. The method that writes an op's code returns the register that
+holds its result. A vector fills a register, or half of one (f32x4). A mask, which is what a comparison of vectors gives,
+has ones in all bits of the lanes where it holds; its lanes are as wide as those of what was compared.
 """
 
 from __future__ import annotations
@@ -45,7 +42,8 @@ from ..native._x86 import (
 from . import ir
 from .allocate import Allocation, Location, Register, Slot, Target
 from .encode import OPPOSITE, Code
-from .ir import BOOL, F32, F64, I64, Buffer, Kernel, Op, Region, Type
+from .ir import BOOL, F32, F64, Buffer, Kernel, Op, Region, Type
+from .selection import Selection, origin
 
 _PRESERVED = (RBX, RBP, R12, R13, R14, R15)
 _PASSED = (RDI, RSI, RDX, RCX, R8, R9)
@@ -53,7 +51,6 @@ TARGET = Target(
     preserved={"general": _PRESERVED, "vector": ()},
     lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
 )
-_SIZES = {"f32": 4, "i32": 4, "f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "u8": 1, "bool": 1}
 # Of whole numbers, then of floats with exchanged operands: neither holds beside NaN.
 _WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
@@ -67,13 +64,6 @@ def _compared(mask: Op) -> str:
     while mask.name == "bits":
         mask = next(operand for operand in mask.operands if operand.name != "const")
     return str(mask.attribute) if mask.name == "lanes_below" else mask.operands[0].type.element
-
-
-def origin(op: Op) -> Op:
-    """The value in whose register another one already is: a vector's first lane, or the same bits as another type."""
-    while op.name in ("bitcast", "first"):
-        op = op.operands[0]
-    return op
 
 
 def _is_sign_test(mask: Op) -> bool:
@@ -97,173 +87,6 @@ def address_of(name: str) -> int:
         assert found
         return found
     raise OSError(f"the C library has no function {name!r}")
-
-
-_MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
-# Ops that may have no code of their own.
-_PARTS = ("cmp", "bits", "add", "sub", "neg", "load_vector", "bitcast", "cast")
-
-
-class Selection:
-    """Which ops have no code of their own, and what the others read.
-
-    A loop that accesses x[start + i], where the start is the same for all iterations, has a pointer to x[start] in front of
-    it, so that no sum is computed in it.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
-        self._pointers: dict[Op, Op] = {}  # by loads and stores
-        self._sources: dict[Op, tuple[Op, ...]] = {}
-        self._with_pointers: dict[int, list[Op]] = {}  # by the id of a region's list
-        uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
-        addressed: dict[Op, int] = {}  # their uses in loads and stores
-        selects: list[Op] = []  # what selects depend on
-        jumps: list[Op] = []  # what jumps depend on
-        factors: list[Op] = []  # the first factors of fused multiply-adds
-        casts: list[tuple[Op, Op]] = []  # of what was loaded last, with the load; and stores of what was cast last
-        regions = [kernel.body]
-        for region in regions:
-            latest: Op | None = None
-            for op in region.ops:
-                if latest is not None and op.name in ("cast", "store_vector") and origin(op.operands[-1]) is latest:
-                    casts.append((op, latest))
-                if op.name != "bitcast":
-                    latest = op if op.type.lanes > 1 and op.name in ("load_vector", "cast") else None
-                for operand in op.operands:
-                    if operand.name in _PARTS:
-                        uses[operand] = uses.get(operand, 0) + 1
-                if op.name in _MEMORY:
-                    addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
-                elif op.name == "select":
-                    selects.append(op.operands[0])
-                elif op.name == "fma":
-                    factors.append(op.operands[0])
-                elif op.name == "if":
-                    jumps.append(op.operands[0])
-                elif op.name == "while":
-                    jumps.append(op.regions[0].yielded[0])
-                regions += op.regions
-        self.part_of_condition = {op for op in selects if op.name == "cmp" and uses[op] == 1}
-        for op in jumps:
-            is_logic = op.name == "bits" and (op.attribute != "xor" or op.operands[1].name == "const")
-            if uses.get(op) == 1 and (is_logic or op.name == "cmp"):
-                self.part_of_condition.add(op)
-                if is_logic:
-                    jumps += op.operands
-        self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
-        self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
-        self._find_pointers(kernel.body, {})
-        # Casts that read memory, by what is loaded, and stores that cast what they write.
-        self.folded = {op: part for op, part in casts if self._can_fold(op, part, uses)}
-
-    @staticmethod
-    def _can_fold(op: Op, part: Op, uses: dict[Op, int]) -> bool:
-        if uses[part] > 1 or uses.get(op.operands[-1], 1) > 1:
-            return False
-        if op.name == "store_vector":
-            return part.name == "cast" and part.type.element == "f16"
-        is_short = part.type.element in ("f16", "bf16", "u8")
-        return part.name == "load_vector" and is_short and part.operands[1].attribute == 1
-
-    def ops(self, region: Region) -> list[Op]:
-        """The ops of a region, and the pointers that its loops need."""
-        return self._with_pointers.get(id(region.ops), region.ops)
-
-    def _find_pointers(self, region: Region, known: dict[tuple[str, Op], Op]) -> None:
-        """`known` are the pointers of enclosing regions, by their buffers and starts."""
-        known = dict(known)
-        made: list[Op] = []
-        for op in region.ops:
-            if op.name == "for":
-                for key, size in self._starts(op.regions[0]).items():
-                    if key not in known:
-                        known[key] = Op("pointer", I64, (self.bases[key[0]], key[1]), size)
-                        made.append(known[key])
-            elif op.name in _MEMORY and known:
-                index = op.operands[0]
-                if index in self.part_of_address:
-                    index = index.operands[0]
-                if index.name == "add" and (op.attribute, index.operands[0]) in known:
-                    self._pointers[op] = known[op.attribute, index.operands[0]]
-            for inner in op.regions:
-                self._find_pointers(inner, known)
-            made.append(op)
-        if len(made) > len(region.ops):
-            self._with_pointers[id(region.ops)] = made
-
-    def _starts(self, body: Region) -> dict[tuple[str, Op], int]:
-        """The buffers that a loop accesses from an invariant index on, with that, and the sizes of their elements."""
-        inside = {*body.parameters, *body.ops}
-        found = {}
-        for op in body.ops:
-            if op.name in _MEMORY:
-                index = op.operands[0]
-                if index in self.part_of_address:
-                    index = index.operands[0]
-                if index.name == "add" and index.operands[0] not in inside and index.operands[0].name != "const":
-                    element = op.type if op.type is not ir.NOTHING else op.operands[1].type
-                    found[op.attribute, index.operands[0]] = _SIZES[element.element]
-        return found
-
-    def address(self, op: Op) -> tuple[Op, Op, int]:
-        """Base, index and offset in elements of a load or store."""
-        index, offset = op.operands[0], 0
-        if index in self.part_of_address:
-            offset = _offset(index) or 0
-            index = index.operands[0]
-        pointer = self._pointers.get(op)
-        if pointer is not None:
-            return pointer, index.operands[1], offset
-        return self.bases[op.attribute], index, offset
-
-    def sources(self, op: Op) -> tuple[Op, ...]:
-        """The values that the code of an op reads."""
-        known = self._sources.get(op)
-        if known is None:
-            known = self._sources[op] = self._found_sources(op)
-        return known
-
-    def _found_sources(self, op: Op) -> tuple[Op, ...]:
-        folded = self.folded.get(op)
-        if folded is not None and op.name == "cast":
-            return self._found_sources(folded)
-        if op.name in _MEMORY:
-            base, index, _ = self.address(op)
-            operands = (base, index, *(op.operands[1:] if folded is None else folded.operands))
-        else:
-            operands = op.operands
-        found: list[Op] = []
-        for operand in operands:
-            operand = origin(operand)
-            if operand in self.part_of_condition or operand in self.negated:
-                found += self.sources(operand)
-            elif operand.name != "const":
-                found.append(operand)
-        return tuple(found)
-
-    def constants(self, op: Op) -> list[Op]:
-        """The constants that the code of an op on vectors reads; twice where it must load them first."""
-        if op.type.lanes == 1 or op.name in _MEMORY or not any([operand.name in _CONSTANT for operand in op.operands]):
-            return []
-        operands = list(op.operands)
-        if op.name in ("select", "fma") and operands[0] in (self.part_of_condition | self.negated):
-            operands[:1] = operands[0].operands
-        found = [operand for operand in operands if operand.name == "const" and operand.type.lanes > 1]
-        if op.name == "select":
-            found = [operand for operand in found if operand.attribute]
-        is_loaded = not ir.OPS[op.name].commutative and operands[0].name == "const"
-        return found * 2 if is_loaded or len(found) > 1 else found
-
-
-_CONSTANT = ("const", "cmp", "neg")  # constants, and what may have one but no code of its own
-
-
-def _offset(op: Op) -> int | None:
-    """What a constant adds to an index."""
-    if op.name in ("add", "sub") and op.operands[1].name == "const" and abs(op.operands[1].attribute) < 1 << 24:
-        return int(op.operands[1].attribute) * (1 if op.name == "add" else -1)
-    return None
 
 
 def _pooled(op: Op) -> Pooled:
@@ -405,10 +228,12 @@ class Emitter:
                     last += 1
                 getattr(self, "_emit_" + op.name)(op, ops[i + 1 : last])
             elif op in self.locations.life.dies:
+                name = "_emit_" + op.name
                 if op.name in ("add", "sub", "mul", "min", "max", "div"):
-                    (self._arithmetic if op.type.register == "vector" else self._whole)(op)
-                else:
-                    getattr(self, "_emit_" + op.name)(op)
+                    name = "_arithmetic" if op.type.register == "vector" else "_whole"
+                register = getattr(self, name)(op)
+                if register is not None:
+                    self._put(op, register)
 
     def _emit_if(self, op: Op, results: list[Op]) -> None:
         otherwise, end = self._label(), self._label()
@@ -445,7 +270,7 @@ class Emitter:
         again, end = self._label(), self._label()
         self._move(self._moves((low, *op.operands[3:]), [*body.parameters]))
         self._compare_whole(index, high)
-        self.code.jump_if(end, "not less")
+        self.code.jump(end, "not less")
         outer, self._held = self._held, self.locations.held.get(op, {})
         for constant, location in self._held.items():
             self.code.load_float(constant.type, location.number, _pooled(constant))
@@ -460,7 +285,7 @@ class Emitter:
             self.code.whole("add", register, self._at(self.locations[step]))
         self._put(index, register)
         self._compare_whole(index, high)
-        self.code.jump_if(again, "less")
+        self.code.jump(again, "less")
         self.code.label(end)
 
     def _moves(self, values: tuple[Op, ...], targets: list[Op]) -> list[tuple[Location, Op]]:
@@ -559,7 +384,7 @@ class Emitter:
             return
         if condition not in self.selection.part_of_condition:
             code.is_zero(self._in_general(condition, RAX))
-            code.jump_if(to, "not equal" if when else "equal")
+            code.jump(to, "not equal" if when else "equal")
             return
         a, b = condition.operands
         if condition.name == "bits":
@@ -576,19 +401,19 @@ class Emitter:
             return
         found = self._compare(condition)
         if found is not None:
-            code.jump_if(to, found if when else OPPOSITE[found])
+            code.jump(to, found if when else OPPOSITE[found])
             return
         code.compare_floats(a.type, self._in_vector(a, 0), self._float(b))
         relation = condition.attribute
         if relation == "unordered":
-            code.jump_if(to, "unordered" if when else "ordered")
+            code.jump(to, "unordered" if when else "ordered")
         elif (relation == "ne") == when:  # holds beside NaN, too
-            code.jump_if(to, "unordered")
-            code.jump_if(to, "not equal")
+            code.jump(to, "unordered")
+            code.jump(to, "not equal")
         else:
             end = self._label()
-            code.jump_if(end, "unordered")
-            code.jump_if(to, "equal")
+            code.jump(end, "unordered")
+            code.jump(to, "equal")
             code.label(end)
 
     def _bool(self, op: Op, target: int) -> None:
@@ -602,14 +427,13 @@ class Emitter:
         else:
             self.code.set_byte(target, found)
 
-    def _emit_cmp(self, op: Op) -> None:
+    def _emit_cmp(self, op: Op) -> int:
         if op.type.lanes > 1:
             target = self._target(op, 0)
             self._mask(op, target)
-            self._put(op, target)
-            return
+            return target
         self._bool(op, RAX)
-        self._put(op, RAX)
+        return RAX
 
     def _mask(self, op: Op, target: int) -> None:
         """A comparison of vectors."""
@@ -623,7 +447,7 @@ class Emitter:
         else:
             self.code.compare_to_mask(a.type, target, self._in_vector(a, 0), self._float(b), op.attribute)
 
-    def _select_lanes(self, op: Op) -> None:
+    def _select_lanes(self, op: Op) -> int:
         condition, yes, no = op.operands
         mask = 0
         zero = next((i for i, value in enumerate((yes, no)) if value.name == "const" and not value.attribute), None)
@@ -633,7 +457,7 @@ class Emitter:
             mask = self._in_vector(condition.operands[0], 0)
         else:
             self._mask(condition, 0)
-        has, needs = _SIZES[_compared(condition)], _SIZES[op.type.element]
+        has, needs = Type.of(_compared(condition)).dtype.itemsize, op.type.dtype.itemsize
         if has < needs:
             self.code.widen_mask(0, mask)
         elif has > needs:
@@ -644,13 +468,12 @@ class Emitter:
             self.code.mask_logic("and" if zero else "andn", op.type, target, mask, self._float(yes if zero else no))
         else:
             self.code.choose_float(op.type, target, self._in_vector(no, 1), self._float(yes), mask)
-        self._put(op, target)
+        return target
 
-    def _emit_select(self, op: Op) -> None:
+    def _emit_select(self, op: Op) -> int:
         condition, yes, no = op.operands
         if op.type.lanes > 1:
-            self._select_lanes(op)
-            return
+            return self._select_lanes(op)
         fused = condition in self.selection.part_of_condition
         if op.type.is_float:
             if fused and condition.operands[0].type is op.type:
@@ -658,15 +481,13 @@ class Emitter:
                 self.code.compare_to_mask(a.type, 0, self._in_vector(a, 0), self._float(b), condition.attribute)
                 target = self._target(op, 2)
                 self.code.choose_float(op.type, target, self._in_vector(no, 1), self._in_vector(yes, 2), 0)
-                self._put(op, target)
-                return
+                return target
             end = self._label()
             self._copy_float(no, 2)
             self._branch(condition, end, False)
             self._copy_float(yes, 2)
             self.code.label(end)
-            self._put(op, 2)
-            return
+            return 2
         found = self._compare(condition) if fused else None
         if found is None:
             if fused:
@@ -677,7 +498,7 @@ class Emitter:
             found = "not equal"
         self.code.copy_register(RDX, self._moved(no))
         self.code.move_if(RDX, self._moved(yes), found)
-        self._put(op, RDX)
+        return RDX
 
     def _moved(self, op: Op) -> int:
         """A whole number in a register, without a change to the flags."""
@@ -695,31 +516,36 @@ class Emitter:
 
     def _address(self, op: Op, element: Type) -> Address:
         base, index, offset = self.selection.address(op)
-        size = _SIZES[element.element]
+        size = element.dtype.itemsize
         start = self._in_general(base, RAX)
         if index.name == "const":
             return Address(start, None, size * (offset + index.attribute))
         return Address(start, self._in_general(index, RCX), size * offset, size)
 
-    def _emit_pointer(self, op: Op) -> None:
+    def _emit_pointer(self, op: Op) -> int:
         base, start = op.operands
         target = self._target(op, RAX)
         at = Address(self._in_general(base, RAX), self._in_general(start, RCX), 0, op.attribute)
         self.code.address_of(target, at)
-        self._put(op, target)
+        return target
 
-    def _emit_load(self, op: Op) -> None:
+    def _emit_load(self, op: Op) -> int:
         address = self._address(op, op.type)
         if op.type.is_float:
             target = self._target(op, 0)
             self.code.load_float(op.type, target, address)
         else:
             target = self._target(op, RAX)
-            self.code.load_part(target, address, _SIZES[op.type.element])
-        self._put(op, target)
+            size = op.type.dtype.itemsize
+            (self.code.load_signed if op.type.element in ("i8", "i16", "i32") else self.code.load_part)(
+                target, address, size
+            )
+        return target
 
-    def _emit_load_vector(self, op: Op) -> None:
+    def _emit_load_vector(self, op: Op) -> int:
         address, stride = self._address(op, op.type), op.operands[1].attribute
+        if op.type.lanes * op.type.dtype.itemsize < (8 if op.type.element == "u8" else 16):
+            raise NotImplementedError("a vector of fewer bytes than are loaded that is not cast at once")
         target = self._target(op, 0)
         if stride == 0:
             self.code.splat(op.type, target, address)
@@ -727,7 +553,7 @@ class Emitter:
             self.code.load_float(op.type, target, address)
         else:
             self.code.load_strided(op.type, target, address, stride, 1)
-        self._put(op, target)
+        return target
 
     def _emit_store_vector(self, op: Op) -> None:
         value, address = op.operands[1], self._address(op, op.operands[1].type)
@@ -737,18 +563,18 @@ class Emitter:
         else:
             self.code.store_halves(address, self._in_vector(folded.operands[0], 0))
 
-    def _emit_load_masked(self, op: Op) -> None:
+    def _emit_load_masked(self, op: Op) -> int:
         target = self._target(op, 0)
         mask = self._in_vector(op.operands[1], 0)
         self.code.load_masked(op.type, target, self._address(op, op.type), mask)
-        self._put(op, target)
+        return target
 
     def _emit_store_masked(self, op: Op) -> None:
         _, value, mask = op.operands
         address, register = self._address(op, value.type), self._in_vector(value, 1)
         self.code.store_masked(value.type, address, register, self._in_vector(mask, 0))
 
-    def _emit_lanes_below(self, op: Op) -> None:
+    def _emit_lanes_below(self, op: Op) -> int:
         start, end = op.operands
         target, lanes, code = self._target(op, 0), op.type.lanes, self.code
         code.copy_register(RDX, self._in_general(end, RDX))
@@ -757,34 +583,34 @@ class Emitter:
         code.compare_numbers(RDX, RAX)
         code.move_if(RDX, RAX, "greater")
         code.lanes_below(Type.of(op.attribute, lanes), target, RDX, 1)
-        self._put(op, target)
+        return target
 
-    def _emit_half(self, op: Op) -> None:
+    def _emit_half(self, op: Op) -> int:
         target, source = self._unary(op)
         if op.attribute:
             self.code.upper_half(target, source)
         elif target != source:
             self.code.copy_float(op.type, target, source)
-        self._put(op, target)
+        return target
 
-    def _emit_join(self, op: Op) -> None:
+    def _emit_join(self, op: Op) -> int:
         low, high = op.operands
         target = self._target(op, 0)
         self.code.join_halves(target, self._in_vector(low, 0), self._in_vector(high, 1))
-        self._put(op, target)
+        return target
 
-    def _emit_evens(self, op: Op) -> None:
+    def _emit_evens(self, op: Op) -> int:
         a, b = op.operands
         target = self._target(op, 0)
         self.code.even_lanes(target, self._in_vector(a, 0), self._in_vector(b, 1))
-        self._put(op, target)
+        return target
 
-    def _emit_shift(self, op: Op) -> None:
+    def _emit_shift(self, op: Op) -> int:
         target, source = self._unary(op)
         self.code.shift_lanes(op.type, target, source, *ir.shift_of(op))
-        self._put(op, target)
+        return target
 
-    def _emit_splat(self, op: Op) -> None:
+    def _emit_splat(self, op: Op) -> int:
         (source,) = op.operands
         target = self._target(op, 0)
         if source.type.is_float:
@@ -792,18 +618,21 @@ class Emitter:
             self.code.splat(op.type, target, self._in_vector(source, 0) if isinstance(found, Pooled) else found)
         else:
             self.code.splat_whole(target, self._in_general(source, RAX))
-        self._put(op, target)
+        return target
 
-    def _emit_iota(self, op: Op) -> None:
+    def _emit_iota(self, op: Op) -> int:
         target = self._target(op, 0)
         self.code.iota(target, op.attribute, 1, RAX)
-        self._put(op, target)
+        return target
 
-    def _emit_reduce(self, op: Op) -> None:
+    def _emit_reduce(self, op: Op) -> int:
         (source,) = op.operands
-        target = self._target(op, 0)
+        target = self._target(op, 0) if op.type.is_float else 0
         self.code.fold_lanes(op.attribute, source.type, target, self._in_vector(source, 0), 1)
-        self._put(op, target)
+        if not op.type.is_float:
+            self.code.first_whole(RAX, 0)
+            target = RAX
+        return target
 
     def _emit_store(self, op: Op) -> None:
         value = op.operands[1]
@@ -811,20 +640,20 @@ class Emitter:
         if value.type.is_float:
             self.code.store_float(value.type, address, self._in_vector(value, 0))
         else:
-            self.code.store_part(address, self._in_general(value, RDX), _SIZES[value.type.element])
+            self.code.store_part(address, self._in_general(value, RDX), value.type.dtype.itemsize)
 
-    def _emit_checked(self, op: Op) -> None:
+    def _emit_checked(self, op: Op) -> int:
         index, extent = op.operands
         code = self.code
         code.copy_register(RDX, self._in_general(index, RDX))
         code.number(RAX, 0)
         code.compare_numbers(RDX, self._in_general(extent, RCX))
         code.move_if(RDX, RAX, "not below")  # negative numbers are large ones without a sign
-        self._put(op, RDX)
+        return RDX
 
     # ----- Arithmetic -------------------------------------------------------------------------------------------------
 
-    def _arithmetic(self, op: Op) -> None:
+    def _arithmetic(self, op: Op) -> int:
         first, second = map(self._float, op.operands)
         if type(first) is not int:
             if op.name in ("add", "mul") and type(second) is int:
@@ -833,7 +662,7 @@ class Emitter:
                 first = self._loaded(op.type, first, 1)
         target = self._target(op, 0)
         self.code.arithmetic(op.name, op.type, target, first, second)
-        self._put(op, target)
+        return target
 
     def _loaded(self, type_: Type, found: int | Address | Pooled, scratch: int) -> int:
         """A vector or float in a register."""
@@ -843,18 +672,17 @@ class Emitter:
         self.code.load_float(type_, scratch, found)
         return scratch
 
-    def _whole(self, op: Op) -> None:
+    def _whole(self, op: Op) -> int:
         a, b = op.operands
         code = self.code
         if op.name in ("min", "max"):
             self._compare_whole(a, b)
             code.copy_register(RDX, self._moved(b))
             code.move_if(RDX, self._moved(a), "less" if op.name == "min" else "greater")
-            self._put(op, RDX)
-            return
-        self._combine(op, op.name, a, b)
+            return RDX
+        return self._combine(op, op.name, a, b)
 
-    def _combine(self, op: Op, name: str, a: Op, b: Op) -> None:
+    def _combine(self, op: Op, name: str, a: Op, b: Op) -> int:
         """target = a; target `name`= b."""
         code, location = self.code, self.locations[op]
         if ir.OPS[op.name].commutative and (a.name == "const" or self.locations.get(b) == location):
@@ -871,9 +699,9 @@ class Emitter:
                 code.whole_number(name, target, b.attribute)
             else:
                 code.whole(name, target, self._in_general(b, RCX) if b.name == "const" else self._at(self.locations[b]))
-        self._put(op, target)
+        return target
 
-    def _emit_bits(self, op: Op) -> None:
+    def _emit_bits(self, op: Op) -> int:
         if op.type.lanes > 1:
             a, b = op.operands if op.operands[0].name != "const" else op.operands[::-1]
             target = self._target(op, 0)
@@ -881,31 +709,29 @@ class Emitter:
             if b.name == "const" and op.type.element == "bool":
                 second = Pooled((1 << 32) - 1 if b.attribute else 0)
             self.code.mask_logic(op.attribute, _ALL_LANES, target, self._in_vector(a, 0), second)
-            self._put(op, target)
-            return
-        self._combine(op, op.attribute, *op.operands)
+            return target
+        return self._combine(op, op.attribute, *op.operands)
 
-    def _emit_idiv(self, op: Op) -> None:
+    def _emit_idiv(self, op: Op) -> int:
         """Rounded down; 0 if the divisor is 0."""
         a, b = op.operands
         code = self.code
         if b.name == "const" and b.attribute > 0 and b.attribute & (b.attribute - 1) == 0:
             code.copy_register(RAX, self._in_general(a, RAX))
             code.shift_right(RAX, b.attribute.bit_length() - 1)
-            self._put(op, RAX)
-            return
+            return RAX
         zero, negative, end = self._label(), self._label(), self._label()
         code.copy_register(RCX, self._in_general(b, RCX))
         code.copy_register(RAX, self._in_general(a, RAX))
         code.is_zero(RCX)
-        code.jump_if(zero, "equal")
+        code.jump(zero, "equal")
         code.whole_number("cmp", RCX, -1)  # the least number by -1 would trap
-        code.jump_if(negative, "equal")
+        code.jump(negative, "equal")
         code.divide_signed(RCX)
         code.is_zero(RDX)
-        code.jump_if(end, "equal")
+        code.jump(end, "equal")
         code.whole("xor", RDX, RCX)
-        code.jump_if(end, "not negative")
+        code.jump(end, "not negative")
         code.whole_number("sub", RAX, 1)
         code.jump(end)
         code.label(negative)
@@ -914,9 +740,9 @@ class Emitter:
         code.label(zero)
         code.number(RAX, 0)
         code.label(end)
-        self._put(op, RAX)
+        return RAX
 
-    def _emit_fma(self, op: Op) -> None:
+    def _emit_fma(self, op: Op) -> int:
         """a * b + c, or c - a * b, in the form of the instruction that overwrites the operand whose register the result
         has."""
         a, b, c = op.operands
@@ -939,7 +765,7 @@ class Emitter:
         else:
             self._copy(type_, target, third)
             code.multiply_add(231, negated, type_, target, self._loaded(type_, first, 1), second)
-        self._put(op, target)
+        return target
 
     def _copy(self, type_: Type, target: int, found: int | Address | Pooled) -> None:
         if self._loaded(type_, found, target) != target:
@@ -949,27 +775,27 @@ class Emitter:
     def _unary(self, op: Op) -> tuple[int, int]:
         return self._target(op, 0), self._in_vector(op.operands[0], 0)
 
-    def _emit_neg(self, op: Op) -> None:
+    def _emit_neg(self, op: Op) -> int:
         target, source = self._unary(op)
         self.code.flip_sign(op.type, target, source)
-        self._put(op, target)
+        return target
 
-    def _emit_abs(self, op: Op) -> None:
+    def _emit_abs(self, op: Op) -> int:
         target, source = self._unary(op)
         self.code.drop_sign(op.type, target, source)
-        self._put(op, target)
+        return target
 
-    def _emit_sqrt(self, op: Op) -> None:
+    def _emit_sqrt(self, op: Op) -> int:
         target, source = self._unary(op)
         self.code.sqrt(op.type, target, source)
-        self._put(op, target)
+        return target
 
-    def _emit_round(self, op: Op) -> None:
+    def _emit_round(self, op: Op) -> int:
         target, source = self._unary(op)
         self.code.round_float(op.type, target, source, op.attribute)
-        self._put(op, target)
+        return target
 
-    def _emit_cast(self, op: Op) -> None:
+    def _emit_cast(self, op: Op) -> int:
         (source,) = op.operands
         code = self.code
         if op.type.register == "vector":
@@ -979,6 +805,8 @@ class Emitter:
                 code.convert_float(op.type, target, self._address(loaded, loaded.type), source.type)
             elif source.type.register == "vector":
                 code.convert_float(op.type, target, self._in_vector(source, 0), source.type)
+            elif source.type.is_short:
+                code.float_of_short(source.type.element, target, self._in_general(source, RAX))
             else:
                 code.float_of_whole(op.type, target, self._in_general(source, RAX))
         else:
@@ -991,16 +819,16 @@ class Emitter:
                     code.whole_number("and", target, 255)
                 elif op.type is BOOL:
                     raise NotImplementedError("a cast to bool")
-        self._put(op, target)
+        return target
 
-    def _emit_call(self, op: Op) -> None:
+    def _emit_call(self, op: Op) -> int:
         for i, operand in enumerate(op.operands):
             self._copy_float(operand, i)
         if self._has_vectors:
             self.code.forget_upper()
         self.code.number(RAX, address_of(op.attribute + "f" * (op.type is F32)))
         self.code.call(RAX)
-        self._put(op, 0)
+        return 0
 
 
 def named(location: Location | None) -> str:

@@ -127,7 +127,7 @@ def conv_weight_grad(
 
 
 @quiet
-def _in_single(function, first: np.ndarray, *rest):  # type: ignore[no-untyped-def]
+def _in_single(function, first: np.ndarray, *rest):
     """Call with all 16-bit floats as float32, and round the result back."""
     args = [a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in (first, *rest)]
     return function(*args).astype(first.dtype)

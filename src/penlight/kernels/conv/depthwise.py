@@ -10,8 +10,7 @@ from math import prod
 
 import numpy as np
 
-from .im2col import Ints, share
-from .phases import Phases, find_phases
+from .im2col import Ints, Phases, find_phases, share
 
 # A block of channels, its result and one product fit in a core's own cache.
 _BLOCK_BYTES = 1 << 18
@@ -24,7 +23,7 @@ class _Planes:
         self.x = x.reshape(-1, *x.shape[2:])
         self.phases = find_phases(out, kernel, stride, dilation)
         size = x.shape[2:]
-        self.parts = {name: self.phases.slices(name, low, stride, size) for name in self.phases.names}
+        self.slices = {name: self.phases.slices(name, low, stride, size) for name in self.phases.names}
         self.each = max(1, _BLOCK_BYTES // (self.phases.size * x.itemsize))
         self.count = -(-len(self.x) // self.each)
         self.cost = x.itemsize / 4 * len(self.x) * self.phases.length * prod(kernel) * 0.3
@@ -32,10 +31,10 @@ class _Planes:
     def blocks(self, low: int, high: int) -> Iterator[tuple[int, int, dict[Ints, np.ndarray]]]:
         """For blocks `low` to `high`: the first plane and the one past the last, and their flat phases."""
         width = self.phases.width
-        flat = {name: np.zeros((self.each, self.phases.size), self.x.dtype) for name in self.parts}
+        flat = {name: np.zeros((self.each, self.phases.size), self.x.dtype) for name in self.slices}
         for block in range(low, high):
             first, last = block * self.each, min((block + 1) * self.each, len(self.x))
-            for name, (inside, outside) in self.parts.items():
+            for name, (inside, outside) in self.slices.items():
                 plane = flat[name][: last - first, : prod(width)].reshape(last - first, *width)
                 plane[(slice(None), *inside)] = self.x[(slice(first, last), *outside)]
             yield first, last, {name: a[: last - first] for name, a in flat.items()}

@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from ..numpy_warnings import silent
-from .im2col import Ints, all_columns, is_half, share
-from .phases import find_phases
+from .im2col import Ints, all_columns, find_phases, is_half, share
 from .positions import Positions, block_counts, find_blocks
 from .strategies import MOST_FOLDED
 

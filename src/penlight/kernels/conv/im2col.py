@@ -7,6 +7,8 @@ spatial dim. It may be negative, which crops; the far end is padded or cropped t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -54,13 +56,13 @@ def share(body: Callable[[int, int], None], items: int, cost: float) -> None:
 
 def summed(body: Callable[[int, int], np.ndarray], items: int, cost: float) -> np.ndarray:
     """The sum of what `body` gives for ranges of the items, as `share` runs it: in their order, so that it does not depend on who was done first."""
-    parts: dict[int, np.ndarray] = {}
+    partial_sums: dict[int, np.ndarray] = {}
 
     def run(first: int, last: int) -> None:
-        parts[first] = body(first, last)
+        partial_sums[first] = body(first, last)
 
     share(run, items, cost)
-    total, *others = [parts[first] for first in sorted(parts)]
+    total, *others = [partial_sums[first] for first in sorted(partial_sums)]
     for other in others:
         total += other
     return total
@@ -94,15 +96,15 @@ class _Columns:
         busy = 1 if cost < 2 * GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
         target = max(_BLOCK_BYTES, least)
         busy = min(busy, 1 + self.positions * len(x) // _MERGE_BELOW)  # each block goes through all weights
-        self.parts = min(out[0], max(-(-size // (2 * target)), busy // len(x)))
+        self.pieces = min(out[0], max(-(-size // (2 * target)), busy // len(x)))
         if self.plain or self.merged:
-            self.parts = 1
-        self.images = 1 if self.parts > 1 else max(1, min(-(-len(x) // busy), target // size))
+            self.pieces = 1
+        self.images = 1 if self.pieces > 1 else max(1, min(-(-len(x) // busy), target // size))
         if self.merged:
             self.images = min(len(x), max(self.images, 4 * _MERGE_BELOW // self.positions))
-        self.count = -(-len(x) // self.images) * self.parts
+        self.count = -(-len(x) // self.images) * self.pieces
         # Short rows are copied for one row of the kernel only, see `_fill`.
-        self.staged = self.parts == 1 == stride[0] and min(len(kernel), kernel[0]) > 1 and prod(out[1:]) < 32
+        self.staged = self.pieces == 1 == stride[0] and min(len(kernel), kernel[0]) > 1 and prod(out[1:]) < 32
 
     def blocks(self, low: int, high: int) -> Iterator[tuple[int, int, slice, np.ndarray]]:
         """For blocks `low` to `high`: the images (first and past the last), the positions, and the columns.
@@ -111,7 +113,7 @@ class _Columns:
         """
         x, held = self.x, -1
         pad = np.zeros((self.images, x.shape[1], *self.span), x.dtype) if self.span else None
-        part = -(-self.out[0] // self.parts)
+        part = -(-self.out[0] // self.pieces)
         rest = self.positions // self.out[0]
         copies = self.merged or not self.plain
         buffer = np.empty(self.images * self.rows * part * rest, x.dtype) if copies else None
@@ -120,7 +122,7 @@ class _Columns:
             height = self.out[0] + (self.kernel[0] - 1) * self.dilation[0]
             stage = np.empty(self.images * self.rows // self.kernel[0] * height * rest, x.dtype)
         for block in range(low, high):
-            n, at = divmod(block, self.parts)
+            n, at = divmod(block, self.pieces)
             n, stop = n * self.images, min(len(x), (n + 1) * self.images)
             top, bottom = at * part, min((at + 1) * part, self.out[0])
             if top >= bottom:
@@ -245,3 +247,48 @@ def gather_weight(
 
     total = summed(body, columns.count, cost)
     return total.reshape(channels, x.shape[1] // groups, *kernel)
+
+
+# ----- Windows of images with a stride, as shifts of contiguous memory ------------------------------------------------
+# Note [Flat phases]
+# An output position ``t`` and a tap ``k`` meet at the padded input position ``t * stride + k * dilation``. Split the
+# input by its remainder modulo the stride into phases: tap ``k`` then belongs to one phase, and inside that phase its
+# contribution is the whole output shifted by ``k * dilation // stride``. If rows are stored with the phase's width, a
+# shift in several dims is one shift of the flattened array. So every tap is a single long contiguous operation, which
+# NumPy does some five times faster than the same additions in short strided rows.
+
+
+class Phases:
+    """The geometry of Note [Flat phases] for one kernel: widths, and the phase and shift of each tap."""
+
+    def __init__(self, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> None:
+        reach = [(k - 1) * d // s for k, s, d in zip(kernel, stride, dilation, strict=True)]
+        self.width = tuple(o + r for o, r in zip(out, reach, strict=True))
+        # Output rows are stored as wide as the phases; the first dim needs no widening.
+        self.wide = (out[0], *self.width[1:])
+        self.length = prod(self.wide)
+        steps = [prod(self.width[i + 1 :]) for i in range(len(out))]
+        # The last tap's shifted rows end this many elements beyond the phase.
+        self.size = max(prod(self.width), self.length + sum(r * s for r, s in zip(reach, steps, strict=True)))
+        self.taps: list[tuple[Ints, int]] = []
+        for tap in product(*map(range, kernel)):
+            at = [k * d for k, d in zip(tap, dilation, strict=True)]
+            shift = sum(a // s * step for a, s, step in zip(at, stride, steps, strict=True))
+            self.taps.append((tuple(a % s for a, s in zip(at, stride, strict=True)), shift))
+        self.names = sorted({name for name, _ in self.taps})
+
+    def slices(self, name: Ints, low: Ints, stride: Ints, size: Ints) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """Where the phase `name` meets an input of `size` with `low` zeros before it: (in the phase, in the input)."""
+        inside, outside = [], []
+        for r, before, s, n, m in zip(name, low, stride, size, self.width, strict=True):
+            first = max(-((r - before) // s), 0)
+            last = min((n - 1 + before - r) // s + 1, m)
+            count = max(last - first, 0)
+            begin = first * s + r - before
+            inside.append(slice(first, first + count))
+            outside.append(slice(begin, begin + count * s, s) if count else slice(0, 0))
+        return tuple(inside), tuple(outside)
+
+
+# Geometry takes longer to find than small images take to convolve, and is small.
+find_phases = lru_cache(maxsize=128)(Phases)

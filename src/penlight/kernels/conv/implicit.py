@@ -21,7 +21,7 @@ from .. import parallel
 from ..native._table import At, Plan, ranges, scratch
 from . import boxes, implicit_kernels
 from .im2col import Ints
-from .implicit_plans import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
+from .implicit_plans import Correlation, Images, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
@@ -35,20 +35,20 @@ class _Forward:
     """The plan of one or several correlations of the same images; `direct` says that there is one, whose results are contiguous."""
 
     def __init__(
-        self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], direct: bool, channels: int, groups: int, item: int
+        self, shape: Ints, low: Ints, stride: Ints, correlations: tuple[Correlation, ...], direct: bool, channels: int, groups: int, item: int
     ) -> None:  # fmt: skip
         self.item = item  # bytes of a number
-        self.x = Images(shape, low, stride, parts, True, item)
-        self.parts, self.direct, self.groups = parts, direct, groups
-        self.names = [(f"weight {i}", f"y {i}") for i in range(len(parts))]
+        self.x = Images(shape, low, stride, correlations, True, item)
+        self.correlations, self.direct, self.groups = correlations, direct, groups
+        self.names = [(f"weight {i}", f"y {i}") for i in range(len(correlations))]
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
-        results = item * channels * max(prod(part.out_size) for part in parts)  # bytes, of an image
-        macs = sum(prod(part.out_size) * part.tap_count for part in parts) * self.inner * channels
+        results = item * channels * max(prod(c.out_size) for c in correlations)  # bytes, of an image
+        macs = sum(prod(c.out_size) * c.tap_count for c in correlations) * self.inner * channels
         self.work = Work(shape[0], self.each, item * _NS * macs * shape[0], self.x.image + results, _BLOCK_BYTES)
         # Float32s of scratch memory for a job: of images, which must be 0 at first, of results, of a panel.
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
         self.results = self.zeros + (0 if direct else -(-results * self.work.block // 64) * 16)
-        self.steps = [max(1, _INNER // part.tap_count) * part.tap_count for part in parts]
+        self.steps = [max(1, _INNER // c.tap_count) * c.tap_count for c in correlations]
         self.scratch = self.results + 16 * max(self.steps)
         self.lists: list[np.ndarray] = []
         self.plan, self.driver = Plan(), boxes.steps()
@@ -66,41 +66,41 @@ class _Forward:
         self.jobs = sequences(self.plan, jobs)
 
     def _pack(self) -> tuple[list[Step], int]:
-        """The steps that arrange the weights, and how many float32 these take, a multiple of sixteen; `where` says where each part's are."""
+        """The steps that arrange the weights, and how many float32 these take, a multiple of sixteen; `where` says where those of each correlation are."""
         size, item = 0, self.item
         found: list[list[Step]] = []
         for g, (begin, end) in product(range(self.groups), dict.fromkeys(self.work.rows)):
             several = []
-            for i, part in enumerate(self.parts):
+            for i, correlation in enumerate(self.correlations):
                 self.where[i, begin, g] = item * size
-                first = At(self.names[i][0], (g * self.each + begin) * part.weight[0])
-                steps, held = packing(self.packing, part, first, end - begin, self.inner, item * size, item)
+                first = At(self.names[i][0], (g * self.each + begin) * correlation.weight[0])
+                steps, held = packing(self.packing, correlation, first, end - begin, self.inner, item * size, item)
                 self.lists.append(held)
                 several.append(steps)
-                size += (end - begin) * self.inner * part.tap_count
-            found += map(list, zip(*several))  # the same rows for all parts: their weights lie side by side
+                size += (end - begin) * self.inner * correlation.tap_count
+            found += map(list, zip(*several))  # the same rows for all correlations: their weights lie side by side
         return [step for steps in found for step in steps], -(-item * size // 64) * 16
 
     def _steps(self, job: int) -> list[Step]:
         steps: list[Step] = []
         for first, images, blocks in self.work.blocks(job):
             some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
-            for i in range(len(self.parts)):
+            for i in range(len(self.correlations)):
                 some += self._products(i, job, first, images)
                 some += [] if self.direct else self._results(i, job, first, images)
             steps.append((self.driver, sequences(self.plan, [some], blocks)[0]))
         return steps
 
     def _products(self, i: int, job: int, first: int, images: int) -> list[Step]:
-        x, part, item = self.x, self.parts[i], self.item
-        plane = item * prod(part.out_size)
+        x, correlation, item = self.x, self.correlations[i], self.item
+        plane = item * prod(correlation.out_size)
         image = self.channels * plane
-        unit, columns = pieces(part.out_size[-1], item)
-        rows, n = x.rows(part.out_size), np.arange(images)[:, None, None]
+        unit, columns = pieces(correlation.out_size[-1], item)
+        rows, n = x.rows(correlation.out_size), np.arange(images)[:, None, None]
         sources = n * x.image + rows[:, None] + columns
-        targets = n * image + np.arange(len(rows))[:, None] * (item * part.out_size[-1]) + columns
-        several = [in_pairs(a, part.out_size[-1] % unit > 0, 64 // (item * unit)) for a in (sources, targets)]
-        vectors, offsets = np.concatenate(several, axis=1), x.offsets(part.taps, self.inner)
+        targets = n * image + np.arange(len(rows))[:, None] * (item * correlation.out_size[-1]) + columns
+        several = [in_pairs(a, correlation.out_size[-1] % unit > 0, 64 // (item * unit)) for a in (sources, targets)]
+        vectors, offsets = np.concatenate(several, axis=1), x.offsets(correlation.taps, self.inner)
         self.lists += vectors, offsets
         begin, end = self.work.rows[job]
         memory = 4 * job * self.scratch
@@ -127,10 +127,10 @@ class _Forward:
 
     def _results(self, i: int, job: int, first: int, images: int) -> list[Step]:
         """The steps that copy results from scratch memory."""
-        part, item = self.parts[i], self.item
-        image, channel, *dims = part.target
+        correlation, item = self.correlations[i], self.item
+        image, channel, *dims = correlation.target
         begin, end = self.work.rows[job]
-        plane, steps = item * prod(part.out_size), steps_of(part.out_size, item)
+        plane, steps = item * prod(correlation.out_size), steps_of(correlation.out_size, item)
         memory = 4 * (job * self.scratch + self.zeros)
         # All channels of several images follow each other; some of them are copied for each image and group.
         whole = end - begin == self.each
@@ -139,7 +139,7 @@ class _Forward:
         for n, g in [(0, 0)] if whole else product(range(images), range(self.groups)):
             at = g * self.each + begin
             found += copy_step(
-                self.plan, (count, *part.out_size), (plane, *steps), (channel, *dims),
+                self.plan, (count, *correlation.out_size), (plane, *steps), (channel, *dims),
                 At("scratch", memory + (n * self.channels + at) * plane), At(f"y {i}", (first + n) * image + at * channel),
                 item, 0, images * image,
             )  # fmt: skip
@@ -167,7 +167,7 @@ def _forward(
     """The plan of one correlation: of what shapes, and with what strides of weights and results, of numbers of so many bytes, for so many threads."""
     taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel[2:], dilation)])
     contiguous = target == tuple(steps_of(out, item))
-    return _Forward(shape, low, stride, (Part(taps, out[2:], weight, target),), contiguous, out[1], groups, item)
+    return _Forward(shape, low, stride, (Correlation(taps, out[2:], weight, target),), contiguous, out[1], groups, item)
 
 
 def flat(
@@ -187,40 +187,45 @@ def _several(
 ) -> _Forward:  # fmt: skip
     """The plan of several correlations with stride 1, each given by its border and by the shapes and strides of weights and results."""
     low = tuple(map(max, zip(*[border for border, *_ in sizes])))
-    parts = []
+    correlations = []
     for border, kernel, weight, out, target in sizes:
         dims = zip(low, border, kernel[2:], dilation)
         taps = tuple([tuple([most - own + t * d for t in range(k)]) for most, own, k, d in dims])
-        parts.append(Part(taps, out[2:], weight, target))
-    return _Forward(shape, low, (1,) * len(low), tuple(parts), False, sizes[0][3][1], groups, item)
+        correlations.append(Correlation(taps, out[2:], weight, target))
+    return _Forward(shape, low, (1,) * len(low), tuple(correlations), False, sizes[0][3][1], groups, item)
 
 
 def flat_together(
-    x: np.ndarray, parts: list[tuple[np.ndarray, Ints, np.ndarray]], dilation: Ints, groups: int,
+    x: np.ndarray, correlations: list[tuple[np.ndarray, Ints, np.ndarray]], dilation: Ints, groups: int,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Several correlations of contiguous `x`, given by weights, borders and where results are written to, all with stride 1."""
-    weights = [w.astype(x.dtype, copy=False) for w, _, _ in parts]
-    sizes = tuple([(border, w.shape, w.strides, y.shape, y.strides) for w, (_, border, y) in zip(weights, parts)])
+    weights = [w.astype(x.dtype, copy=False) for w, _, _ in correlations]
+    sizes = tuple(
+        [(border, w.shape, w.strides, y.shape, y.strides) for w, (_, border, y) in zip(weights, correlations)]
+    )
     plan = _several(x.shape, dilation, groups, sizes, x.itemsize, parallel.native_thread_count())
-    plan.run(x, weights, [y for _, _, y in parts], bias)
+    plan.run(x, weights, [y for _, _, y in correlations], bias)
 
 
 class _Weigh:
     """The plan of the transpose in the weights."""
 
-    def __init__(self, shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int, item: int) -> None:
-        self.x, self.part, self.groups = Images(shape, low, stride, (part,), False, item), part, groups
+    def __init__(
+        self, shape: Ints, low: Ints, stride: Ints, correlation: Correlation, channels: int, groups: int, item: int
+    ) -> None:
+        self.x = Images(shape, low, stride, (correlation,), False, item)
+        self.correlation, self.groups = correlation, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
-        self.unit, self.columns = pieces(part.out_size[-1], item)
-        self.lines, self.item, self.vector = prod(part.out_size[:-1]), item, 32 // item
+        self.unit, self.columns = pieces(correlation.out_size[-1], item)
+        self.lines, self.item, self.vector = prod(correlation.out_size[:-1]), item, 32 // item
         # A gradient is read as it is if it is made up of whole vectors.
-        self.plain = part.out_size[-1] % self.unit == 0 and prod(part.out_size) % self.vector == 0
+        self.plain = correlation.out_size[-1] % self.unit == 0 and prod(correlation.out_size) % self.vector == 0
         self.row = self.unit * len(self.columns)  # numbers of a row of the gradient
         self.plane = -(-self.lines * self.row // self.vector) * self.vector
-        found = self.x.offsets(part.taps, self.inner)
+        found = self.x.offsets(correlation.taps, self.inner)
         self.offsets = np.append(found, np.repeat(found[-1:], -found.size % 4))
-        macs = prod(part.out_size) * part.tap_count * self.inner * channels
+        macs = prod(correlation.out_size) * correlation.tap_count * self.inner * channels
         image = self.x.image + item * self.plane * channels
         self.work = Work(shape[0], self.each, item * _NS * macs * shape[0], image, _BLOCK_BYTES // 2)
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
@@ -243,7 +248,7 @@ class _Weigh:
 
     def _gradients(self, job: int, first: int, images: int) -> list[Step]:
         """The steps that copy the gradient; of a piece that overlaps with the one before, only what is new, and zeros."""
-        out_size, item = self.part.out_size, self.item
+        out_size, item = self.correlation.out_size, self.item
         image, plane = item * self.channels * prod(out_size), item * prod(out_size)
         rest = out_size[-1] % self.unit
         found: list[Step] = []
@@ -257,7 +262,7 @@ class _Weigh:
     def _sums(self, job: int, first: int, images: int) -> list[Step]:
         x, item = self.x, self.item
         fours = item * self.unit == 16
-        offsets = np.add.outer(x.rows(self.part.out_size), self.columns).reshape(-1)
+        offsets = np.add.outer(x.rows(self.correlation.out_size), self.columns).reshape(-1)
         offsets = np.append(offsets, offsets[-1:].repeat(self.plane // self.unit - offsets.size)).reshape(
             1, -1, self.vector // self.unit
         )
@@ -294,7 +299,7 @@ class _Weigh:
         arrays = {"x": x, "g": grad, "scratch": memory, "sums": sums}
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
         total = sums[0] if len(sums) == 1 else sums.sum(0)
-        return total[:, : self.inner * self.part.tap_count]
+        return total[:, : self.inner * self.correlation.tap_count]
 
 
 @lru_cache(64)
@@ -302,7 +307,7 @@ def _weigh(
     shape: Ints, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int, grad: Ints, item: int, threads: int
 ) -> _Weigh:  # fmt: skip
     taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel, dilation)])
-    return _Weigh(shape, low, stride, Part(taps, grad[2:], ()), grad[1], groups, item)
+    return _Weigh(shape, low, stride, Correlation(taps, grad[2:], ()), grad[1], groups, item)
 
 
 def flat_weight(

@@ -18,7 +18,7 @@ _CROWDED = 256  # bytes, of which planes that are multiples apart are in each ot
 _FOURS = 1.07  # what products cost with columns that are copied by fours
 
 
-class Part(NamedTuple):
+class Correlation(NamedTuple):
     """One correlation: for each dim where the taps of its kernel are, the size of its results, and strides in bytes."""
 
     taps: tuple[Ints, ...]
@@ -39,16 +39,21 @@ class Images:
     """
 
     def __init__(
-        self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], together: bool, item: int
+        self, shape: Ints, low: Ints, stride: Ints, correlations: tuple[Correlation, ...], together: bool, item: int
     ) -> None:
         self.shape, self.low, self.stride, self.size, self.item = shape, low, stride, shape[2:], item
         dims = range(len(stride))
-        reach = [max(part.taps[i][-1] + (part.out_size[i] - 1) * stride[i] for part in parts) + 1 for i in dims]
+        reach = [
+            max(correlation.taps[i][-1] + (correlation.out_size[i] - 1) * stride[i] for correlation in correlations) + 1
+            for i in dims
+        ]
         self.direct = stride[-1] == 1 and all(p <= 0 and m - p <= n for p, m, n in zip(low, reach, self.size))
         if together and shape[1] >= 16 and item * prod(self.size) % _CROWDED == 0:
             self.direct = False
-        self.phases = sorted({tap % stride[-1] for part in parts for tap in part.taps[-1]})
-        self.width = max(part.taps[-1][-1] // stride[-1] + part.out_size[-1] for part in parts)
+        self.phases = sorted({tap % stride[-1] for correlation in correlations for tap in correlation.taps[-1]})
+        self.width = max(
+            correlation.taps[-1][-1] // stride[-1] + correlation.out_size[-1] for correlation in correlations
+        )
         self.wide = self.size if self.direct else (*reach[:-1], self.width * len(self.phases))
         self.steps = steps_of(self.wide, item)
         self.plane = item * prod(self.wide)
@@ -154,17 +159,17 @@ def in_pairs(offsets: np.ndarray, overlapping: bool, several: int) -> np.ndarray
 
 
 def packing(
-    plan: Plan, part: Part, first: At, rows: int, channels: int, into: int, item: int
+    plan: Plan, correlation: Correlation, first: At, rows: int, channels: int, into: int, item: int
 ) -> tuple[list[Step], np.ndarray]:
     """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, one for each group of rows; and a list that must be held."""
     offsets = np.zeros(1, np.int64)
-    for n, step in zip((channels, *map(len, part.taps)), part.weight[1:]):
+    for n, step in zip((channels, *map(len, correlation.taps)), correlation.weight[1:]):
         offsets = np.add.outer(offsets, np.arange(n) * step).reshape(-1)
     steps: list[Step] = []
     at = 0
     for some in groups_of_rows(rows):
         table: dict[str, int | np.ndarray | At] = {
-            "rows": At(first.array, first.offset + at * part.weight[0]), "row": part.weight[0],
+            "rows": At(first.array, first.offset + at * correlation.weight[0]), "row": correlation.weight[0],
             "offsets": offsets, "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
         }  # fmt: skip
         steps.append((boxes.pack(some, item), plan.table(boxes.PACK, table)))

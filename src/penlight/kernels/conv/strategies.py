@@ -19,7 +19,7 @@ from .depthwise_compiled import find_plane, planes, planes_weight
 from .im2col import Ints, gather, gather_weight
 from .implicit import flat, flat_together, flat_weight
 from .products import patches_input, points, points_weight, whole, whole_input, whole_weight
-from .transposed import Part, by_remainders
+from .transposed import Correlation, by_remainders
 from .winograd import tiles, tiles_weight
 
 
@@ -155,18 +155,18 @@ def direct_weight(grad: np.ndarray, x: np.ndarray, p: Problem) -> np.ndarray:
 def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, bias: np.ndarray | None) -> None:
     ones = (1,) * len(p.stride)
 
-    def correlate(parts: list[Part], steps: Ints) -> None:
-        if p.strided and len(parts) > 1:
+    def correlate(correlations: list[Correlation], steps: Ints) -> None:
+        if p.strided and len(correlations) > 1:
             # The smallest of them, about, decides for all.
             kernel = [-(-k // s) for k, s in zip(p.weight[2:], p.stride, strict=True)]
             size = [n // s for n, s in zip(p.input[2:], p.stride, strict=True)]
             weight = p.weight[1] * p.groups, p.weight[0] // p.groups, *kernel
             if suits_implicit(p._replace(input=p.out, weight=weight, out=(*p.input[:2], *size))):
-                flat_together(grad, parts, steps, p.groups, bias)
+                flat_together(grad, correlations, steps, p.groups, bias)
                 return
-        for part, border, out in parts:
-            shapes = grad.shape, part.shape, out.shape, ones, border, steps, p.groups, p.dtype
-            run(CORRELATIONS, Problem(*shapes, out.flags.c_contiguous, p.machine_code), grad, part, out, bias)
+        for weights, border, out in correlations:
+            shapes = grad.shape, weights.shape, out.shape, ones, border, steps, p.groups, p.dtype
+            run(CORRELATIONS, Problem(*shapes, out.flags.c_contiguous, p.machine_code), grad, weights, out, bias)
 
     by_remainders(grad, w, p.stride, p.padding, p.dilation, p.groups, x, bias, correlate)
 

@@ -30,7 +30,7 @@ def _phases(
             low = (taps[-1] * d - start - p) // s if taps else 0
             phases[-1].append((slice(start, None, s), pick, low))
     every = (slice(None), slice(None))
-    parts: list[_Phase] = []
+    found: list[_Phase] = []
     empty = []
     for phase in product(*phases):
         where = (*every, *[where for where, _, _ in phase])
@@ -38,12 +38,12 @@ def _phases(
         if len(picks) < len(phase):
             empty.append(where)
         else:
-            parts.append(((*every, *picks), tuple([low for _, _, low in phase]), where))
-    return parts, empty, tuple([d // gcd(s, d) for s, d in zip(stride, dilation, strict=True)])
+            found.append(((*every, *picks), tuple([low for _, _, low in phase]), where))
+    return found, empty, tuple([d // gcd(s, d) for s, d in zip(stride, dilation, strict=True)])
 
 
 # A correlation of a phase: its weights, its border, and the part of the input that it gives.
-Part = tuple[np.ndarray, Ints, np.ndarray]
+Correlation = tuple[np.ndarray, Ints, np.ndarray]
 
 
 def flip(w: np.ndarray, groups: int) -> np.ndarray:
@@ -57,7 +57,7 @@ def flip(w: np.ndarray, groups: int) -> np.ndarray:
 
 def by_remainders(
     grad: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int, x: np.ndarray,
-    bias: np.ndarray | None, correlate: Callable[[list[Part], Ints], None],
+    bias: np.ndarray | None, correlate: Callable[[list[Correlation], Ints], None],
 ) -> None:  # fmt: skip
     """Fill `x` by `correlate`, which gets the correlations of `grad` and by how much the taps of each are apart.
 

@@ -60,13 +60,13 @@ class _Blocks:
         if blocks % threads and self.images * tiles >= _BLOCK_TILES:  # as many for each thread
             self.images = -(-images // (-(-blocks // threads) * threads))
         self.height = -(-down // -(-tiles // most)) if tiles > most else down
-        parts = -(-down // self.height)
-        self.count = -(-images // self.images) * parts
+        pieces = -(-down // self.height)
+        self.count = -(-images // self.images) * pieces
         self.eights = -(-self.across // 8)
         # So many tiles have room, and those that are written too much.
         self.room = -(-(self.images * self.height * self.across + 15) // 16) * 16
         # For each block the first image and the one past the last, the same of the rows of tiles.
-        n, at = np.divmod(np.arange(self.count), parts)
+        n, at = np.divmod(np.arange(self.count), pieces)
         self.first, self.top = n * self.images, at * self.height
         self.last, self.bottom = np.minimum(self.first + self.images, images), np.minimum(self.top + self.height, down)
 

@@ -110,7 +110,7 @@ def attempt(
             return None
         scalars = [scalar for scalar in scalars if type(scalar) is _ndarray]
     if not flat:
-        return plan.execute(arrays, scalars, out, function, values)  # type: ignore[no-any-return]
+        return plan.execute(arrays, scalars, out, function, values)
     size = arrays[0].size
     if size < plan.least or not size:
         return None
@@ -170,10 +170,10 @@ class Elementwise:
 
     def __init__(self, body: Callable[..., None], arrays: int | None = None) -> None:
         self.body = body
-        names = body.__code__.co_varnames[: body.__code__.co_argcount]  # type: ignore[attr-defined]
+        names = body.__code__.co_varnames[: body.__code__.co_argcount]
         self.arrays = names.index("out") if arrays is None else arrays
         self._names = tuple([name for name in names if name != "out"])
-        self._defaults = body.__defaults__ or ()  # type: ignore[attr-defined]
+        self._defaults = body.__defaults__ or ()
         self.__name__, self.__doc__ = body.__name__, body.__doc__
 
     def __call__(self, *values: Any, **options: Any) -> Any:

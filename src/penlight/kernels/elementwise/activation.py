@@ -361,7 +361,7 @@ def mish_backward(grad: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
 def hardtanh(x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
     """x limited to [low, high]."""
     if x.size >= COMPILED and x.dtype.kind not in "iub":
-        return _limited(x, low, high)  # type: ignore[no-any-return]
+        return _limited(x, low, high)
     wide = widen(x)
     return narrow(np.asarray(wide.clip(wide.dtype.type(low), wide.dtype.type(high))), x.dtype)
 

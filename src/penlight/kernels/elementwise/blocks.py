@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..copies import halves
-from ..copies.convert import is_half
+from ..copies.convert import is_half, to_half, to_single
 from ..copies.order import order_of
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, silent, unhush
@@ -173,8 +172,8 @@ def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
     flat = [o.reshape(-1) for o in operands]
 
     def part(low: int, high: int) -> Any:
-        made = ufunc(*[halves.to_single(o[low:high]) for o in flat])
-        return halves.to_half(made) if made.dtype == np.float32 else made
+        made = ufunc(*[to_single(o[low:high]) for o in flat])
+        return to_half(made) if made.dtype == np.float32 else made
 
     with silent():
         first = part(0, BLOCK)

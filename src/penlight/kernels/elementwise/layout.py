@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import prod
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numpy_calls import contiguous_strides
 from .strategies import LEAST_COLUMNS, MOST_OFFSETS
 
 
@@ -53,11 +53,6 @@ def _strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     added = len(shape) - array.ndim
     own = [0 if size == 1 else stride for size, stride in zip(array.shape, array.strides)]
     return (0,) * added + tuple(own)
-
-
-def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """The strides of an array whose elements are beside each other."""
-    return tuple(accumulate((itemsize, *shape[:0:-1]), mul))[::-1] if shape else ()
 
 
 def layout_of(

@@ -24,7 +24,7 @@ from ..compiler.values import Value
 from ..copies.convert import cast_operand, is_half
 from ..copies.order import order_of
 from ..native import Kernel
-from ..reduce.in_numpy import column_sum
+from ..reduce import column_sum
 from ..rows import GROUP
 from ..waiting_threads import over
 from . import Elementwise, _plans, attempt

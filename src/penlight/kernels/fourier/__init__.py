@@ -140,7 +140,7 @@ BOTH_HALVES = (
 
 def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
     """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
-    return apply(BOTH_HALVES, x, axes, scaling)  # type: ignore[no-any-return]
+    return apply(BOTH_HALVES, x, axes, scaling)
 
 
 def from_real(x: Array, axes: Ints, scaling: Scaling) -> Array:

@@ -276,7 +276,7 @@ def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_
     if is_half(x):
         single = grid_sample(x.astype(np.float32), grid.astype(np.float32), mode, padding, align_corners)
         return single.astype(x.dtype)
-    return apply(SAMPLES, x, grid, mode, padding, align_corners)  # type: ignore[no-any-return]
+    return apply(SAMPLES, x, grid, mode, padding, align_corners)
 
 
 def grid_sample_input_grad(
@@ -286,7 +286,7 @@ def grid_sample_input_grad(
     if is_half(grad):
         args = grad.astype(np.float32), grid.astype(np.float32), input_shape, mode, padding, align_corners
         return grid_sample_input_grad(*args).astype(grad.dtype)
-    return apply(IMAGE_GRADIENTS, grad, grid, input_shape, mode, padding, align_corners)  # type: ignore[no-any-return]
+    return apply(IMAGE_GRADIENTS, grad, grid, input_shape, mode, padding, align_corners)
 
 
 def grid_sample_grid_grad(
@@ -299,7 +299,7 @@ def grid_sample_grid_grad(
         return grid_sample_grid_grad(*args).astype(grid.dtype)
     if mode == "nearest" or not grad.size or not x.size:
         return np.zeros(grid.shape, grid.dtype)
-    return apply(GRID_GRADIENTS, grad, x, grid, mode, padding, align_corners)  # type: ignore[no-any-return]
+    return apply(GRID_GRADIENTS, grad, x, grid, mode, padding, align_corners)
 
 
 def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:

@@ -28,18 +28,18 @@ def _combined(new: Any, old: Any, act: str) -> Any:
 
 
 def along(
-    begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, parts: int, rows: int, extent: int, inner: int,
+    begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, outer: int, rows: int, extent: int, inner: int,
     *, act: str, shared: bool,
 ) -> None:  # fmt: skip
-    """Elements of an array (parts, extent, inner) that indices along its second dimension point at, beside others in order.
+    """Elements of an array (outer, extent, inner) that indices along its second dimension point at, beside others in order.
 
-    The range is over rows of `count` indices; `rows` of them belong to a part, and all have the same indices if these are `shared`. With `inner` the
+    The range is over rows of `count` indices; `rows` of them belong to one of the `outer` matrices, and all have the same indices if these are `shared`. With `inner` the
     n-th index of a row points at n-th elements. By "take" the others become the elements, by "put" the elements become the others; else they are combined.
     """
     for row in range(begin, end):
-        part = checked(row // rows, parts) * extent * inner
+        base = checked(row // rows, outer) * extent * inner
         for i in range(count):
-            at = part + checked(index[i if shared else row * count + i], extent) * inner
+            at = base + checked(index[i if shared else row * count + i], extent) * inner
             if act == "take":
                 others[row * count + i] = array[at]
             else:
@@ -47,14 +47,14 @@ def along(
 
 
 def along_inner(
-    begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, parts: int, rows: int, extent: int, inner: int,
+    begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, outer: int, rows: int, extent: int, inner: int,
     *, act: str,
 ) -> None:  # fmt: skip
     """The same, where the n-th index of a row points at the n-th of `inner` elements."""
     for row in range(begin, end):
-        part = checked(row // rows, parts) * extent * inner
+        base = checked(row // rows, outer) * extent * inner
         for i in range(count):
-            at = part + checked(index[row * count + i], extent) * inner + i
+            at = base + checked(index[row * count + i], extent) * inner + i
             if act == "take":
                 others[row * count + i] = array[at]
             else:
@@ -84,29 +84,29 @@ def bag_sums(
                 out[bag * columns + c] += table[row + c]
 
 
-def _masked(i: int, at: int, mask: Bytes, array: Elements, few: Elements, count: int, act: str) -> int:
-    """One element; how many were chosen up to it. Nothing behind the end of `few` is touched."""
+def _masked(i: int, at: int, mask: Bytes, array: Elements, chosen: Elements, count: int, act: str) -> int:
+    """One element; how many the mask chose up to it. Nothing behind the end of `chosen` is touched."""
     if act == "take":
         if at < count:
-            few[checked(at, count)] = array[i]
+            chosen[checked(at, count)] = array[i]
     else:
-        old, new = array[i], few[checked(at, count)]
+        old, new = array[i], chosen[checked(at, count)]
         array[i] = new if mask[i] != 0 else old
     return at if act == "fill" else at + mask[i]
 
 
 def masked(
-    length: int, blocks: int, mask: Bytes, words: Ints, array: Elements, few: Elements, count: int, *, act: str
+    length: int, blocks: int, mask: Bytes, words: Ints, array: Elements, chosen: Elements, count: int, *, act: str
 ) -> None:
-    """The elements that a mask chooses, all of whose bytes are 0 or 1; `words` are eight of these each, `blocks` of them. By "take" `few` becomes the
-    chosen elements, by "put" these become the `few`, of which there are `count`, by "fill" they become the first of these."""
+    """Move the elements that a mask chooses, all of whose bytes are 0 or 1; `words` are eight of these each, `blocks` of them. "take" copies them to
+    `chosen`, which has `count` elements, "put" overwrites them by `chosen`, and "fill" by its first element."""
     at = 0
     for block in range(blocks):
         if words[block] != 0:
             for i in _EIGHT:
-                at = _masked(block * 8 + i, at, mask, array, few, count, act)
+                at = _masked(block * 8 + i, at, mask, array, chosen, count, act)
     for i in range(blocks * 8, length):
-        at = _masked(i, at, mask, array, few, count, act)
+        at = _masked(i, at, mask, array, chosen, count, act)
 
 
 def coordinates(mask: Bytes, out: Ints, rows: int, columns: int, count: int) -> None:

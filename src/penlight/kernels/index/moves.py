@@ -149,7 +149,7 @@ def bag_sums(table: np.ndarray, picks: np.ndarray, bounds: np.ndarray) -> np.nda
     grain = -(-_GRAIN * count // (len(picks) * columns))
     arrays = table, picks, bounds, (count, columns)
     try:
-        return over(run, count, grain, *arrays, len(picks), len(table), columns)  # type: ignore[no-any-return]
+        return over(run, count, grain, *arrays, len(picks), len(table), columns)
     except Unfit:
         return None
 
@@ -157,19 +157,19 @@ def bag_sums(table: np.ndarray, picks: np.ndarray, bounds: np.ndarray) -> np.nda
 # ----- Masks ------------------------------------------------------------------------------------------------------------------
 
 
-def _run_masked(array: np.ndarray, mask: np.ndarray, few: np.ndarray, act: str) -> bool:
-    """Move elements of an array that a plain mask of its shape chooses, from or to the few; whether that was possible."""
+def _run_masked(array: np.ndarray, mask: np.ndarray, chosen: np.ndarray, act: str) -> bool:
+    """Move elements of an array that a plain mask of its shape chooses, from or to `chosen`; whether that was possible."""
     seen = None if array.dtype.hasobject or array.shape != mask.shape else _MOVED.get(array.itemsize)
     if seen is None or not array.flags.c_contiguous:
         return False
     run = compile_loops(kernels.masked, seen, act=act)
     if run is None:
         return False
-    if few.size:
+    if chosen.size:
         flat, blocks = mask.reshape(-1).view(np.uint8), mask.size // 8
         words = flat[: 8 * blocks].view(np.int64)
         try:
-            run(mask.size, blocks, flat, words, array.view(seen), few.view(seen), few.size)
+            run(mask.size, blocks, flat, words, array.view(seen), chosen.view(seen), chosen.size)
         except Unfit:
             return False
     return True
@@ -180,16 +180,16 @@ def take_masked(array: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
     if mask.size < LEAST_MOVED or mask.dtype != np.bool_:
         return None
     mask = plain_mask(contiguous(mask))
-    few = np.empty(np.count_nonzero(mask), array.dtype)
-    return few if _run_masked(contiguous(array), mask, few, "take") else None
+    chosen = np.empty(np.count_nonzero(mask), array.dtype)
+    return chosen if _run_masked(contiguous(array), mask, chosen, "take") else None
 
 
-def put_masked(array: np.ndarray, mask: np.ndarray, few: np.ndarray) -> bool:
+def put_masked(array: np.ndarray, mask: np.ndarray, chosen: np.ndarray) -> bool:
     """Replace the elements of a contiguous array where a mask of its shape holds, in order; whether that was possible."""
-    if mask.size < LEAST_MOVED or mask.dtype != np.bool_ or few.dtype != array.dtype:
+    if mask.size < LEAST_MOVED or mask.dtype != np.bool_ or chosen.dtype != array.dtype:
         return False
     mask = plain_mask(contiguous(mask))
-    return few.size == np.count_nonzero(mask) and _run_masked(array, mask, few, "put")
+    return chosen.size == np.count_nonzero(mask) and _run_masked(array, mask, chosen, "put")
 
 
 def fill_masked(array: np.ndarray, mask: np.ndarray, number: Any) -> None:

@@ -12,6 +12,7 @@ others are accumulated.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from math import prod
 from types import EllipsisType
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import index_width
+from ..index_width import native_counts
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
@@ -375,9 +377,9 @@ def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inpla
     if source.size < count:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     out = base if inplace else np.array(base, order="C")
-    few = source.reshape(-1)[:count]
-    if out.size < LEAST_MOVED or not put_masked(out, mask, few):
-        out[mask] = few
+    chosen = source.reshape(-1)[:count]
+    if out.size < LEAST_MOVED or not put_masked(out, mask, chosen):
+        out[mask] = chosen
     return out
 
 
@@ -543,3 +545,54 @@ def index_put_add(
     if rows.size:
         reduce_rows(np.add, out.reshape(-1, columns), targets, rows, fresh)
     return _finish(out, base, inplace)
+
+
+# ----- Reductions of consecutive rows ---------------------------------------------------------------------------------
+# Each row has an owner, and each owner's rows become one.
+
+
+_SEGMENT_REDUCTIONS = {
+    "sum": (np.add, 0.0),
+    "mean": (np.add, 0.0),
+    "max": (np.maximum, -math.inf),
+    "min": (np.minimum, math.inf),
+    "prod": (np.multiply, 1.0),
+}
+
+
+def reduce_segments(
+    x: np.ndarray,
+    owners: np.ndarray,
+    row_counts: np.ndarray | None,
+    shape: tuple[int, ...],
+    reduce: str,
+    initial: float | None,
+) -> np.ndarray:
+    """The sum, mean, max, min or product of the rows of each owner and an initial number, in a shape. For means, `row_counts` tells how many rows
+    each owner has.
+
+    The mean is that sum divided by the number of rows. Without rows it is the initial number, and NaN if there is none.
+    """
+    ufunc, neutral = _SEGMENT_REDUCTIONS[reduce]
+    wide = widen(x)
+    out = np.empty(shape, wide.dtype)
+    out.fill(neutral if initial is None else initial)
+    if wide.size:
+        inner = wide.size // len(owners)
+        table = out.reshape(-1, inner)
+        reduce_rows(ufunc, table, owners, wide.reshape(-1, inner), initial is None and ufunc is np.add)
+        if row_counts is not None:
+            token = hush()
+            table /= row_counts if initial is None else np.maximum(row_counts, 1)
+            unhush(token)
+    elif row_counts is not None and initial is None:
+        out.fill(math.nan)
+    return narrow(out, x.dtype)
+
+
+def covered(sizes: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The positions that belong to segments of these sizes, which follow each other; `starts` is where the first in each row of them starts."""
+    first = (starts[..., None] + np.cumsum(sizes, -1) - sizes).reshape(-1)
+    counts = sizes.reshape(-1)
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, native_counts(counts)) + np.arange(counts.sum())

@@ -8,7 +8,7 @@ the processor's flag for invalid operations, which `np.linalg` turns into LinAlg
 with NaN, for that reason or because an argument has NaNs, `np.linalg` is asked once more, and it decides.
 
 Note [Matrices that are not finite]
-LAPACK's iteration for singular values may never end on a matrix with an infinity or a NaN. It gets zeros in the place of such a matrix,
+LAPACK's iteration for singular values may never end on a matrix with an infinity or a NaN. It gets zeros instead of such a matrix,
 and all of that matrix's results are NaN.
 
 As in `np.linalg`, arithmetic is in double precision throughout. A trial at first use tells whether this NumPy's loops are those
@@ -109,15 +109,8 @@ def _cholesky(A: Array, upper: bool) -> Array:
     return _cast(_run(_loops.cholesky_up if upper else _loops.cholesky_lo, "D->D", A), A.dtype)
 
 
-def cholesky(A: Array, *, upper: bool = False) -> Array:
-    """The triangular factor, which is lower unless `upper`."""
-    if _available() and _fine(L := _cholesky(A, upper), 2):
-        return L
-    return np.linalg.cholesky(A, upper=upper)
-
-
 def cholesky_or_nan(A: Array, upper: bool) -> Array:
-    """The same with NaNs for what is not positive definite."""
+    """The triangular factor, which is lower unless `upper`, with NaNs for what is not positive definite."""
     if _available():
         return _cholesky(A, upper)
     try:
@@ -142,7 +135,7 @@ def _slogdet(A: Array) -> tuple[Array, Array]:
 
 def slogdet(A: Array) -> tuple[Array, Array]:
     """The sign of each determinant and the logarithm of its absolute value."""
-    return _slogdet(A) if _available() else np.linalg.slogdet(A)  # type: ignore[return-value]
+    return _slogdet(A) if _available() else np.linalg.slogdet(A)
 
 
 def _raw_qr(A: Array) -> tuple[Array, Array]:
@@ -161,7 +154,7 @@ def _qr(A: Array, mode: str) -> tuple[Array, Array]:
 
 def qr(A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Q and R of each matrix; `mode` is "reduced" or "complete"."""
-    return _qr(A, mode) if _available() and A.size else np.linalg.qr(A, mode)  # type: ignore[call-overload,no-any-return]
+    return _qr(A, mode) if _available() and A.size else np.linalg.qr(A, mode)  # type: ignore[call-overload]
 
 
 def _svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
@@ -176,7 +169,7 @@ def svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
         return tuple([_as_nan(part, unfit) for part in svd(_as_zero(A, unfit), full_matrices)])  # type: ignore[return-value]
     if _available() and _fine((result := _svd(A, full_matrices))[1], 1):
         return result
-    return np.linalg.svd(A, full_matrices=full_matrices)  # type: ignore[return-value]
+    return np.linalg.svd(A, full_matrices=full_matrices)
 
 
 def _not_finite(A: Array) -> Array | None:
@@ -224,7 +217,7 @@ def eigh(A: Array, uplo: str = "L") -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
     if _available() and _fine((result := _eigh(A, uplo))[0], 1):
         return result
-    return np.linalg.eigh(A, uplo)  # type: ignore[call-overload,no-any-return]
+    return np.linalg.eigh(A, uplo)  # type: ignore[call-overload]
 
 
 def _eigvalsh(A: Array, uplo: str) -> Array:
@@ -235,4 +228,4 @@ def eigvalsh(A: Array, uplo: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices, of which one triangle is read."""
     if _available() and _fine(values := _eigvalsh(A, uplo), 1):
         return values
-    return np.linalg.eigvalsh(A, uplo)  # type: ignore[call-overload,no-any-return]
+    return np.linalg.eigvalsh(A, uplo)  # type: ignore[call-overload]

@@ -58,7 +58,7 @@ def _orgqr(dtype: Any, batch: Ints, m: int, n: int, k: int) -> Plan | None:
 
 
 def _multiply_out(Q: Array, tau: Array, batch: Ints) -> bool:
-    """Put the product of reflectors, which are given by columns, in their place; whether that was possible."""
+    """Overwrite reflectors, which are given by columns, by their product; whether that was possible."""
     n, m = Q.shape[-2:]
     found = _orgqr(Q.dtype, batch, m, n, tau.shape[-1])
     if found is None:

@@ -49,14 +49,14 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, ignore_index: int, reductio
 
     `reduction` is 0 for none, 1 for the mean, 2 for the sum.
     """
-    return apply(CROSS_ENTROPY, x, target, ignore_index, reduction, keep)  # type: ignore[no-any-return]
+    return apply(CROSS_ENTROPY, x, target, ignore_index, reduction, keep)
 
 
 @quiet
 def _reduce(body: Callable[..., None], reduction: str, *arrays: np.ndarray) -> np.ndarray:
     """The elementwise loss that `body(*blocks, out)` writes, reduced."""
     if reduction == "none":
-        return as_kernel(body, len(arrays))(*arrays)  # type: ignore[no-any-return]
+        return as_kernel(body, len(arrays))(*arrays)
     total = blocks.total(as_kernel(body, len(arrays)), *arrays)
     if reduction == "mean":
         count = arrays[0].size
@@ -74,7 +74,7 @@ def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arra
             body(*inputs, out)
             out *= g
 
-        return as_kernel(scaled, len(arrays) + 1)(*arrays, grad)  # type: ignore[no-any-return]
+        return as_kernel(scaled, len(arrays) + 1)(*arrays, grad)
     factor = float(grad) / (arrays[0].size or 1) if reduction == "mean" else float(grad)
 
     def uniform(*given: Any) -> None:
@@ -83,7 +83,7 @@ def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arra
         out = blocks[-1]
         out *= factor
 
-    return as_kernel(uniform, len(arrays))(*arrays, factor)  # type: ignore[no-any-return]
+    return as_kernel(uniform, len(arrays))(*arrays, factor)
 
 
 def _like(x: np.ndarray, other: np.ndarray | None) -> tuple[np.ndarray, ...]:
@@ -267,22 +267,6 @@ def bce_backward(
             out *= factors[0]
 
     return _backward(body, grad, reduction, p, target, *_like(p, weight))
-
-
-def kl_div(x: np.ndarray, target: np.ndarray, reduction: str = "mean", log_target: bool = False) -> np.ndarray:
-    """target (log target - x), where 0 log 0 is 0; with `log_target` the target is given as its logarithm."""
-
-    def plain(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
-        np.add(target, target == 0, out)
-        np.log(out, out)
-        out *= target
-        out -= target * x
-
-    def logarithmic(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
-        np.subtract(target, x, out)
-        out *= np.exp(target)
-
-    return _reduce(logarithmic if log_target else plain, reduction, x, target)
 
 
 def _nll_layout(x: np.ndarray, target: np.ndarray, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:

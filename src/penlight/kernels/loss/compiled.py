@@ -175,9 +175,10 @@ def _cross_entropy_back(
         which = target[n]
         if each:
             unit = grad[n]
-        scale = 0.0
+        due = 0.0
         if which != ignored:
-            scale = unit / totals[n]
+            due = unit
+        scale = due / totals[n]
         for i in range(classes):
             out[start + i] = exps[start + i] * scale
         if which != ignored:
@@ -272,7 +273,7 @@ def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
         return None
     x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     losses, *_ = run(0, len(x), x, target, (len(x),), None, (x.size,), x.shape[1])
-    return losses  # type: ignore[no-any-return]
+    return losses
 
 
 def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
@@ -282,4 +283,4 @@ def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
         return None
     x, target = np.ascontiguousarray(x), np.ascontiguousarray(target)
     _, slopes, _ = run(0, len(x), x, target, None, x.shape, (x.size,), x.shape[1])
-    return slopes  # type: ignore[no-any-return]
+    return slopes

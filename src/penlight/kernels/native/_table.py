@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,7 +12,6 @@ from .. import call, parallel, waiting_threads
 from ..addresses import address
 from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-_Word = ctypes.c_size_t
 _GRAIN_NS = 20_000  # of work that another thread is worth while for
 SAVED = (RBX, RBP, R12, R13, R14, R15)
 

@@ -1,7 +1,7 @@
 """An assembler for the few x86-64 instructions that the native kernels are made of.
 
-Vectors are AVX2's: eight float32, or four float64, in a `ymm` register. Each method of `Assembler` appends one instruction to `code` and its text
-to `listing`. Jumps go to labels; constants lie behind the code and are addressed relative to the instruction.
+Vectors are AVX2's: eight float32, or four float64, in a `ymm` register. Each method of `Assembler` appends one instruction to `code`.
+Jumps go to labels; constants lie behind the code and are addressed relative to the instruction.
 
 Note [Encoding]
 A vector instruction is the three-byte VEX prefix (C4), its opcode, and ModRM with what follows it. The prefix holds, inverted,
@@ -32,10 +32,6 @@ class Address(NamedTuple):
         """The address so many bytes further on."""
         return self._replace(offset=self.offset + offset)
 
-    def __str__(self) -> str:
-        step = "" if self.step is None else f"+{NAMES[self.step]}" + f"*{self.scale}" * (self.scale > 1)
-        return f"[{NAMES[self.base]}{step}{self.offset:+}]"
-
 
 class Pooled(NamedTuple):
     """A constant behind the code: eight times one 32-bit pattern, or four times one of 64 bits if it is `wide` or has more bits."""
@@ -45,50 +41,31 @@ class Pooled(NamedTuple):
 
     def packed(self) -> bytes:
         """Its bytes, as a register of 256 bits holds them."""
-        if self.bits < 0:
-            return b"\xff" * 32 + bytes(32)
         return struct.pack("<Q", self.bits) * 4 if self.wide or self.bits >> 32 else struct.pack("<I", self.bits) * 8
 
-    def __str__(self) -> str:
-        if self.wide or self.bits >> 32:
-            return f"[{struct.unpack('<d', struct.pack('<Q', self.bits))[0]:.17g} x 4]"
-        return f"[{struct.unpack('<f', struct.pack('<I', self.bits))[0]:.9g} x 8]"
 
-
-_LANES = Pooled(-1)  # stands for the table of `address_of_lanes`
 Operand = int | Address | Pooled  # a ymm register's number, or memory
 
 _W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
 # name: (opcode, space, pp) of instructions `name target, first, second`, whose second source may be memory.
 _BINARY = {
-    "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0), "vmulps": (0x59, 1, 0),
-    "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
-    "vxorps": (0x57, 1, 0),
-    "vaddpd": (0x58, 1, 1), "vmulpd": (0x59, 1, 1),
-    "vminpd": (0x5D, 1, 1), "vmaxpd": (0x5F, 1, 1), "vpaddq": (0xD4, 1, 1),
-    "vfmadd231ps": (0xB8, 2, 1),
-    "vfmadd231pd": (0xB8, 2, 1 | _W),
+    "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0),
+    "vandps": (0x54, 1, 0), "vxorps": (0x57, 1, 0), "vaddpd": (0x58, 1, 1),
+    "vfmadd231ps": (0xB8, 2, 1), "vfmadd231pd": (0xB8, 2, 1 | _W),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1), "vpcmpgtq": (0x37, 2, 1),
 }  # fmt: skip
-# The same for `name target, source`. Those that widen read as many elements as the result has.
-_UNARY = {
-    "vcvtph2ps": (0x13, 2, 1),
-    "vpmovzxwd": (0x33, 2, 1), "vpmovsxdq": (0x25, 2, 1), "vpmovsxwq": (0x24, 2, 1), "vpmovsxbq": (0x22, 2, 1), "vpmovzxbq": (0x32, 2, 1),
-}  # fmt: skip
-# Comparisons; "unordered": one of the two is NaN. All but that and "not equal" are false then.
-RELATIONS = {
-    "less": 0x11,
-    "at most": 0x12,
-    "at least": 0x1D,
-    "greater": 0x1E,
-    "unordered": 0x03,
-    "equal": 0x00,
-    "not equal": 0x04,
-}
 # How to round to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
 # Shifts of each lane by a fixed count: (opcode, its extension).
 _SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6)}
+
+
+# Conditions of jumps, moves and bytes: the low four bits of their opcodes. Negative numbers are "above" all others.
+CONDITIONS = {
+    "below": 0x2, "not below": 0x3, "equal": 0x4, "not equal": 0x5, "not above": 0x6, "above": 0x7, "not negative": 0x9,
+    "unordered": 0xA, "ordered": 0xB, "less": 0xC, "not less": 0xD, "not greater": 0xE, "greater": 0xF,
+    "zero": 0x4, "not zero": 0x5,
+}  # fmt: skip
 
 
 class Assembler:
@@ -96,7 +73,6 @@ class Assembler:
 
     def __init__(self) -> None:
         self.code = bytearray()
-        self.listing: list[str] = []
         self._labels: dict[str, int] = {}
         self._jumps: list[tuple[int, str]] = []  # where a displacement stands, and what it leads to
         self._pooled: list[tuple[int, int, Pooled]] = []  # where it stands, where its instruction ends, the pattern
@@ -106,238 +82,180 @@ class Assembler:
     def binary(self, name: str, target: int, first: int, second: Operand) -> None:
         """target = first `name` second."""
         opcode, space, pp = _BINARY[name]
-        self._vector(f"{name} {{}}, ymm{first}, {{}}", opcode, space, pp, target, second, first)
-
-    def unary(self, name: str, target: int, source: Operand) -> None:
-        """target = name(source)."""
-        opcode, space, pp = _UNARY[name]
-        self._vector(f"{name} {{}}, {{}}", opcode, space, pp, target, source)
+        self._vector(opcode, space, pp, target, second, first)
 
     def shift(self, name: str, target: int, source: int, count: int) -> None:
         """Shift each 32-bit lane, or 64-bit lane."""
         opcode, extension = _SHIFTS[name]
-        self._vector(f"{name} ymm{target}, {{1}}, {count}", opcode, 1, 1, extension, source, target, bytes((count,)))
-
-    def compare(self, relation: str, target: int, first: int, second: Operand, double: bool = False) -> None:
-        """All bits of a lane set where the relation holds: a key of RELATIONS."""
-        tail, name = bytes((RELATIONS[relation],)), "vcmppd" if double else "vcmpps"
-        self._vector(f"{name}({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, int(double), target, second, first, tail)
-
-    def blend(self, target: int, no: int, yes: int, mask: int, double: bool = False) -> None:
-        """In each lane `yes` where the mask's highest bit is set, else `no`."""
-        name, opcode = ("vblendvpd", 0x4B) if double else ("vblendvps", 0x4A)
-        self._vector(f"{name} {{}}, ymm{no}, {{}}, ymm{mask}", opcode, 3, 1, target, yes, no, bytes((mask << 4,)))
+        self._vector(opcode, 1, 1, extension, source, target, bytes((count,)))
 
     def move(self, target: int, source: Operand) -> None:
         """Load a vector from memory, or copy a register."""
-        self._vector("vmovups {}, {}", 0x10, 1, 0, target, source)
+        self._vector(0x10, 1, 0, target, source)  # vmovups
 
     def store(self, target: Address, source: int) -> None:
         """Write a vector to memory."""
-        self._vector("vmovups {1}, {0}", 0x11, 1, 0, source, target)
+        self._vector(0x11, 1, 0, source, target)  # vmovups
 
     def broadcast(self, target: int, source: Operand) -> None:
         """All lanes from one float in memory, or from a register's lowest lane."""
-        self._vector("vbroadcastss {}, {}", 0x18, 2, 1, target, source)
+        self._vector(0x18, 2, 1, target, source)  # vbroadcastss
 
     def broadcast_long(self, target: int, source: Address) -> None:
         """All four pairs of lanes from 64 bits in memory."""
-        self._vector("vbroadcastsd {}, {}", 0x19, 2, 1, target, source)
+        self._vector(0x19, 2, 1, target, source)  # vbroadcastsd
 
     def load_some(self, target: int, mask: int, source: Address) -> None:
         """Load the lanes that the mask selects; 0 in the others, whose memory is not touched."""
-        self._vector(f"vmaskmovps {{}}, ymm{mask}, {{}}", 0x2C, 2, 1, target, source, mask)
+        self._vector(0x2C, 2, 1, target, source, mask)  # vmaskmovps
 
     def store_some(self, target: Address, mask: int, source: int) -> None:
         """Write the lanes that the mask selects."""
-        self._vector(f"vmaskmovps {{1}}, ymm{mask}, {{0}}", 0x2E, 2, 1, source, target, mask)
+        self._vector(0x2E, 2, 1, source, target, mask)  # vmaskmovps
 
     def load_one(self, target: int, source: Address, double: bool = False) -> None:
         """One number in the lowest lane; the others become 0."""
-        name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
-        self._vector(f"{name} {{}}, {{}}", 0x10, 1, pp, target, source, wide=False)
+        pp = 3 if double else 2
+        self._vector(0x10, 1, pp, target, source, wide=False)
 
     def store_one(self, target: Address, source: int, double: bool = False) -> None:
         """Write the lowest lane."""
-        name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
-        self._vector(f"{name} {{1}}, {{0}}", 0x11, 1, pp, source, target, wide=False)
+        pp = 3 if double else 2
+        self._vector(0x11, 1, pp, source, target, wide=False)
 
     def swap_halves(self, target: int, source: int) -> None:
         """Exchange the upper four lanes and the lower."""
-        self._vector(f"vperm2f128 {{}}, ymm{source}, {{}}, 1", 0x06, 3, 1, target, source, source, b"\x01")
+        self._vector(0x06, 3, 1, target, source, source, b"\x01")  # vperm2f128
 
     def shuffle(self, target: int, source: int, order: int) -> None:
         """Reorder the lanes within each half."""
-        self._vector(f"vpermilps {{}}, {{}}, {order:#x}", 0x04, 3, 1, target, source, tail=bytes((order,)))
+        self._vector(0x04, 3, 1, target, source, tail=bytes((order,)))  # vpermilps
 
     def halves(self, target: int, first: int, second: int, order: int) -> None:
         """Each half of the target from one of the four of the sources, numbered by a digit of `order` in base 16."""
-        self._vector(
-            f"vperm2f128 {{}}, ymm{first}, {{}}, {order:#x}", 0x06, 3, 1, target, second, first, bytes((order,))
-        )
+        self._vector(0x06, 3, 1, target, second, first, bytes((order,)))  # vperm2f128
 
     def pick(self, target: int, first: int, second: int, order: int) -> None:
         """Within each half two lanes of `first`, then two of `second`, each numbered by two bits of `order`."""
-        self._vector(f"vshufps {{}}, ymm{first}, {{}}, {order:#x}", 0xC6, 1, 0, target, second, first, bytes((order,)))
+        self._vector(0xC6, 1, 0, target, second, first, bytes((order,)))  # vshufps
 
     def pairs(self, target: int, source: int, order: int) -> None:
         """Reorder the four pairs of lanes, each numbered by two bits of `order`."""
-        self._vector(f"vpermpd {{}}, {{}}, {order:#x}", 0x01, 3, 1 | _W, target, source, tail=bytes((order,)))
+        self._vector(0x01, 3, 1 | _W, target, source, tail=bytes((order,)))  # vpermpd
 
     def move_half(self, target: int, source: Address) -> None:
         """Load the lower four lanes; the upper ones become 0."""
-        self._vector("vmovups {}, {} (half)", 0x10, 1, 0, target, source, wide=False)
+        self._vector(0x10, 1, 0, target, source, wide=False)  # vmovups
 
     def store_half(self, target: Address, source: int) -> None:
         """Write the lower four lanes."""
-        self._vector("vmovups {1}, {0} (half)", 0x11, 1, 0, source, target, wide=False)
+        self._vector(0x11, 1, 0, source, target, wide=False)  # vmovups
 
     def join(self, target: int, low: int, high: int | Address) -> None:
         """The lower halves of two registers, or of one and four floats in memory."""
-        self._vector(f"vinsertf128 {{}}, ymm{low}, {{}}, 1", 0x18, 3, 1, target, high, low, b"\x01")
+        self._vector(0x18, 3, 1, target, high, low, b"\x01")  # vinsertf128
 
     def store_upper(self, target: Address, source: int) -> None:
         """Write the upper four lanes."""
-        self._vector("vextractf128 {1}, {0}, 1", 0x19, 3, 1, source, target, tail=b"\x01")
+        self._vector(0x19, 3, 1, source, target, tail=b"\x01")  # vextractf128
 
     def forget_upper(self) -> None:
         """Before returning to code that uses the older instructions, which would be slow otherwise."""
-        self._raw(b"\xc5\xf8\x77", "vzeroupper")
+        self.code += b"\xc5\xf8\x77"  # vzeroupper
 
     # Addresses and counters
 
     def load_register(self, target: int, source: Address) -> None:
         """A 64-bit number from memory."""
-        self._general(f"mov {NAMES[target]}, {source}", b"\x8b", target, source)
+        self._general(b"\x8b", target, source)
 
     def store_register(self, target: Address, source: int) -> None:
         """A 64-bit number to memory."""
-        self._general(f"mov {target}, {NAMES[source]}", b"\x89", source, target)
+        self._general(b"\x89", source, target)
 
     def load_part(self, target: int, source: Address, size: int) -> None:
         """1, 2, 4 or 8 bytes from memory; the register's others become 0."""
         opcode = {1: b"\x0f\xb6", 2: b"\x0f\xb7"}.get(size, b"\x8b")
-        self._general(f"mov {NAMES[target]}, {source} ({size} bytes)", opcode, target, source, wide=size == 8)
+        self._general(opcode, target, source, wide=size == 8)
 
     def store_part(self, target: Address, source: int, size: int) -> None:
         """The lowest 1, 2, 4 or 8 bytes to memory."""
         if size == 2:
             self.code += b"\x66"
         opcode = b"\x88" if size == 1 else b"\x89"
-        self._general(f"mov {target}, {NAMES[source]} ({size} bytes)", opcode, source, target, wide=size == 8)
+        self._general(opcode, source, target, wide=size == 8)
 
     def copy_register(self, target: int, source: int) -> None:
-        self._general(f"mov {NAMES[target]}, {NAMES[source]}", b"\x8b", target, source)
+        self._general(b"\x8b", target, source)
 
     def add(self, target: int, source: int | Address) -> None:
-        text = source if isinstance(source, Address) else NAMES[source]
-        self._general(f"add {NAMES[target]}, {text}", b"\x03", target, source)
+        self._general(b"\x03", target, source)
 
     def add_to_memory(self, target: Address, source: int) -> None:
-        self._general(f"add {target}, {NAMES[source]}", b"\x01", source, target)
+        self._general(b"\x01", source, target)
 
     def call(self, register: int) -> None:
         """Call the function at an address in one of the first eight registers."""
-        self._raw(bytes((0xFF, 0xD0 + register)), f"call {NAMES[register]}")
+        self.code += bytes((0xFF, 0xD0 + register))
 
     def go_to(self, register: int) -> None:
         """Go on at an address in one of the first eight registers, for good."""
-        self._raw(bytes((0xFF, 0xE0 + register)), f"jmp {NAMES[register]}")
+        self.code += bytes((0xFF, 0xE0 + register))
 
     def multiply(self, target: int, source: int | Address) -> None:
-        text = source if isinstance(source, Address) else NAMES[source]
-        self._general(f"imul {NAMES[target]}, {text}", b"\x0f\xaf", target, source)
+        self._general(b"\x0f\xaf", target, source)
 
     def divide(self, by: int) -> None:
         """`rax` by a register among the first eight, rounded down; `rdx` is the remainder."""
         self.zero(RDX)
-        self._raw(bytes((0x48, 0xF7, 0xF0 + by)), f"div {NAMES[by]}")
+        self.code += bytes((0x48, 0xF7, 0xF0 + by))
 
     def add_number(self, target: int, number: int) -> None:
-        tail = struct.pack("<i", number)
-        self._general(f"add {NAMES[target]}, {number}", b"\x81", 0, target, tail)
+        self._general(b"\x81", 0, target, struct.pack("<i", number))
 
     def load_number(self, target: int, number: int) -> None:
-        tail = struct.pack("<i", number)
-        self._general(f"mov {NAMES[target]}, {number}", b"\xc7", 0, target, tail)
+        self._general(b"\xc7", 0, target, struct.pack("<i", number))
 
     def multiply_number(self, target: int, number: int) -> None:
-        tail = struct.pack("<i", number)
-        self._general(f"imul {NAMES[target]}, {number}", b"\x69", target, target, tail)
-
-    def and_number(self, target: int, number: int) -> None:
-        tail = struct.pack("<i", number)
-        self._general(f"and {NAMES[target]}, {number}", b"\x81", 4, target, tail)
+        self._general(b"\x69", target, target, struct.pack("<i", number))
 
     def shift_left(self, target: int, count: int) -> None:
-        self._general(f"shl {NAMES[target]}, {count}", b"\xc1", 4, target, bytes((count,)))
+        self._general(b"\xc1", 4, target, bytes((count,)))
 
     def shift_right(self, target: int, count: int) -> None:
-        self._general(f"sar {NAMES[target]}, {count}", b"\xc1", 7, target, bytes((count,)))
+        self._general(b"\xc1", 7, target, bytes((count,)))
 
     def zero(self, target: int) -> None:
-        self._general(f"xor {NAMES[target]}, {NAMES[target]}", b"\x33", target, target)
+        self._general(b"\x33", target, target)
 
     def negate(self, target: int) -> None:
-        self._general(f"neg {NAMES[target]}", b"\xf7", 3, target)
+        self._general(b"\xf7", 3, target)
 
     def compare_numbers(self, first: int, second: int | Address) -> None:
-        text = second if isinstance(second, Address) else NAMES[second]
-        self._general(f"cmp {NAMES[first]}, {text}", b"\x3b", first, second)
+        self._general(b"\x3b", first, second)
 
     def compare_number(self, first: int, number: int) -> None:
-        tail = struct.pack("<i", number)
-        self._general(f"cmp {NAMES[first]}, {number}", b"\x81", 7, first, tail)
-
-    def address_of_lanes(self, target: int) -> None:
-        """The address of a table behind the code: eight lanes with all bits set, then eight with none."""
-        self._general(f"lea {NAMES[target]}, [lanes]", b"\x8d", target, _LANES)
+        self._general(b"\x81", 7, first, struct.pack("<i", number))
 
     def push(self, register: int) -> None:
-        self._raw(
-            bytes((0x41, 0x50 + register - 8)) if register > 7 else bytes((0x50 + register,)),
-            f"push {NAMES[register]}",
-        )
+        self.code += bytes((0x41, 0x50 + register - 8)) if register > 7 else bytes((0x50 + register,))
 
     def pop(self, register: int) -> None:
-        self._raw(
-            bytes((0x41, 0x58 + register - 8)) if register > 7 else bytes((0x58 + register,)), f"pop {NAMES[register]}"
-        )
+        self.code += bytes((0x41, 0x58 + register - 8)) if register > 7 else bytes((0x58 + register,))
 
     def leave(self) -> None:
-        self._raw(b"\xc3", "ret")
+        self.code += b"\xc3"
 
     # Jumps
 
     def label(self, name: str) -> None:
         """A label for the next instruction."""
         self._labels[name] = len(self.code)
-        self.listing.append(f"{name}:")
 
     def jump(self, to: str, when: str = "") -> None:
-        """Go on at a label: always, or after a comparison `when` it was "less" or "not less", or a result "zero" or "not zero".
-
-        "outside" is "not less" if negative numbers count as larger than all others.
-        """
-        opcode = {
-            "": b"\xe9",
-            "less": b"\x0f\x8c",
-            "not less": b"\x0f\x8d",
-            "not zero": b"\x0f\x85",
-            "zero": b"\x0f\x84",
-            "outside": b"\x0f\x83",
-        }[when]
-        self._raw(opcode + bytes(4), f"jump {when} {to}")
+        """Go on at a label: always, or under one of CONDITIONS after a comparison, or a result."""
+        self.code += (bytes((0x0F, 0x80 | CONDITIONS[when])) if when else b"\xe9") + bytes(4)
         self._jumps.append((len(self.code) - 4, to))
-
-    def append(self, other: Assembler) -> None:
-        """Go on with another's instructions."""
-        start = len(self.code)
-        self.code += other.code
-        self.listing += other.listing
-        self._labels.update({name: start + offset for name, offset in other._labels.items()})
-        self._jumps += [(start + offset, name) for offset, name in other._jumps]
-        self._pooled += [(start + offset, start + end, constant) for offset, end, constant in other._pooled]
 
     def finish(self) -> bytes:
         """The code with its constants, all addresses filled in."""
@@ -355,36 +273,21 @@ class Assembler:
 
     # See Note [Encoding]
 
-    def _raw(self, code: bytes, text: str) -> None:
-        self.code += code
-        self.listing.append("    " + text)
-
     def _vector(
-        self,
-        text: str,
-        opcode: int,
-        space: int,
-        pp: int,
-        register: int,
-        other: Operand,
-        second: int = 0,
-        tail: bytes = b"",
+        self, opcode: int, space: int, pp: int, register: int, other: Operand, second: int = 0, tail: bytes = b"",
         wide: bool = True,
-    ) -> None:
-        index, base = _high_bits(other)
-        first = (register < 8) << 7 | (not index) << 6 | (not base) << 5 | space
+    ) -> None:  # fmt: skip
+        upper = other if type(other) is int else other.base if type(other) is Address else 0
+        index = other.step if type(other) is Address and other.step is not None else 0
+        first = (register < 8) << 7 | (index < 8) << 6 | (upper < 8) << 5 | space
         self.code += bytes((0xC4, first, (~second & 15) << 3 | wide << 2 | pp, opcode))
         self._operand(register, other, tail)
-        named = f"ymm{other}" if isinstance(other, int) else str(other)
-        self.listing.append("    " + text.format(f"ymm{register}", named))
 
-    def _general(
-        self, text: str, opcode: bytes, register: int, other: Operand, tail: bytes = b"", wide: bool = True
-    ) -> None:
-        index, base = _high_bits(other)
-        self.code += bytes((0x40 | wide << 3 | (register > 7) << 2 | index << 1 | base, *opcode))
+    def _general(self, opcode: bytes, register: int, other: Operand, tail: bytes = b"", wide: bool = True) -> None:
+        upper = other > 7 if type(other) is int else type(other) is Address and other.base > 7
+        index = type(other) is Address and other.step is not None and other.step > 7
+        self.code += bytes((0x40 | wide << 3 | (register > 7) << 2 | index << 1 | upper, *opcode))
         self._operand(register, other, tail)
-        self.listing.append("    " + text)
 
     def _operand(self, register: int, other: Operand, tail: bytes) -> None:
         """ModRM and what follows it; `tail` is the instruction's last bytes."""
@@ -401,12 +304,3 @@ class Assembler:
             self.code += bytes((0x80 | low | 4, scale | (index & 7) << 3 | other.base & 7))
             self.code += struct.pack("<i", other.offset)
         self.code += tail
-
-
-def _high_bits(operand: Operand) -> tuple[bool, bool]:
-    """Whether a memory operand's index and its base (or a register operand) are among the upper eight registers."""
-    if isinstance(operand, int):
-        return False, operand > 7
-    if isinstance(operand, Pooled):
-        return False, False
-    return operand.step is not None and operand.step > 7, operand.base > 7

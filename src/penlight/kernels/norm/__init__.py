@@ -53,7 +53,7 @@ def layer_norm(
     x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool = True
 ) -> tuple[np.ndarray, Any, np.ndarray]:
     """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred`, of RMS normalisation, and the mean is None."""
-    return apply(LAYER, x, dims, weight, bias, eps, centred)  # type: ignore[no-any-return]
+    return apply(LAYER, x, dims, weight, bias, eps, centred)
 
 
 def layer_norm_backward(
@@ -66,14 +66,14 @@ def layer_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients (dx, dweight, dbias) of `layer_norm`."""
-    return apply(LAYER_GRADIENTS, grad, x, dims, mean, rstd, weight, needs)  # type: ignore[no-any-return]
+    return apply(LAYER_GRADIENTS, grad, x, dims, mean, rstd, weight, needs)
 
 
 def group_norm(
     x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
-    return apply(GROUP, x, groups, weight, bias, eps)  # type: ignore[no-any-return]
+    return apply(GROUP, x, groups, weight, bias, eps)
 
 
 def group_norm_backward(
@@ -86,21 +86,21 @@ def group_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients (dx, dweight, dbias) of `group_norm`."""
-    return apply(GROUP_GRADIENTS, grad, x, groups, mean, rstd, weight, needs)  # type: ignore[no-any-return]
+    return apply(GROUP_GRADIENTS, grad, x, groups, mean, rstd, weight, needs)
 
 
 def batch_norm(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(out, mean, rstd, biased variance) of a batch, as in training; the running statistics are the caller's."""
-    return apply(BATCH, x, weight, bias, eps)  # type: ignore[no-any-return]
+    return apply(BATCH, x, weight, bias, eps)
 
 
 def batch_norm_eval(
     x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> np.ndarray:
     """The batch normalised by given statistics of its channels."""
-    return apply(BATCH_EVAL, x, mean, var, weight, bias, eps)  # type: ignore[no-any-return]
+    return apply(BATCH_EVAL, x, mean, var, weight, bias, eps)
 
 
 def batch_norm_backward(
@@ -113,4 +113,4 @@ def batch_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients (dx, dweight, dbias). With `training` the statistics are those of x and depend on it."""
-    return apply(BATCH_GRADIENTS, grad, x, mean, rstd, weight, training, needs)  # type: ignore[no-any-return]
+    return apply(BATCH_GRADIENTS, grad, x, mean, rstd, weight, training, needs)

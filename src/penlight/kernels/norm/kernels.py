@@ -17,7 +17,7 @@ from ..copies import contiguous
 from ..waiting_threads import over
 
 _GRAIN = 1 << 15  # elements that are worth sharing
-_ROWS = 64  # that are summed up by one thread
+_ROWS = 64  # that are summed up before their sum is added to the others: by one thread, and so that rounding does not add up
 Three = tuple[Any, Any, Any]
 
 
@@ -191,13 +191,20 @@ def _batch(
     """The range is over channels."""
     for c in range(begin, end):
         total, off, squares = 0.0, 0.0, 0.0
-        for n in range(count):
-            total += _sum(x, (n * channels + c) * size, size)
+        for block in range(-(-count // _ROWS)):
+            part = 0.0
+            for n in range(block * _ROWS, min(count, block * _ROWS + _ROWS)):
+                part += _sum(x, (n * channels + c) * size, size)
+            total += part
         middle = total / (count * size)
-        for n in range(count):
-            distances, more = _deviations(x, (n * channels + c) * size, size, middle)
-            off += distances
-            squares += more
+        for block in range(-(-count // _ROWS)):
+            part, square = 0.0, 0.0
+            for n in range(block * _ROWS, min(count, block * _ROWS + _ROWS)):
+                distances, more = _deviations(x, (n * channels + c) * size, size, middle)
+                part += distances
+                square += more
+            off += part
+            squares += square
         off /= count * size
         middle += off
         square = max(squares / (count * size) - off * off, 0.0)
@@ -229,10 +236,14 @@ def _batch_back(
     for c in range(begin, end):
         middle, scale = mean[c], rstd[c]
         moment, total = 0.0, 0.0
-        for n in range(count):
-            plain, more = _products(grad, x, (n * channels + c) * size, size, middle)
-            total += plain
-            moment += more
+        for block in range(-(-count // _ROWS)):
+            part, share = 0.0, 0.0
+            for n in range(block * _ROWS, min(count, block * _ROWS + _ROWS)):
+                plain, more = _products(grad, x, (n * channels + c) * size, size, middle)
+                part += plain
+                share += more
+            total += part
+            moment += share
         dweight[c] = moment * scale
         dbias[c] = total
         factor = scale * weight[c] if scaled else scale
@@ -249,18 +260,30 @@ def _features(
     begin: int, end: int, x: Floats, out: Floats, mean: Floats, rstd: Floats, var: Floats, weight: Floats, bias: Floats, offs: Floats,
     count: int, channels: int, eps: float, *, scaled: bool, shifted: bool,
 ) -> None:  # fmt: skip
+    """`rstd` and the first row of `out` hold the sums of a block of rows until they get their values."""
     for c in range(begin, end):
         mean[c], var[c], offs[c] = 0.0, 0.0, 0.0
-    for n in range(count):
+    for block in range(-(-count // _ROWS)):
         for c in range(begin, end):
-            mean[c] += x[n * channels + c]
+            rstd[c] = 0.0
+        for n in range(block * _ROWS, min(count, block * _ROWS + _ROWS)):
+            for c in range(begin, end):
+                rstd[c] += x[n * channels + c]
+        for c in range(begin, end):
+            mean[c] += rstd[c]
     for c in range(begin, end):
         mean[c] /= count
-    for n in range(count):
+    for block in range(-(-count // _ROWS)):
         for c in range(begin, end):
-            distance = x[n * channels + c] - mean[c]
-            offs[c] += distance
-            var[c] += distance * distance
+            rstd[c], out[c] = 0.0, 0.0
+        for n in range(block * _ROWS, min(count, block * _ROWS + _ROWS)):
+            for c in range(begin, end):
+                distance = x[n * channels + c] - mean[c]
+                rstd[c] += distance
+                out[c] += distance * distance
+        for c in range(begin, end):
+            offs[c] += rstd[c]
+            var[c] += out[c]
     for c in range(begin, end):
         off = offs[c] / count
         mean[c] += off
@@ -278,15 +301,22 @@ def _features(
 
 def _features_back(
     begin: int, end: int, grad: Floats, x: Floats, mean: Floats, rstd: Floats, weight: Floats, dx: Floats, dweight: Floats, dbias: Floats,
-    count: int, channels: int, *, scaled: bool, training: bool,
+    sums: Floats, count: int, channels: int, *, scaled: bool, training: bool,
 ) -> None:  # fmt: skip
+    """`sums` and the first row of `dx` hold the sums of a block of rows until `dx` gets its values."""
     for c in range(begin, end):
         dweight[c], dbias[c] = 0.0, 0.0
-    for n in range(count):
+    for block in range(-(-count // _ROWS)):
         for c in range(begin, end):
-            g = grad[n * channels + c]
-            dbias[c] += g
-            dweight[c] += g * ((x[n * channels + c] - mean[c]) * rstd[c])
+            sums[c], dx[c] = 0.0, 0.0
+        for n in range(block * _ROWS, min(count, block * _ROWS + _ROWS)):
+            for c in range(begin, end):
+                g = grad[n * channels + c]
+                dx[c] += g
+                sums[c] += g * ((x[n * channels + c] - mean[c]) * rstd[c])
+        for c in range(begin, end):
+            dbias[c] += dx[c]
+            dweight[c] += sums[c]
     for n in range(count):
         for c in range(begin, end):
             value = grad[n * channels + c]
@@ -317,7 +347,7 @@ def layer_norm(
     rows = prod(stats)
     columns = x.size // rows
     arrays = contiguous(x), x.shape, stats if centred else None, stats, weight, bias
-    return over(run, rows, -(-_GRAIN // columns), *arrays, columns, eps)  # type: ignore[no-any-return]
+    return over(run, rows, -(-_GRAIN // columns), *arrays, columns, eps)
 
 
 def layer_norm_backward(
@@ -350,7 +380,7 @@ def group_norm(
     n, channels = x.shape[:2]
     arrays = contiguous(x), x.shape, (n, groups), (n, groups), weight, bias
     sizes = groups, channels // groups, prod(x.shape[2:])
-    return over(run, n * groups, -(-_GRAIN * n * groups // x.size), *arrays, *sizes, eps)  # type: ignore[no-any-return]
+    return over(run, n * groups, -(-_GRAIN * n * groups // x.size), *arrays, *sizes, eps)
 
 
 def group_norm_backward(
@@ -383,8 +413,8 @@ def batch_norm(
     each, grain = (channels,), -(-_GRAIN * channels // x.size)
     arrays = contiguous(x), x.shape, each, each, each, weight, bias
     if flat:
-        return over(run, channels, grain, *arrays, each, count, channels, eps)[:4]  # type: ignore[no-any-return]
-    return over(run, channels, grain, *arrays, count, channels, prod(x.shape[2:]), eps)  # type: ignore[no-any-return]
+        return over(run, channels, grain, *arrays, each, count, channels, eps)[:4]
+    return over(run, channels, grain, *arrays, count, channels, prod(x.shape[2:]), eps)
 
 
 def batch_norm_eval(
@@ -409,6 +439,6 @@ def batch_norm_backward(
         return None
     count, channels = x.shape[:2]
     arrays = contiguous(grad), contiguous(x), mean, rstd, weight, x.shape, (channels,), (channels,)
-    sizes = (count, channels) if size == 1 else (count, channels, size)
-    dx, dweight, dbias = over(run, channels, -(-_GRAIN * channels // x.size), *arrays, *sizes)
+    more = ((channels,), count, channels) if size == 1 else (count, channels, size)
+    dx, dweight, dbias, *_ = over(run, channels, -(-_GRAIN * channels // x.size), *arrays, *more)
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None

@@ -57,14 +57,14 @@ class InFloat32:
         return values.astype(self.dtype), indices
 
     def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
-        return self.plan.avg_pool(x.astype(np.float32), override).astype(self.dtype)  # type: ignore[no-any-return]
+        return self.plan.avg_pool(x.astype(np.float32), override).astype(self.dtype)
 
     def avg_pool_backward(self, grad: np.ndarray, override: int | None) -> np.ndarray:
-        return self.plan.avg_pool_backward(grad.astype(np.float32), override).astype(self.dtype)  # type: ignore[no-any-return]
+        return self.plan.avg_pool_backward(grad.astype(np.float32), override).astype(self.dtype)
 
 
 def _add_in_float32(does: str, x: np.ndarray, *rest: Any) -> np.ndarray:
-    return apply(AT_INDICES, does, x.astype(np.float32), *rest).astype(x.dtype)  # type: ignore[no-any-return]
+    return apply(AT_INDICES, does, x.astype(np.float32), *rest).astype(x.dtype)
 
 
 # fmt: off
@@ -111,22 +111,22 @@ def max_pool(
     >>> max_pool(np.array([[[1.0, 3.0, 2.0, 2.0]]]), (2,), (2,), (0,), (1,), False)
     (array([[[3., 2.]]]), array([[[1, 2]]]))
     """
-    return _sliding(x.shape, kernel, stride, padding, dilation, ceil_mode, False, x.dtype).max_pool(x)  # type: ignore[no-any-return]
+    return _sliding(x.shape, kernel, stride, padding, dilation, ceil_mode, False, x.dtype).max_pool(x)
 
 
 def adaptive_max_pool(x: np.ndarray, output_size: Sizes) -> tuple[np.ndarray, np.ndarray]:
     """The largest element of each of the windows that divide a plane evenly, and its position in the flattened plane."""
-    return _even(x.shape, output_size, x.dtype).max_pool(x)  # type: ignore[no-any-return]
+    return _even(x.shape, output_size, x.dtype).max_pool(x)
 
 
 def max_pool_backward(grad: np.ndarray, indices: np.ndarray, input_shape: Sizes, dims: int) -> np.ndarray:
     """Add each gradient to the element it came from: the transpose of picking the elements at `indices`."""
-    return apply(AT_INDICES, "add", grad, indices, input_shape, dims)  # type: ignore[no-any-return]
+    return apply(AT_INDICES, "add", grad, indices, input_shape, dims)
 
 
 def pick(x: np.ndarray, indices: np.ndarray, dims: int) -> np.ndarray:
     """The elements of each plane at the flat `indices`: the transpose of `max_pool_backward` and of `max_unpool`."""
-    return apply(AT_INDICES, "read", x, indices, indices.shape, dims)  # type: ignore[no-any-return]
+    return apply(AT_INDICES, "read", x, indices, indices.shape, dims)
 
 
 def max_unpool(x: np.ndarray, indices: np.ndarray, output_size: Sizes) -> np.ndarray:
@@ -137,7 +137,7 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, output_size: Sizes) -> np.nda
     array([[[0., 3., 2., 0.]]])
     """
     dims = len(output_size)
-    return apply(AT_INDICES, "write", x, indices, (*x.shape[:-dims], *output_size), dims)  # type: ignore[no-any-return]
+    return apply(AT_INDICES, "write", x, indices, (*x.shape[:-dims], *output_size), dims)
 
 
 def avg_pool(
@@ -152,7 +152,7 @@ def avg_pool(
     """
     ones = (1,) * len(kernel)
     plan = _sliding(x.shape, kernel, stride, padding, ones, ceil_mode, count_include_pad, x.dtype)
-    return plan.avg_pool(x, divisor_override)  # type: ignore[no-any-return]
+    return plan.avg_pool(x, divisor_override)
 
 
 def avg_pool_backward(
@@ -162,7 +162,7 @@ def avg_pool_backward(
     """The transpose of `avg_pool`."""
     ones = (1,) * len(kernel)
     plan = _sliding(input_shape, kernel, stride, padding, ones, ceil_mode, count_include_pad, grad.dtype)
-    return plan.avg_pool_backward(grad, divisor_override)  # type: ignore[no-any-return]
+    return plan.avg_pool_backward(grad, divisor_override)
 
 
 def adaptive_avg_pool(x: np.ndarray, output_size: Sizes) -> np.ndarray:
@@ -172,10 +172,10 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Sizes) -> np.ndarray:
     >>> adaptive_avg_pool(np.array([[[1.0, 2.0, 6.0]]]), (2,))
     array([[[1.5, 4. ]]])
     """
-    return _even(x.shape, output_size, x.dtype).avg_pool(x, None)  # type: ignore[no-any-return]
+    return _even(x.shape, output_size, x.dtype).avg_pool(x, None)
 
 
 def adaptive_avg_pool_backward(grad: np.ndarray, input_shape: Sizes, dims: int) -> np.ndarray:
     """The transpose of `adaptive_avg_pool`."""
     plan = _even(tuple(input_shape), grad.shape[-dims:], grad.dtype)
-    return plan.avg_pool_backward(grad, None)  # type: ignore[no-any-return]
+    return plan.avg_pool_backward(grad, None)

@@ -203,7 +203,7 @@ def _mean_sliding(
 
 
 def _mean_back_sliding(
-    begin: int, end: int, grad: Floats, out: Floats, table: Ints, counts: Floats, parts: Floats, border: Floats,
+    begin: int, end: int, grad: Floats, out: Floats, table: Ints, counts: Floats, shares: Floats, border: Floats,
     planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
     *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool, tiled: bool,
 ) -> None:  # fmt: skip
@@ -218,18 +218,18 @@ def _mean_back_sliding(
             first = ((plane * planes + d) * rows + h) * columns
             factor = 1.0 if overridden else float(_share(table, planes, d, h))
             for w in range(columns):
-                parts[plane * columns + w] = grad[first + w] / (factor * counts[w])
+                shares[plane * columns + w] = grad[first + w] / (factor * counts[w])
             for line in _lines(d_first, d_last, 1, h_first, h_last, 1, height):
                 if bordered:
                     _copy(out, base + line * width, border, edge + pad, inside)
                 target, at = (border, edge) if bordered else (out, base + line * width)
                 for tap in taps:  # the last first: so each element gets its windows in order
                     for w in range(columns):
-                        part = parts[plane * columns + w]
+                        share = shares[plane * columns + w]
                         if tiled:
-                            target[at + tap + w * stride] = part
+                            target[at + tap + w * stride] = share
                         else:
-                            target[at + tap + w * stride] += part
+                            target[at + tap + w * stride] += share
                 if bordered:
                     _copy(border, edge + pad, out, base + line * width, inside)
 
@@ -319,19 +319,19 @@ class Loops:
         """The largest element of each window, and its position in the flattened plane."""
         run, arguments = self._prepared("largest", None)
         made = over(run, self.planes, self.grain, _contiguous(x), self.shape, self.shape, *arguments)
-        return made[:2]  # type: ignore[no-any-return]
+        return made[:2]
 
     def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
         """The mean of each window, or its sum divided by a number."""
         run, arguments = self._prepared("mean", override)
         made = over(run, self.planes, self.grain, _contiguous(x), self.shape, *arguments)
-        return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
+        return made if type(made) is np.ndarray else made[0]
 
     def avg_pool_backward(self, grad: np.ndarray, override: int | None) -> np.ndarray:
         """Each element's share of its windows' gradients."""
         run, arguments = self._prepared("mean_back", override)
         made = over(run, self.planes, self.grain, _contiguous(grad), self.input_shape, *arguments)
-        return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
+        return made if type(made) is np.ndarray else made[0]
 
 
 class VectorLoops(Loops):

@@ -68,7 +68,7 @@ def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
     return apply(_dirichlet_grad, x, alpha, total)
 
 
-@partial(elementwise, few=24)
+@partial(elementwise, most_in_python=24)
 def _dirichlet_grad(x: float, a: float, t: float) -> float:
     if x * t <= a and x < 0.9:
         start = math.log(x) + digamma_of_number(t) - digamma_from_one(a + 1.0)

@@ -55,11 +55,11 @@ def normal(
     elif not is_floating(dtype):
         raise not_implemented("normal_kernel_cpu", dtype)
     if flat.size < 16:
-        few = _few_pairs(engine, flat.size)
+        drawn = _short_pairs(engine, flat.size)
         if mean != 0.0 or std != 1.0 or flat.dtype.itemsize == 2:
-            flat[...] = narrow(scale64(few, mean, std), flat.dtype)
+            flat[...] = narrow(scale64(drawn, mean, std), flat.dtype)
         else:
-            flat[...] = few
+            flat[...] = drawn
     elif not contiguous:
         flat[...] = narrow(scale64(normal_pairs(engine, flat.size), mean, std), flat.dtype)
     elif flat.dtype.itemsize == 8:
@@ -100,7 +100,7 @@ def normal_tensors(
 def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
     if n < 16:
-        return _few_pairs(engine, n)
+        return _short_pairs(engine, n)
     out = np.empty(n)
     start = 0
     if engine._normal is not None:
@@ -123,7 +123,7 @@ def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     return out
 
 
-def _few_pairs(engine: Engine, n: int) -> np.ndarray:
+def _short_pairs(engine: Engine, n: int) -> np.ndarray:
     """The same number by number, which for some is quicker than calls of NumPy."""
     made = [] if engine._normal is None or not n else [engine._normal]
     pairs = (n - len(made) + 1) // 2

@@ -34,7 +34,7 @@ def _trig_coefficients(row: int) -> tuple[float, ...]:
 
 def box_muller(b: Rows) -> None:
     """Rows of 16: eight samples that become radii, and eight that become angles; to be called with eight columns."""
-    radii, angles = b.parts(2)
+    radii, angles = b.split(2)
     b.each(lambda: _rotated(_radius(1.0 - radii.load()), *_angle(angles.load()), radii, angles))
 
 

@@ -41,7 +41,7 @@ class Reader:
     def uniform(self) -> float:
         """The next sample from [0, 1), with 53 bits."""
         self.next += 1
-        return self.draws[checked(self.next - 1, self.size)]  # type: ignore[no-any-return]
+        return self.draws[checked(self.next - 1, self.size)]
 
     def normal(self) -> float:
         """The next standard normal sample."""

@@ -32,13 +32,13 @@ def _by_machine(*arrays: Array | None) -> bool:
 
 def _arranged(weight: Array, order: tuple[int, ...], negated: int) -> Array:
     """Weights (gates, features) as (features, gates), the gates in another order, of which the first are negated; or a bias."""
-    parts = weight.reshape(max(order) + 1, -1, *weight.shape[1:])
-    result = np.empty_like(parts)
+    gates = weight.reshape(max(order) + 1, -1, *weight.shape[1:])
+    result = np.empty_like(gates)
     for position, gate in enumerate(order):
         if position < negated:
-            np.negative(parts[gate], result[position])
+            np.negative(gates[gate], result[position])
         else:
-            result[position] = parts[gate]
+            result[position] = gates[gate]
     return np.ascontiguousarray(result.reshape(weight.shape).T)
 
 
@@ -348,20 +348,20 @@ def rnn_backward(
         slopes = states * states
         _subtract(np.ones((), x.dtype), slopes, slopes)
     upstream, dh, dot = None if grad is None else rows_of(grad), start_gradient(grad_h, h), _product(len(w_hh))
-    parts, by_machine = segments(x.shape, sizes, reverse), _by_machine(x, w_hh, dh, upstream)
-    for part in reversed(parts):
+    pieces, by_machine = segments(x.shape, sizes, reverse), _by_machine(x, w_hh, dh, upstream)
+    for piece in reversed(pieces):
         if by_machine:
-            compiled.rnn_steps_backward(part, w_hh, slopes, upstream, dh[: part.batch])
+            compiled.rnn_steps_backward(piece, w_hh, slopes, upstream, dh[: piece.batch])
             continue
-        given, after = None if upstream is None else part.of(upstream)[::-1], dh[: part.batch]
-        for t, s in enumerate(part.of(slopes)[::-1]):
+        given, after = None if upstream is None else piece.of(upstream)[::-1], dh[: piece.batch]
+        for t, s in enumerate(piece.of(slopes)[::-1]):
             if given is not None:
                 _add(after, given[t], after)
             _multiply(s, after, s)
             dot(s, w_hh, after)
     past, state = np.empty_like(states), h.copy()
-    for part in parts:
-        of_part = part.of(states)
-        carry(part.of(past), of_part, state[: part.batch])
-        state[: part.batch] = of_part[-1]
+    for piece in pieces:
+        of_part = piece.of(states)
+        carry(piece.of(past), of_part, state[: piece.batch])
+        state[: piece.batch] = of_part[-1]
     return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh)

@@ -21,9 +21,9 @@ def _slope(y: Value) -> Value:
 
 def lstm(b: Rows, biased: bool) -> None:
     """Gates, cell and state from the state's product, the input's, and a bias."""
-    product, projected, kept = b.parts(4, local=True), b.parts(4), b.parts(LSTM_KEPT)
+    product, projected, kept = b.split(4, local=True), b.split(4), b.split(LSTM_KEPT)
     cell, out = b.array(local=True), b.array()
-    bias = b.parts(4, shared=True) if biased else None
+    bias = b.split(4, shared=True) if biased else None
 
     def kept_gate(k: int) -> Value:
         z = projected[k].load() if bias is None else projected[k].load() + bias[k].load()
@@ -41,7 +41,7 @@ def lstm(b: Rows, biased: bool) -> None:
 
 def lstm_backward(b: Rows, upstream: bool) -> None:
     """The slopes of the gates from the gradients of state and cell; and the gradient of the cell one step earlier."""
-    kept, slopes = b.parts(LSTM_KEPT), b.parts(4)
+    kept, slopes = b.split(LSTM_KEPT), b.split(4)
     dstate, dcell = b.array(local=True), b.array(local=True)
     given = b.array() if upstream else None
 
@@ -63,7 +63,7 @@ def lstm_backward(b: Rows, upstream: bool) -> None:
 
 def gru(b: Rows, bias: bool) -> None:
     """Gates and state from the state's product, the input's and the state before; `bias` is added to what r scales."""
-    product, projected, kept = b.parts(3, local=True), b.parts(3), b.parts(GRU_KEPT)
+    product, projected, kept = b.split(3, local=True), b.split(3), b.split(GRU_KEPT)
     state, out = b.array(local=True), b.array()
     inner = b.array(width=0) if bias else None
 
@@ -81,7 +81,7 @@ def gru_backward(b: Rows, upstream: bool) -> None:
 
     The gradient of the state is what came directly, `dstate`, and through the product of the slopes one step later.
     """
-    kept, slopes, inner = b.parts(GRU_KEPT), b.parts(3), b.array()
+    kept, slopes, inner = b.split(GRU_KEPT), b.split(3), b.array()
     before, dstate, through = b.array(), b.array(local=True), b.array(local=True)
     given = b.array() if upstream else None
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
+from typing import Any
 
 import numpy as np
 
+from ..compiler.loops import Doubles, Elements, Floats, Ints, compile_loops
 from ..copies import contiguous
 from ..index_width import wide_indices
-from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
 from ..rows import is_half, narrow, widen
+from ..waiting_threads import over
 
-kernels = lazy_import(globals(), "kernels", ".kernels")
 _LEAST_COMPILED = 1 << 11  # elements: for fewer, NumPy takes no longer
 _LEAST_EXTREMA = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -22,7 +24,7 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
     """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
     x = np.ascontiguousarray(x)
     if x.size >= _LEAST_COMPILED and x.dtype.kind == "f":
-        result = kernels.running(x, dim, ufunc is np.multiply)
+        result = _compiled_running(x, dim, ufunc is np.multiply)
         if result is not None:
             return result
     token = hush()
@@ -74,7 +76,7 @@ def _compiled_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarra
     if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
         wide = _compiled_extrema(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
         return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
-    return kernels.running_extrema(x, dim, largest)  # type: ignore[no-any-return]
+    return _running_extrema(x, dim, largest)
 
 
 @wide_indices(1)
@@ -185,3 +187,106 @@ def cumprod_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: i
         out = np.where(seen, wide.dtype.type(0), out)
         out[first] = at_first[first]
     return narrow(np.ascontiguousarray(out), x.dtype)
+
+
+# ----- Running sums and products, and running extrema with their positions, as compiled loops -------------------------
+# See Note [Compiled loops] in compiler/loops.py.
+# Sums and products are float64, as PyTorch's are. Of extrema, an element that is at least as good as the best so far, or NaN, replaces it; nothing but NaN replaces
+# NaN.
+
+
+_GRAIN = 1 << 14  # elements that are worth waking a thread for
+_SERVED = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64))
+
+
+def _rows(begin: int, end: int, x: Floats, out: Floats, length: int, *, product: bool) -> None:
+    for row in range(begin, end):
+        so_far = 1.0 if product else 0.0
+        for i in range(length):
+            value = x[row * length + i]
+            so_far = so_far * value if product else so_far + value
+            out[row * length + i] = so_far
+
+
+def _columns(
+    begin: int, end: int, x: Floats, out: Floats, so_far: Doubles, length: int, columns: int, *, product: bool
+) -> None:
+    """Of matrices; the range is over these. `so_far` has a row for each of them."""
+    for matrix in range(begin, end):
+        first, top = matrix * length * columns, matrix * columns
+        for c in range(columns):
+            so_far[top + c] = 1.0 if product else 0.0
+        for i in range(length):
+            row = first + i * columns
+            for c in range(columns):
+                value = so_far[top + c] * x[row + c] if product else so_far[top + c] + x[row + c]
+                so_far[top + c] = value
+                out[row + c] = value
+
+
+def _is_better(value: Any, best: Any, largest: bool) -> Any:
+    return (value >= best if largest else value <= best) or value != value
+
+
+def _extrema_rows(
+    begin: int, end: int, x: Elements, values: Elements, indices: Ints, length: int, *, largest: bool
+) -> None:
+    for row in range(begin, end):
+        best, position = x[row * length], 0
+        for i in range(length):
+            value = x[row * length + i]
+            is_better = _is_better(value, best, largest)
+            best, position = value if is_better else best, i if is_better else position
+            values[row * length + i] = best
+            indices[row * length + i] = position
+
+
+def _extrema_columns(
+    begin: int, end: int, x: Elements, values: Elements, indices: Ints, best: Elements, positions: Ints, length: int, columns: int,
+    *, largest: bool,
+) -> None:  # fmt: skip
+    """Of matrices; the range is over these. `best` and `positions` are rows that all rows of a matrix share."""
+    for matrix in range(begin, end):
+        first, top = matrix * length * columns, matrix * columns
+        for c in range(columns):
+            best[top + c] = x[first + c]
+        for c in range(columns):
+            positions[top + c] = 0
+        for i in range(length):
+            row = first + i * columns
+            for c in range(columns):
+                value, old, position = x[row + c], best[top + c], positions[top + c]
+                is_better = _is_better(value, old, largest)
+                new, now = value if is_better else old, i if is_better else position
+                best[top + c] = new
+                positions[top + c] = now
+                values[row + c] = new
+                indices[row + c] = now
+
+
+def _running_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """(values, indices) of a contiguous array; None if there is no machine code for it."""
+    columns = prod(x.shape[dim + 1 :])
+    loops = _extrema_rows if columns == 1 else _extrema_columns
+    compiled = compile_loops(loops, x.dtype, largest=largest) if x.dtype in _SERVED and x.size else None
+    if compiled is None:
+        return None
+    length = x.shape[dim]
+    count, grain = x.size // (length * columns), -(-_GRAIN // (length * columns))
+    if columns == 1:
+        return over(compiled, count, grain, x, x.shape, x.shape, length)
+    scratch = (count * columns,)
+    return over(compiled, count, grain, x, x.shape, x.shape, scratch, scratch, length, columns)[:2]
+
+
+def _compiled_running(x: np.ndarray, dim: int, product: bool) -> np.ndarray | None:
+    """Running sums or products of a contiguous array of floats; None if there is no machine code for it."""
+    columns = prod(x.shape[dim + 1 :])
+    compiled = compile_loops(_rows if columns == 1 else _columns, x.dtype, wide=True, product=product)
+    if compiled is None or not x.size:
+        return None
+    length = x.shape[dim]
+    count, grain = x.size // (length * columns), -(-_GRAIN // (length * columns))
+    if columns == 1:
+        return over(compiled, count, grain, x, x.shape, length)
+    return over(compiled, count, grain, x, x.shape, (count * columns,), length, columns)[0]

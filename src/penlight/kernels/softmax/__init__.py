@@ -23,11 +23,11 @@ from ..copies.convert import is_half
 from ..lazy import lazy_import
 from ..numpy_calls import moveaxis
 from ..numpy_warnings import silent
-from ..reduce.in_numpy import row_max, row_sum
+from ..parallel import parallel_for
+from ..reduce import reduce_sum, row_max, row_sum
 from ..rows import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
 from ..strategy import Strategy, apply
 
-columns = lazy_import(globals(), "columns", ".columns")
 definitions = lazy_import(globals(), "definitions", ".kernels")
 native = lazy_import(globals(), "native", "..native")
 
@@ -78,7 +78,7 @@ def _along_columns(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | Non
     """By kernels down the columns of matrices."""
     shape = split_shape(arrays[0].shape, dim)
     out = np.empty(arrays[0].shape, arrays[0].dtype)
-    columns.run(name, *[a.reshape(shape) for a in (*arrays, out)])
+    _run_down_columns(name, *[a.reshape(shape) for a in (*arrays, out)])
     return out
 
 
@@ -122,7 +122,7 @@ ALONG = (
 
 
 def _along(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
-    return apply(ALONG, name, dim, *arrays)  # type: ignore[no-any-return]
+    return apply(ALONG, name, dim, *arrays)
 
 
 def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
@@ -457,3 +457,58 @@ def _quiet(coefficients: np.ndarray, ignored: np.ndarray | None) -> np.ndarray:
     if ignored is not None:
         coefficients[ignored] = 0.0
     return coefficients
+
+
+# ----- Softmax and log-softmax down the columns of large float32 matrices, by native kernels --------------------------
+# Pass after pass, each row by row. See Note [Native kernels]. The same in NumPy: the functions whose names end in `columns`.
+
+
+_GRAIN = 1 << 17  # elements; the least that is worth waking a thread for
+
+
+def _run_down_columns(name: str, *arrays: np.ndarray) -> None:
+    """Do `name` down the columns of (count, rows, columns) arrays, the result being the last."""
+    count, rows, columns = arrays[0].shape
+    body = _BODIES[name]
+
+    def each(low: int, high: int) -> None:
+        for i in range(low, high):
+            body(*[a[i] for a in arrays])
+
+    parallel_for(each, count, -(-_GRAIN // (rows * columns)), blas=False)
+
+
+def _exponentials(x: np.ndarray, *out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest element of each column and the sum of e^(x - largest), which are written to `out` if that is given."""
+    top, total = np.full(x.shape[1], -np.inf, x.dtype), np.zeros(x.shape[1], x.dtype)
+    native.in_order(definitions.column_tops, x.shape, x, top)
+    native.in_order(definitions.column_exponentials, x.shape, x, top, total, *out, keep=bool(out))
+    return top, total
+
+
+def _softmax(x: np.ndarray, out: np.ndarray) -> None:
+    _, total = _exponentials(x, out)
+    native.in_order(definitions.column_scaled, x.shape, out, np.reciprocal(total, total))
+
+
+def _log_softmax(x: np.ndarray, out: np.ndarray) -> None:
+    top, total = _exponentials(x)
+    native.in_order(definitions.column_shifted, x.shape, x, top, np.log(total, total), out)
+
+
+def _softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    along = np.zeros(y.shape[1], y.dtype)
+    native.in_order(definitions.column_products, y.shape, y, grad, along)
+    native.in_order(definitions.column_softmax_backward, y.shape, y, grad, along, out)
+
+
+def _log_softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    native.in_order(definitions.column_log_softmax_backward, y.shape, y, grad, reduce_sum(grad, (0,)), out)
+
+
+_BODIES: dict[str, Callable[..., None]] = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "softmax_backward": _softmax_backward,
+    "log_softmax_backward": _log_softmax_backward,
+}

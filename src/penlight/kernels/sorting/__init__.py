@@ -26,7 +26,7 @@ from ..rows import is_half, quiet
 from ..strategy import Strategy, apply
 
 _SMALL = 2048  # elements; below, packing keys costs more than it saves
-_FEW = 8  # elements of a row that are found one after the other
+_MOST_FOUND = 8  # elements of a row that are found one after the other
 _FEW_BOUNDS = 16  # elements of a sorted row that values are compared with one after the other
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
 _LONG_SINGLE = 256  # the same, if there is one row only
@@ -241,7 +241,7 @@ def _has_long_rows(rows: np.ndarray, k: int, largest: bool) -> bool:
 
 
 def _has_few_first(rows: np.ndarray, k: int, largest: bool) -> bool:
-    return 0 < k <= _FEW < rows.shape[1] and rows.size >= _SMALL and rows.dtype.char in "fd"
+    return 0 < k <= _MOST_FOUND < rows.shape[1] and rows.size >= _SMALL and rows.dtype.char in "fd"
 
 
 # fmt: off

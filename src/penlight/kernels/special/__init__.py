@@ -12,6 +12,12 @@ from typing import Any
 
 from .. import executable
 
+# Thresholds. What goes element by element, and what as bodies of NumPy, in blocks.
+# Elements that go one by one: a kernel takes dozens of calls of NumPy, each as long as the C library for some ten elements
+MOST_ONE_BY_ONE = 128
+MOST_BY_SCIPY = 1 << 11  # elements; more are done as fast by blocks, unless by_scipy.py says otherwise of a function
+MOST_DEGREE = 24  # of a polynomial that is a kernel of its own: each degree is compiled
+
 _FAMILIES = {
     "bessel": "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0",
     "bessel_modified": (
@@ -19,7 +25,7 @@ _FAMILIES = {
         "scaled_modified_bessel_k0 scaled_modified_bessel_k1"
     ),
     "error_functions": "erf erfc erfcx erfinv log_ndtr ndtri",
-    "gamma": "digamma gammaln multigammaln polygamma",
+    "gamma": "digamma gammaln multigammaln polygamma zeta",
     "incomplete_gamma": "gammainc gammaincc",
     "elementary": "entr logit sinc xlog1py xlogy",
     "polynomials": (
@@ -28,7 +34,6 @@ _FAMILIES = {
         "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
         "shifted_chebyshev_polynomial_w"
     ),
-    "hurwitz_zeta": "zeta",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 __all__ = list(_FAMILY_OF)

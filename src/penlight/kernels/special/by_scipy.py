@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .strategies import FEW_FOR_SCIPY
+from . import MOST_BY_SCIPY
 
 Array = np.ndarray
 
@@ -24,16 +24,18 @@ class Function(NamedTuple):
 
     name: str | Callable[[Any], Callable[..., Array]]
     intervals: tuple[tuple[float, float], ...]
-    most: float = FEW_FOR_SCIPY
+    most: float = MOST_BY_SCIPY
 
 
 def _upper_gamma(special: Any) -> Callable[..., Array]:
     """SciPy's gammaincc takes 2 µs for an element where the first argument is small, gammainc a twentieth of that."""
 
     def run(a: Array, x: Array) -> Array:
+        if a.shape != x.shape:
+            a, x = np.broadcast_arrays(a, x)
         lower = special.gammainc(a.astype(np.float64), x)
-        upper = 1.0 - lower
-        inexact = lower > 0.9
+        upper = np.asarray(1.0 - lower)
+        inexact = lower > 0.9  # no `where=`: with it SciPy's functions write where they may not
         upper[inexact] = special.gammaincc(a[inexact], x[inexact])
         return upper.astype(a.dtype, copy=False)
 

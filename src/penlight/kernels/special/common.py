@@ -27,7 +27,7 @@ from ..lazy import lazy_import
 from ..numpy_warnings import hush, silent, unhush
 from ..parallel import parallel_for
 from ..rows import is_half as is_half
-from .strategies import FEW
+from . import MOST_ONE_BY_ONE
 
 elementwise = lazy_import(globals(), "elementwise", "..elementwise")
 Array = np.ndarray
@@ -113,7 +113,7 @@ def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | No
 
     The kernels here take dozens of calls of NumPy, each of which takes as long as the C library for some ten elements.
     """
-    if not 0 < x.size <= FEW or x.dtype.char not in "fd":
+    if not 0 < x.size <= MOST_ONE_BY_ONE or x.dtype.char not in "fd":
         return None
     made = None if kernel is None else natively(kernel, x)
     if made is not None:

@@ -68,7 +68,7 @@ def _sinc(x: Array, out: Array) -> None:
 
 def entr(x: Array) -> Array:
     """-x log(x), 0 at zero and -inf below. Derivative: -log(x) - 1."""
-    return _entr(x)  # type: ignore[no-any-return]
+    return _entr(x)
 
 
 @Elementwise

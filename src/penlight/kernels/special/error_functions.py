@@ -120,7 +120,7 @@ INV32_TAIL_Q = (9.75661, 19.614624, 18.629795, 12.451644, 4.449822)
 def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
     if type(x) is not np.ndarray and hasattr(x, "special"):
-        return x.special("erf")  # type: ignore[no-any-return]  # in a body that becomes machine code
+        return x.special("erf")  # in a body that becomes machine code
     result = as_it_is(_erf_in_machine_code, x)
     result = one_by_one(math.erf, x) if result is None else result
     if result is not None:

@@ -114,7 +114,7 @@ def _regularised(a: Array, x: Array, sign: float) -> Array:
     return result if dtype == kind else result.astype(dtype)
 
 
-@partial(elementwise, few=24)
+@partial(elementwise, most_in_python=24)
 def _incomplete(a: float, x: float, counts: float) -> float:
     """P, or Q if `counts` is negative, of which a part below it is left out. The values at zero and infinity are looked for in torch's order."""
     lower, eps = 1.0 if counts > 0.0 else 0.0, abs(counts)

@@ -18,8 +18,8 @@ from typing import Any
 
 from .. import executable
 from ..scalars import apply, constant, elementwise_in_dtype, wide
+from . import MOST_DEGREE
 from .common import Array, as_it_is, unary
-from .strategies import MOST_DEGREE
 
 _HERMITE_H, _HERMITE_HE, _LAGUERRE, _LEGENDRE, _T, _U, _V, _W = map(float, range(8))
 
@@ -67,7 +67,7 @@ def _value(x: float, n: float, family: float, shifted: float, limit: float) -> f
     p, q, k = 1.0, _first(family, y), 1.0
     while k < degree and q == q:
         p, q, k = q, _next(family, k, y, q, p), k + 1.0
-    return q  # type: ignore[no-any-return]
+    return q
 
 
 def _at_one(family: float, degree: float) -> float:

@@ -27,7 +27,7 @@ class CausalBias(Tensor):
     seq_len_q: int
     seq_len_kv: int
 
-    __torch_function__ = staticmethod(DISABLED)  # type: ignore[assignment]
+    __torch_function__ = staticmethod(DISABLED)
 
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Any:
         if not isinstance(variant, CausalVariant):

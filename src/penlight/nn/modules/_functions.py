@@ -9,7 +9,7 @@ from penlight.autograd.function import Function
 
 
 class BackwardHookFunction(Function):
-    """The identity on several tensors as one node, which is a place to hang backward hooks on."""
+    """The identity on several tensors as one node, which backward hooks can be registered on."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:

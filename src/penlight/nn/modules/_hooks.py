@@ -269,7 +269,7 @@ def _at_indices(indices: Sequence[int], values: Sequence[Any], size: int) -> tup
 def _through_node(args: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tuple[Any, ...], list[int] | None]:
     """The arguments with their tensors led through one identity node that has the hook, and where those tensors are.
 
-    None in the second place says that nothing requires grad, so that no node was made.
+    A second value of None says that nothing requires grad, so that no node was made.
     """
     indices = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
     if not (any(args[i].requires_grad for i in indices) and penlight.is_grad_enabled()):

@@ -45,7 +45,7 @@ class Options(Module):
             cls.__init__ = declared_init(cls.__init__, Options._set_up)  # type: ignore[method-assign]
             cls._values = attrgetter(*kept) if kept else ()
             if cls.forward in _UNARY:
-                cls.forward = _UNARY[min(len(kept), 2)]  # type: ignore[method-assign]
+                cls.forward = _UNARY[min(len(kept), 2)]
 
     def _set_up(self, options: dict[str, Any]) -> None:
         self._set_options(options)

@@ -125,7 +125,7 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, example=("()(torch.zero
     def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08,
                  reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
 
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._function(log_input, target, *self._values(self))
 
 

@@ -101,7 +101,7 @@ class RNNBase(Module):
 
     @_flat_weights.setter
     def _flat_weights(self, weights: list[Any]) -> None:
-        """Use these weights in the place of the module's present ones, as `higher` does with those that a step gave."""
+        """Use these weights instead of the module's present ones, as `higher` does with those that a step gave."""
         own = ((name, getattr(self, name, None)) for name in self._flat_weights_names)
         replaced = {name: (mine, given) for (name, mine), given in zip(own, weights) if given is not mine}
         object.__setattr__(self, "_replaced_weights", replaced)

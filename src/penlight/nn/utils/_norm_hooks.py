@@ -87,7 +87,7 @@ class WeightNorm:
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Puts the hook on a module, and two parameters in the place of one."""
+        """Puts the hook on a module, and replaces a parameter by two."""
         warn_user(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
@@ -191,7 +191,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Puts the hook on a module, and a parameter with two buffers in the place of the weight."""
+        """Puts the hook on a module, and replaces the weight by a parameter with two buffers."""
         weight = module._parameters.get(name)
         check_target(module, SpectralNorm, name, weight, "spectral normalization")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)

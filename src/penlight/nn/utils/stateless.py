@@ -30,7 +30,7 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args
 def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                      kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
                      strict: bool = False) -> Any:  # fmt: skip
-    """The module's result for these arguments with the given tensors in the places of its own.
+    """The module's result for these arguments with the given tensors instead of its own.
 
     >>> m = torch.nn.Linear(1, 1, bias=False)
     >>> _functional_call(m, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
@@ -105,7 +105,7 @@ def _check(module: Any, name: str, tensor: Any = _MISSING) -> None:
 
 
 def set_tensor(module: Module, name: str, tensor: Any) -> None:
-    """Put a tensor in the place of a parameter, a buffer or an attribute of a module."""
+    """Replace a parameter, a buffer or an attribute of a module by a tensor."""
     _check(module, name, tensor)
     if name in module._parameters:
         module._parameters[name] = tensor
@@ -116,7 +116,7 @@ def set_tensor(module: Module, name: str, tensor: Any) -> None:
 
 
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Put a tensor in the place of another, which is given back. `_MISSING` as a tensor takes the other away."""
+    """Replace a tensor by another, and return it. `_MISSING` instead of a tensor deletes it."""
     _check(module, name, tensor)
     for table in (module._parameters, module._buffers):
         if name in table:
@@ -140,7 +140,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 
 
 def swap_submodule(module: Module, name: str, submodule: Module) -> Any:
-    """Put a module in the place of another, which is given back."""
+    """Replace a module by another, and return it."""
     if not isinstance(submodule, Module):
         raise TypeError(f"{submodule} is not an instance of torch.nn.Module")
     _check(module, name)
@@ -180,7 +180,7 @@ class NamedMemberAccessor:
         return self.get_submodule(above), own
 
     def swap_submodule(self, path: str, value: Module) -> Any:
-        """Put a module in the place of another, which is given back."""
+        """Replace a module by another, and return it."""
         module, own = self._split(path)
         return swap_submodule(module, own, value)
 
@@ -195,7 +195,7 @@ class NamedMemberAccessor:
         return tensor
 
     def set_tensor(self, name: str, value: Any) -> None:
-        """Put a tensor in the place of that name."""
+        """Set the tensor of that name."""
         module, own = self._split(name)
         set_tensor(module, own, value)
 
@@ -205,7 +205,7 @@ class NamedMemberAccessor:
         swap_tensor(module, own, _MISSING)
 
     def swap_tensor(self, name: str, value: Any, allow_missing: bool = False) -> Any:
-        """Put a tensor in the place of another, which is given back."""
+        """Replace a tensor by another, and return it."""
         module, own = self._split(name)
         return swap_tensor(module, own, value, allow_missing)
 
@@ -214,11 +214,11 @@ class NamedMemberAccessor:
         return [self.get_tensor(name) for name in names]
 
     def set_tensors(self, names: Iterable[str], values: Iterable[Any]) -> None:
-        """Put a tensor in the place of each name."""
+        """Set the tensor of each name."""
         self.set_tensors_dict(_paired(names, values))
 
     def set_tensors_dict(self, named_tensors: dict[str, Any]) -> None:
-        """Put a tensor in the place of each name."""
+        """Set the tensor of each name."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
@@ -228,13 +228,13 @@ class NamedMemberAccessor:
             self.del_tensor(name)
 
     def swap_tensors(self, names: Iterable[str], values: Iterable[Any], allow_missing: bool = False) -> list[Any]:
-        """Put a tensor in the place of each name; what was there."""
+        """Set the tensor of each name; the tensors before."""
         return [self.swap_tensor(name, v, allow_missing) for name, v in _paired(names, values).items()]
 
     def swap_tensors_dict(
         self, named_tensors: dict[str, Any], allow_missing: bool = False
     ) -> tuple[dict[str, Any], list[str]]:
-        """Put a tensor in the place of each name; what was there, and which names were not. An error undoes the swaps before it."""
+        """Set the tensor of each name; the tensors before, and the names that had none. An error undoes the swaps before it."""
         before: dict[str, Any] = {}
         absent = []
         try:

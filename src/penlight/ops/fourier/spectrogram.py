@@ -14,6 +14,7 @@ from ..conversion import view_as_real
 from ..linalg.common import need_tensor
 from ..machinery.declare import OPS, linear
 from ..machinery.guards import type_name
+from ..machinery.op import traits
 from ..shape.slicing import _unfold_array
 from .arguments import BY_N, BY_ROOT_N, NONE
 from .transforms import _fft_c2c, _fft_c2r, _fft_r2c
@@ -45,6 +46,7 @@ def _overlapped_array(input: Any, total: int, size: int, step: int) -> Any:
 
 @linear(lambda input, size, step: _unfold_array(input, input.ndim - 1, size, step), view=True, node="AsStridedBackward0",
         input=lambda grad, input_shape, size, step, xp: xp._overlap_add(grad, input_shape[-1], size, step))  # fmt: skip
+@traits(keeps_finite=("op",))
 def _sliding(input: Tensor, size: int, step: int) -> Tensor: ...
 
 
@@ -70,12 +72,12 @@ def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
     """The call as PyTorch's messages repeat it; a function, since few calls fail."""
 
     def speak() -> str:
-        parts = []
+        shown = []
         for name, value in arguments.items():
             if isinstance(value, Tensor):
                 value = f"{type_name(value.dtype)}{{{list(value.shape)}}}"
-            parts.append(f"{name}={int(value) if isinstance(value, bool) else value}")
-        return f"{function}({type_name(x.dtype)}{list(x.shape)}, {', '.join(parts)}) "
+            shown.append(f"{name}={int(value) if isinstance(value, bool) else value}")
+        return f"{function}({type_name(x.dtype)}{list(x.shape)}, {', '.join(shown)}) "
 
     return speak
 

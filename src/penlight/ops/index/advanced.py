@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import broadcast_shapes
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
-from ..machinery.arguments import first_outside
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, linear, method
 from ..machinery.guards import lazy
@@ -70,7 +70,7 @@ def _index_array(input: Any, indices: Any) -> Any:
         many = _many_elements(input, index)
         return input[index] if many is None else many
     # NumPy computes with the indexed dimensions in front and gives a transposed view of that; PyTorch's result is contiguous.
-    arrays = [d for d, place in enumerate(index) if type(place) is not slice]
+    arrays = [d for d, entry in enumerate(index) if type(entry) is not slice]
     if len(arrays) == 1 and index[arrays[0]].dtype.kind in "iu":
         return take_slices(input, index[arrays[0]], arrays[0])
     return np.ascontiguousarray(input[index])
@@ -93,10 +93,10 @@ def _positions(array: Any, index: tuple[Any, ...]) -> Any:
     if first.size < LEAST_MOVED:
         return None
     position: Any = None
-    for n, place in zip(array.shape, index):
-        if type(place) is slice or place.shape != first.shape or place.dtype is not _INT64 or not within(place, n):
+    for n, entry in zip(array.shape, index):
+        if type(entry) is slice or entry.shape != first.shape or entry.dtype is not _INT64 or not within(entry, n):
             return None
-        position = place if position is None else position * n + place
+        position = entry if position is None else position * n + entry
     return position
 
 
@@ -154,12 +154,23 @@ def refuse_byte_masks(indices: Sequence[Any]) -> None:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
 
 
-def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Index tensors checked against the sizes and against each other, in PyTorch's words."""
+def _selects_nothing(input: Tensor, indices: Sequence[Any]) -> bool:
+    """Whether the result has no elements, whatever the indices are."""
+    given = [i for i in indices if i is not None]
+    if any(i.dtype in (dtypes.bool_, dtypes.uint8) for i in given):
+        return False
+    whole = [n for n, i in zip_longest(input.shape, indices) if i is None]
+    return 0 in whole or any(not i.numel() for i in given)
+
+
+def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
+    """Index tensors checked against each other, in PyTorch's words, and whether all indices are inside."""
     found: list[Any] = []
-    for dim, item in enumerate(indices):
+    inside, nothing, dim = True, False, 0
+    for item in indices:
         if item is None:
             found.append(None)
+            dim += 1
             continue
         array = item._array
         if array.dtype.kind in "bu" and array.dtype.itemsize == 1:
@@ -175,6 +186,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:
                 found += [wrap(i) for i in nonzero(array)]
+            dim += array.ndim
             continue
         if array.dtype.kind not in "iu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -182,37 +194,54 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
             n = input._array.shape[dim]
             low, high = (0, 0) if within(array, n) else extremes(array)
             if low < -n or high >= n:
-                if not n:
-                    raise IndexError("index is out of bounds for dimension with size 0")
-                bad, among = first_outside(array, -n, n), sum(f is not None for f in found)
-                raise IndexError(f"index {bad} is out of bounds for dimension {among} with size {n}")
+                if n and _selects_nothing(input, indices):
+                    item = wrap(np.zeros_like(array))  # PyTorch does not look at indices then
+                else:
+                    inside, nothing = False, nothing or not n
         found.append(item)
+        dim += 1
     shapes = [i._array.shape for i in found if i is not None]
-    if len(shapes) == 1:
-        return _noted(found)
-    try:
-        common = shapes[0] if shapes else ()
-        for shape in shapes[1:]:
-            common = broadcast_shapes(common, shape)
-    except ValueError:
-        listed = ", ".join(str(list(s)) for s in shapes)
-        raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
-        ) from None
-    return _noted(found)
+    if len(shapes) > 1:
+        try:
+            common = shapes[0]
+            for shape in shapes[1:]:
+                common = broadcast_shapes(common, shape)
+        except ValueError:
+            listed = ", ".join(str(list(s)) for s in shapes)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+            ) from None
+    if nothing:
+        raise IndexError("index is out of bounds for dimension with size 0")
+    return found, inside
+
+
+def _outside(input: Tensor, found: list[Any]) -> IndexError:
+    """The error for indices of which some are outside. PyTorch names the first: element by element, in each dimension by dimension."""
+    dims = [d for d, i in enumerate(found) if i is not None and i._array.dtype.kind != "b"]
+    sizes = [input._array.shape[d] for d in dims]
+    arrays = np.broadcast_arrays(*[found[d]._array for d in dims])
+    wrong = np.stack([(a < -n) | (a >= n) for a, n in zip(arrays, sizes)], -1)
+    element, among = divmod(int(wrong.argmax()), len(dims))
+    return IndexError(
+        f"index {arrays[among].flat[element]} is out of bounds for dimension {among} with size {sizes[among]}"
+    )
 
 
 def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
     """The elements that index tensors select, one tensor (or None) for each dimension."""
-    return _index(input, _checked(input, indices))
+    found, inside = _checked(input, indices)
+    if not inside:
+        raise _outside(input, found)
+    return _index(input, _noted(found))
 
 
 def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
-    place = _np_index(indices)
+    index = _np_index(indices)
     if accumulate:
-        return _index_put_add(input, place, values.astype(input.dtype, copy=False))
+        return _index_put_add(input, index, values.astype(input.dtype, copy=False))
     out = input.copy()
-    _put_at(out, place, values)
+    _put_at(out, index, values)
     return out
 
 
@@ -259,7 +288,7 @@ def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
 def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
     if values.numel() == 1 and not accumulate:
         refuse_byte_masks(indices)
-    found = _checked(input, indices)
+    found, inside = _checked(input, indices)
     if values.dtype is not input.dtype:
         if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):
             values = values.to(input.dtype)
@@ -279,7 +308,9 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
             f"{list(target)}"
         )
-    return input, found, values, accumulate
+    if not inside:
+        raise _outside(input, found)
+    return input, _noted(found), values, accumulate
 
 
 def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
@@ -290,7 +321,7 @@ def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
             if item is None or item._array.shape != shape or item._array.dtype.kind == "b":
                 break
         else:
-            return shape + input._array.shape[len(indices) :]  # type: ignore[no-any-return]
+            return shape + input._array.shape[len(indices) :]
     given = [d for d, i in enumerate(indices) if i is not None]
     if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
         return input._array[_np_index(indices)].shape

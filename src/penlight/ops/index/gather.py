@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,20 +10,19 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels.index import moves
+from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import put_along, take_along
 from ...tensor import Tensor, wrap
-from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, first_outside, wrap_dim
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, differentiable, linear, method
-from ..machinery.guards import lazy, need_number
+from ..machinery.declare import OPS, OpCall, differentiable, linear, method, op_forms
+from ..machinery.guards import lazy, need_number, need_real_value
 from ..machinery.op import traits
 from ..shape.joining import cat
 from .advanced import within
-from .sparse_gradient import follow
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = ["gather", "index_add", "index_select", "scatter", "scatter_add"]
 
@@ -219,83 +219,37 @@ def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: A
     return input, dim, index, src
 
 
-def _scatter_any(
-    name: str, run: Any, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any
-) -> Tensor:
+@op_forms()
+def scatter(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Any = None, *, value: Any = None,
+            reduce: str | None = None) -> OpCall:  # fmt: skip
+    """A copy with elements of `src` (or one value) written at the indices along `dim`.
+
+    >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
+    tensor([[0., 0., 5.]])
+    """
     src = value if src is None else src
     if not isinstance(src, Tensor):
         src = dtypes.number_for(src, input.dtype)
-    arguments = _scatter_arguments(name, input, dim, index, src)
+    arguments = _scatter_arguments("scatter", input, dim, index, src)
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
         if not isinstance(src, Tensor):
             arguments = (*arguments[:3], input.new_full(tuple(arguments[2].shape), src))
         if reduce == "add":
-            return run(OPS["_scatter_add"], arguments)
-        return run(OPS["_scatter_reduce"], (*arguments, "prod", True))
-    return run(OPS["_scatter" if isinstance(src, Tensor) else "_scatter_value"], arguments)
+            return OPS["_scatter_add"], arguments
+        return OPS["_scatter_reduce"], (*arguments, "prod", True)
+    return OPS["_scatter" if isinstance(src, Tensor) else "_scatter_value"], arguments
 
 
-@method
-def scatter(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    src: Any = None,
-    *,
-    value: Any = None,
-    reduce: str | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """A copy with elements of `src` (or one value) written at the indices along `dim`.
-
-    >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
-    tensor([[0., 0., 5.]])
-    """
-    return dispatch.given(
-        "scatter", _scatter_any("scatter", dispatch.apply, input, dim, index, src, value, reduce), out
-    )
-
-
-@method
-def scatter_(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    src: Any = None,
-    *,
-    value: Any = None,
-    reduce: str | None = None,
-) -> Tensor:
-    """In-place version of `scatter`.
-
-    >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
-    tensor([6., 0., 5.])
-    """
-    return _scatter_any("scatter", dispatch.inplace, input, dim, index, src, value, reduce)
-
-
-@method
-def scatter_add(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, *, out: Tensor | None = None
-) -> Tensor:
+@op_forms()
+def scatter_add(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT) -> OpCall:
     """A copy with elements of `src` added at the indices along `dim`.
 
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
-    return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src), out=out)
-
-
-@method
-def scatter_add_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT) -> Tensor:
-    """In-place version of `scatter_add`.
-
-    >>> torch.zeros(2).scatter_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
-    tensor([3., 3.])
-    """
-    return dispatch.inplace(OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src))
+    return OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src)
 
 
 # ----- Whole slices -------------------------------------------------------------------------------------------------
@@ -353,12 +307,19 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {array.size} value(s)")
     if array.size and index._level is None:
         if not within(array, shape[dim] if shape else 1):
-            if name == "index_select" and shape and not shape[dim]:
-                raise RuntimeError("index_select(): self indexing axis dim should be positive")
-            if dim and name == "index_select":
-                bad = first_outside(array, 0, shape[dim])
-                raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={shape[dim]}")
+            if name == "index_select":
+                raise out_of_range(shape, dim, array)
             raise IndexError("index out of range in self")
+
+
+def out_of_range(shape: tuple[int, ...], dim: int, index: Any) -> Exception:
+    """What PyTorch says of an index outside: it has other words for rows of a tensor with elements than for the rest."""
+    if shape and not shape[dim]:
+        return RuntimeError("index_select(): self indexing axis dim should be positive")
+    if dim or 0 in shape:
+        bad = first_outside(index, 0, shape[dim])
+        return RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={shape[dim]}")
+    return IndexError("index out of range in self")
 
 
 @linear(_index_add_array, node="IndexAddBackward0", inplace=True,
@@ -368,7 +329,7 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor: ...
 
 
-def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> None:
     """What PyTorch asks of the slices that are added."""
     own, indices, given = input._array.shape, index._array.shape, source._array.shape
     if len(indices) > 1:
@@ -391,39 +352,74 @@ def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(own)} source.shape = {list(given)}"
         )
+    need_number(alpha)
+    if isinstance(alpha, Tensor):
+        raise TypeError("alpha is a number")  # `after_failure` makes one of it
+    need_real_value(alpha, input.dtype)
 
 
-@method
+@op_forms()
 def index_add(
-    input: Tensor,
-    dim: int = ABSENT,
-    index: Tensor = ABSENT,
-    source: Tensor = ABSENT,
-    *,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, alpha: Number = 1
+) -> OpCall:
     """A copy with slices of `source` added at the indices along `dim`.
 
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.ones(2))
     tensor([0., 2.])
     """
     dim = wrap_dim(dim, input.dim())
-    _check_added(input, dim, index, source)
-    need_number(alpha)
-    return _index_add(input, dim, index, source, alpha, out=out)
+    _check_added(input, dim, index, source, alpha)
+    return OPS["_index_add"], (input, dim, index, source, alpha)
 
 
-@method
-def index_add_(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, alpha: Number = 1
-) -> Tensor:
-    """In-place version of `index_add`.
+# ----- Sparse gradients of tables, as `nn.Embedding(sparse=True)` and `gather(sparse_grad=True)` ask for them ---------
+# Note [Sparse gradients]
+# Gradients travel through the graph as dense arrays. A table whose lookups ask for sparse gradients gets two hooks: after the
+# gradient has arrived it is replaced by the sparse tensor of the indices that were looked up, and before the next one is added it is
+# dense again. Elements elsewhere that are not zero (the table was used in another way too) leave it dense, as in PyTorch.
 
-    >>> torch.zeros(2).index_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
-    tensor([3., 3.])
-    """
-    dim = wrap_dim(dim, input.dim())
-    _check_added(input, dim, index, source)
-    need_number(alpha)
-    return dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))
+
+_sparse_coo = lazy_import(globals(), "_sparse_coo", "...sparse.coo")
+
+
+# The indices looked up in the pass that runs, by the id of the table. (Tensors are no keys of a WeakKeyDictionary: == is not a bool.)
+_touched: dict[int, list[tuple[Any, ...]]] = {}
+
+
+def follow(table: Tensor, result: Tensor, *indices: Any) -> None:
+    """Let the gradient that a lookup sends to its table arrive as a sparse one; `indices` are those of its first dimensions."""
+    if not result.requires_grad or not table.is_leaf or not table.requires_grad:
+        return
+    if id(table) not in _touched:
+        _touched[id(table)] = []
+        weakref.finalize(table, _touched.pop, id(table), None)
+        _watch(table)
+    touched = _touched[id(table)]
+    result.register_hook(lambda grad: touched.append(indices))
+
+
+def _watch(table: Tensor) -> None:
+    reference = weakref.ref(table)
+
+    def before(grad: Tensor) -> None:
+        owner = reference()
+        if owner is not None and isinstance(owner._grad, _sparse_coo.SparseTensor):
+            _touched[id(owner)].append(tuple(owner._grad._coordinates._array))
+            owner._grad = owner._grad.to_dense()
+
+    def after(owner: Tensor) -> None:
+        touched, grad = _touched[id(owner)][:], owner._grad
+        _touched[id(owner)].clear()
+        dims = set(map(len, touched))
+        if grad is None or len(dims) != 1:
+            return
+        dense = grad._array
+        looked_up = np.zeros(dense.shape[: dims.pop()], bool)
+        for indices in touched:
+            looked_up[indices] = True
+        found = looked_up.nonzero()
+        if not dense[~looked_up].any():
+            owner._grad = _sparse_coo.SparseTensor(wrap(np.array(found, np.int64)), wrap(dense[found]), grad.shape)
+
+    table.register_hook(before)
+    table.register_post_accumulate_grad_hook(after)

@@ -15,14 +15,14 @@ from ...kernels.numpy_calls import broadcast_to, tril as tril_array, triu as tri
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
-from ..machinery.declare import OPS, linear, method, plain, pointwise
+from ..machinery.declare import OPS, OpCall, linear, method, op_forms, plain, pointwise
 from ..machinery.guards import need_number
 from ..machinery.op import traits
 from ..shape.replaced import diagonal_copy
 from ..shape.slicing import _writable
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = ["diag", "diag_embed", "masked_fill", "masked_select", "nonzero", "tril", "triu"]
 
@@ -48,7 +48,13 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
 def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
 
 
-def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
+@op_forms(out=False)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
+    """A copy with one value where the mask holds.
+
+    >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
+    tensor([5., 1.])
+    """
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_c(mask.dtype)}")
     if isinstance(value, Tensor):
@@ -59,40 +65,20 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
         if value.is_complex() and not input.is_complex() and (values_of(value).imag != 0).any():
             kind = {"long int": "int64_t"}.get(_c(input.dtype), _c(input.dtype))
             raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
-        return run(OPS["_masked_fill_tensor"], (input, mask, value))
+        return OPS["_masked_fill_tensor"], (input, mask, value)
     if isinstance(value, np.generic):
         value = value.item()
     if value:  # 0 fits everywhere
         value = dtypes.number_for(value, input.dtype)
     else:
         need_number(value)
-    return run(OPS["_masked_fill"], (input, mask, value))
+    return OPS["_masked_fill"], (input, mask, value)
 
 
 def _c(d: dtypes.dtype) -> str:
     names = {"float32": "float", "float64": "double", "int64": "long int", "uint8": "unsigned char", "int32": "int"}
     name = str(d).removeprefix("torch.")
     return names.get(name, name)
-
-
-@method
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one value where the mask holds.
-
-    >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
-    tensor([5., 1.])
-    """
-    return _masked(input, mask, value, dispatch.apply)
-
-
-@method
-def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """In-place version of `masked_fill`.
-
-    >>> torch.zeros(3).masked_fill_(torch.tensor([True, False, True]), 7)
-    tensor([7., 0., 7.])
-    """
-    return _masked(input, mask, value, dispatch.inplace)
 
 
 def _selected(input: Any, mask: Any) -> Any:

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
-from ..machinery.declare import OPS, linear, method
+from ..machinery.declare import OPS, OpCall, linear, method, op_forms
 from ..machinery.guards import lazy
 from .advanced import extremes, within
 
@@ -73,7 +73,14 @@ def _put_input(grad: Any, index: Any, accumulate: bool, source_shape: Any, xp: A
 def _put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor: ...
 
 
-def _put_arguments(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> tuple[Any, ...]:
+@op_forms(out=False)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> OpCall:
+    """A copy with elements of `source` written (or added) at positions in the flattened tensor.
+
+    >>> torch.zeros(2, 2).put(torch.tensor([3]), torch.tensor([5.0]))
+    tensor([[0., 0.],
+            [0., 5.]])
+    """
     _long_index("put_", index)
     if source.dtype is not input.dtype:
         raise RuntimeError(
@@ -82,29 +89,7 @@ def _put_arguments(input: Tensor, index: Tensor, source: Tensor, accumulate: boo
         )
     if not input.numel() and index.numel():
         raise IndexError("put_(): Tried to put elements into an empty tensor")
-    return input, index, source, accumulate
-
-
-@method
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements of `source` written (or added) at positions in the flattened tensor.
-
-    >>> torch.zeros(2, 2).put(torch.tensor([3]), torch.tensor([5.0]))
-    tensor([[0., 0.],
-            [0., 5.]])
-    """
-    return _put(*_put_arguments(input, index, source, accumulate))
-
-
-@method
-def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place version of `put`.
-
-    >>> torch.zeros(2, 2).put_(torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
-    tensor([[0., 5.],
-            [6., 0.]])
-    """
-    return dispatch.inplace(OPS["_put"], _put_arguments(input, index, source, accumulate))
+    return OPS["_put"], (input, index, source, accumulate)
 
 
 @method
@@ -154,10 +139,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = input.nonzero()
     if found._level is None and type(fill_value) is int and -(2**63) <= fill_value < 2**63:
-        places = found._array
-        rows = np.empty((size, places.shape[1]), np.int64)
-        rows[: len(places)] = places[:size]
-        rows[len(places) :] = fill_value
+        indices = found._array
+        rows = np.empty((size, indices.shape[1]), np.int64)
+        rows[: len(indices)] = indices[:size]
+        rows[len(indices) :] = fill_value
         return dispatch.given("nonzero_static", wrap(rows), out)
     rows = found.new_full((size, input.dim()), fill_value)
     count = min(size, found.shape[0])

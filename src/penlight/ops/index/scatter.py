@@ -14,7 +14,7 @@ from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, differentiable, linear, method
+from ..machinery.declare import OPS, OpCall, differentiable, linear, method, op_forms
 from ..machinery.guards import lazy, not_implemented
 from ..machinery.op import traits
 from .advanced import extremes
@@ -182,38 +182,20 @@ def _scatter_reduce_src(
 def _scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor: ...
 
 
-def _scatter_reduce_arguments(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
-) -> tuple[Any, ...]:
-    arguments = _scatter_arguments("scatter", input, dim, index, src)
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if reduce[0] == "a" and input._array.dtype.kind == "c":
-        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array.dtype)
-    return (*arguments, reduce, include_self)
-
-
-@method
+@op_forms()
 def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *,
-                   include_self: bool = True, out: Tensor | None = None) -> Tensor:  # fmt: skip
+                   include_self: bool = True) -> OpCall:  # fmt: skip
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
 
     >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
     tensor([3., 3.])
     """
-    return _scatter_reduce(*_scatter_reduce_arguments(input, dim, index, src, reduce, include_self), out=out)
-
-
-@method
-def scatter_reduce_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *,
-                    include_self: bool = True) -> Tensor:  # fmt: skip
-    """In-place version of `scatter_reduce`.
-
-    >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
-    tensor([5., 2.])
-    """
-    arguments = _scatter_reduce_arguments(input, dim, index, src, reduce, include_self)
-    return dispatch.inplace(OPS["_scatter_reduce"], arguments)
+    arguments = _scatter_arguments("scatter", input, dim, index, src)
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce[0] == "a" and input._array.dtype.kind == "c":
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array.dtype)
+    return OPS["_scatter_reduce"], (*arguments, reduce, include_self)
 
 
 # ----- Whole slices -------------------------------------------------------------------------------------------------
@@ -240,9 +222,14 @@ def _index_reduce(
 ) -> Tensor: ...
 
 
-def _index_reduce_arguments(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
-) -> tuple[Any, ...]:
+@op_forms()
+def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *,
+                 include_self: bool = True) -> OpCall:  # fmt: skip
+    """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
+
+    >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
+    tensor([6., 1.])
+    """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -271,30 +258,8 @@ def _index_reduce_arguments(
         raise RuntimeError(
             f"index_reduce_(): Number of indices ({given}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
-    return input, dim, index if indices else index.reshape(1), source, reduce, include_self
-
-
-@method
-def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *,
-                 include_self: bool = True, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
-
-    >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
-    tensor([6., 1.])
-    """
-    return _index_reduce(*_index_reduce_arguments(input, dim, index, source, reduce, include_self), out=out)
-
-
-@method
-def index_reduce_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *,
-                  include_self: bool = True) -> Tensor:  # fmt: skip
-    """In-place version of `index_reduce`.
-
-    >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")
-    tensor([12.,  1.])
-    """
-    arguments = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
-    return dispatch.inplace(OPS["_index_reduce"], arguments)
+    arguments = (input, dim, index if indices else index.reshape(1), source, reduce, include_self)
+    return OPS["_index_reduce"], arguments
 
 
 def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:
@@ -320,7 +285,13 @@ def _copied_source(grad: Any, dim: int, index: Any, source_shape: Any, xp: Any) 
 def _index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor: ...
 
 
-def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Any, ...]:
+@op_forms()
+def index_copy(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT) -> OpCall:
+    """A copy with slices of `source` written at the indices along `dim`.
+
+    >>> torch.zeros(3).index_copy(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
     dim = wrap_dim(dim, input.dim())
     if index.dtype is not dtypes.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.LEGACY[index.dtype]}")
@@ -351,29 +322,7 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
     ):
         bad = indices[(indices < 0) | (indices >= n)][0]
         raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {n}")
-    return input, dim, index if index.dim() == 1 else index.reshape(-1), source
-
-
-@method
-def index_copy(
-    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, out: Tensor | None = None
-) -> Tensor:
-    """A copy with slices of `source` written at the indices along `dim`.
-
-    >>> torch.zeros(3).index_copy(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
-    tensor([6., 0., 5.])
-    """
-    return _index_copy(*_index_copy_arguments(input, dim, index, source), out=out)
-
-
-@method
-def index_copy_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT) -> Tensor:
-    """In-place version of `index_copy`.
-
-    >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
-    tensor([6., 0., 5.])
-    """
-    return dispatch.inplace(OPS["_index_copy"], _index_copy_arguments(input, dim, index, source))
+    return OPS["_index_copy"], (input, dim, index if index.dim() == 1 else index.reshape(-1), source)
 
 
 def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
@@ -402,7 +351,13 @@ def _reaches(input: Tensor, dim: int) -> bool:
     return 0 not in input.shape[:dim] + input.shape[dim + 1 :]
 
 
-def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+@op_forms(out=False)
+def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT) -> OpCall:
+    """A copy with one value in the slices that the indices along `dim` name.
+
+    >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
+    tensor([1., 0., 1.])
+    """
     dim = wrap_dim(dim, input.dim())
     if isinstance(value, Tensor) and value.dim():
         raise RuntimeError(
@@ -430,27 +385,7 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
         indices = indices % n
     if isinstance(value, Tensor) and index._level is None:
         indices = indices.unique()  # so that the value's gradient counts no slice twice
-    return run(OPS[name], (input, dim, indices, value))
-
-
-@method
-def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT) -> Tensor:
-    """A copy with one value in the slices that the indices along `dim` name.
-
-    >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
-    tensor([1., 0., 1.])
-    """
-    return _index_filled(dispatch.apply, input, dim, index, value)
-
-
-@method
-def index_fill_(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT) -> Tensor:
-    """In-place version of `index_fill`.
-
-    >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
-    tensor([7., 0., 7.])
-    """
-    return _index_filled(dispatch.inplace, input, dim, index, value)
+    return OPS[name], (input, dim, indices, value)
 
 
 # ----- Masks --------------------------------------------------------------------------------------------------------

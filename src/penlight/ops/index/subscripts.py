@@ -37,7 +37,8 @@ _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte V
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`."""
-    if type(index) is int and not _NAMESPACE["SLOW"]:
+    slow = _NAMESPACE["SLOW"]
+    if type(index) is int and (not slow or dispatch.unwatched()):
         array = self._array
         if not array.ndim:
             raise IndexError(
@@ -47,12 +48,12 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         n = len(array)
         if not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
-        if self._view is None and self._edge is NO_EDGE:
+        if self._view is None and self._edge is NO_EDGE and not slow:
             return unrecorded_view(self, array[index, ...])
         return select_op(self, 0, index + n if index < 0 else index)
     if type(index) is slice and self.dim():
         return _slice(self, 0, index, always=True)
-    if not modes.slow():
+    if not slow:
         found = _quickly(self, index)
         if found is not None:
             return found

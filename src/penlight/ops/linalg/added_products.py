@@ -1,4 +1,4 @@
-"""Sums of matrix products and another tensor: addmv, addr, addbmm, and the in-place forms of addmm and baddbmm."""
+"""Sums of matrix products and another tensor: addmv, addr, addbmm. The others are in affine.py."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernels.rows import widen
 from ...tensor import Tensor
-from ..machinery import dispatch
 from ..machinery.arguments import legacy_sum
-from ..machinery.declare import OPS, differentiable, method
+from ..machinery.declare import OPS, OpCall, differentiable, op_forms
 from .affine import _scaled_back
-from .matmul import _matmul_array
-from .product_checks import check_batched_sum, check_expand, check_sum, check_vector_sum, common_dtype
+from .matmul import _matmul_array, check_expand, check_sum, check_vector_sum, common_dtype, fits_in_place
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
-__all__ = ["addbmm", "addmv", "addmv_", "addr"]
+__all__ = ["addbmm", "addmv", "addr"]
 
 
 def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
@@ -36,7 +34,15 @@ def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
 def _addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
-def _addbmm_arguments(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> tuple[Any, ...]:
+@op_forms()
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> OpCall:
+    """`beta * input + alpha * (the sum of the products of matrices in two batches)`.
+
+    >>> torch.zeros(1, 1).addbmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1))
+    tensor([[6.]])
+    """
+    if legacy:
+        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     for name, batch in (("batch1", batch1), ("batch2", batch2)):
         if batch.dim() != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -50,7 +56,7 @@ def _addbmm_arguments(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, 
         )
     check_expand(input, (batch1.shape[1], batch2.shape[2]))
     check_sum(input, batch1, batch2, beta, alpha)
-    return input, batch1, batch2, beta, alpha
+    return OPS["_addbmm"], (input, batch1, batch2, beta, alpha)
 
 
 def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
@@ -82,7 +88,17 @@ def _times(column: Any, row: Any, xp: Any) -> Any:
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
-def _addmv_arguments(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> tuple[Any, ...]:
+@op_forms()
+def addmv(
+    in_place: bool, input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
+) -> OpCall:
+    """`beta * input + alpha * mat @ vec`.
+
+    >>> torch.zeros(1).addmv(torch.ones(1, 2), torch.ones(2), alpha=3)
+    tensor([6.])
+    """
+    if legacy:
+        input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
     if mat.dim() != 2 or vec.dim() != 1 or input.dim() > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
     if mat.shape[1] != vec.shape[0] or input.numel() not in (1, mat.shape[0]):
@@ -90,25 +106,35 @@ def _addmv_arguments(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: 
             f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
         )
     check_vector_sum(input, mat, vec, beta, alpha)
-    return input, mat, vec, beta, alpha
+    if in_place:
+        fits_in_place(input, (mat.shape[0],))
+    return OPS["_addmv"], (input, mat, vec, beta, alpha)
 
 
 _NUMBERS = (int, float)
 
 
-def _addr_arguments(
-    input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool = False
-) -> tuple[Any, ...]:
+@op_forms()
+def addr(
+    in_place: bool, input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
+) -> OpCall:
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    >>> torch.zeros(1, 2).addr(torch.ones(1), torch.tensor([1.0, 2.0]))
+    tensor([[1., 2.]])
+    """
+    if legacy:
+        input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
     if type(input) is type(vec1) is type(vec2) is Tensor and type(beta) in _NUMBERS and type(alpha) in _NUMBERS:
         a, b, c = input._array, vec1._array, vec2._array
         if a.dtype is b.dtype is c.dtype and a.dtype.char in "fd" and b.ndim == c.ndim == 1:
             if a.shape == b.shape + c.shape:
-                return input, vec1, vec2, beta, alpha
+                return OPS["_addr"], (input, vec1, vec2, beta, alpha)
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(
             f"addr: Expected 1-D argument {'vec1' if vec1.dim() != 1 else 'vec2'}, but got {(vec1 if vec1.dim() != 1 else vec2).dim()}-D"
         )
-    if inplace:
+    if in_place:
         if input.dim() != 2:
             raise RuntimeError(f"2D tensor expected, got {input.dim()}D tensor for input")
         if tuple(input.shape) != (vec1.shape[0], vec2.shape[0]):
@@ -116,152 +142,8 @@ def _addr_arguments(
             raise RuntimeError(f"size mismatch, input: {sizes[0]}, v1: {sizes[1]}, v2: {sizes[2]}")
     else:
         check_expand(input, (vec1.shape[0], vec2.shape[0]))
-    common = common_dtype(input, vec1, vec2, beta, alpha, inplace)
+    common = common_dtype(input, vec1, vec2, beta, alpha, in_place)
     if not input.dtype is vec1.dtype is vec2.dtype is common:
-        wanted = input.dtype if inplace else common
+        wanted = input.dtype if in_place else common
         input, vec1, vec2 = [t if t.dtype is wanted else t.to(wanted) for t in (input, vec1, vec2)]
-    return input, vec1, vec2, beta, alpha
-
-
-@method
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *legacy: Any,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`beta * input + alpha * mat @ vec`.
-
-    >>> torch.addmv(torch.zeros(1), torch.ones(1, 2), torch.ones(2), alpha=3)
-    tensor([6.])
-    """
-    if legacy:
-        input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
-    return _addmv(*_addmv_arguments(input, mat, vec, beta, alpha), out=out)
-
-
-@method
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addmv`.
-
-    >>> torch.ones(2).addmv_(torch.eye(2), torch.tensor([3.0, 4.0]))
-    tensor([4., 5.])
-    """
-    if legacy:
-        input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
-    arguments = _addmv_arguments(input, mat, vec, beta, alpha)
-    _fits_in_place(input, (mat.shape[0],))
-    return dispatch.inplace(OPS["_addmv"], arguments)
-
-
-@method
-def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *legacy: Any,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`.
-
-    >>> torch.addr(torch.zeros(1, 2), torch.ones(1), torch.tensor([1.0, 2.0]))
-    tensor([[1., 2.]])
-    """
-    if legacy:
-        input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
-    return _addr(*_addr_arguments(input, vec1, vec2, beta, alpha), out=out)
-
-
-@method
-def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addr`.
-
-    >>> torch.zeros(2, 2).addr_(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor([[3., 4.],
-            [6., 8.]])
-    """
-    if legacy:
-        input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
-    return dispatch.inplace(OPS["_addr"], _addr_arguments(input, vec1, vec2, beta, alpha, inplace=True))
-
-
-@method
-def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addmm`.
-
-    >>> torch.ones(1, 1).addmm_(torch.ones(1, 3), torch.ones(3, 1), beta=10)
-    tensor([[13.]])
-    """
-    if legacy:
-        input, mat1, mat2, beta, alpha = legacy_sum((input, mat1, mat2, *legacy))
-    _same_product("addmm_", input, (mat1.shape[0], mat2.shape[-1]), mat1, mat2)
-    check_sum(input, mat1, mat2, beta, alpha)
-    return dispatch.inplace(OPS["_addmm"], (input, mat1, mat2, beta, alpha))
-
-
-@method
-def baddbmm_(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
-    """In-place version of `baddbmm`.
-
-    >>> torch.zeros(1, 1, 1).baddbmm_(torch.ones(1, 1, 3), torch.ones(1, 3, 1))
-    tensor([[[3.]]])
-    """
-    if legacy:
-        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
-    _same_product("baddbmm_", input, (batch1.shape[0], batch1.shape[1], batch2.shape[-1]), batch1, batch2)
-    check_batched_sum(input, batch1, batch2, beta, alpha, inplace=True)
-    return dispatch.inplace(OPS["_baddbmm"], (input, batch1, batch2, beta, alpha))
-
-
-def _same_product(name: str, input: Tensor, shape: tuple[int, ...], left: Tensor, right: Tensor) -> None:
-    """Refuse matrices that can't be multiplied, and a product that does not fit into the tensor."""
-    if left.shape[-1] != right.shape[-2]:
-        sizes = [f"{t.shape[-2]}x{t.shape[-1]}" for t in (left, right)]
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes[0]} and {sizes[1]})")
-    _fits_in_place(input, shape)
-
-
-def _fits_in_place(input: Tensor, shape: tuple[int, ...]) -> None:
-    if tuple(input.shape) != shape:
-        raise RuntimeError(
-            f"Bad in-place call: input tensor size {list(input.shape)} and output tensor size {list(shape)} should match"
-        )
-
-
-@method
-def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *legacy: Any,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`beta * input + alpha * (the sum of the products of matrices in two batches)`.
-
-    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
-    tensor([[6.]])
-    """
-    if legacy:
-        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
-    return _addbmm(*_addbmm_arguments(input, batch1, batch2, beta, alpha), out=out)
-
-
-@method
-def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addbmm`.
-
-    >>> torch.zeros(1, 1).addbmm_(torch.ones(2, 1, 3), torch.ones(2, 3, 1))
-    tensor([[6.]])
-    """
-    if legacy:
-        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
-    return dispatch.inplace(OPS["_addbmm"], _addbmm_arguments(input, batch1, batch2, beta, alpha))
+    return OPS["_addr"], (input, vec1, vec2, beta, alpha)

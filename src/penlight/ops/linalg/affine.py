@@ -12,22 +12,31 @@ from ...autograd.node import NO_EDGE
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import legacy_sum
-from ..machinery.declare import OPS, differentiable, method
+from ..machinery.declare import OPS, OpCall, differentiable, op_forms
 from ..machinery.op import traits
 from ..shape.transpose import _t
 from ..shape.views import _view
-from .matmul import _FEW, _FLOAT32, _matmul_array, matmul
-from .product_checks import check_batched_sum, check_expand, check_sum, geometry
+from .matmul import (
+    _FLOAT32,
+    _MOST_SMALL,
+    _matmul_array,
+    check_batched_sum,
+    check_expand,
+    check_sum,
+    fits_in_place,
+    geometry,
+    matmul,
+)
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = ["addmm", "baddbmm"]
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     dtype = mat1.dtype
-    if beta == 1 == alpha and dtype is _FLOAT32 and mat1.ndim == 2 and mat1.size * mat2.shape[-1] < _FEW:
+    if beta == 1 == alpha and dtype is _FLOAT32 and mat1.ndim == 2 and mat1.size * mat2.shape[-1] < _MOST_SMALL:
         if mat1.size != 1 != mat2.size:  # as in `_matmul_array`
             product = mat1.dot(mat2)  # the shortest way for small layers
             product += input
@@ -68,15 +77,15 @@ def _addmm_right(grad: Any, mat1: Any, mat2_strides: Any, alpha: Any, xp: Any) -
 def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
     """beta * dinput + alpha * (dmat1 @ mat2 + mat1 @ dmat2)."""
     total: Any = None
-    parts = []
+    terms = []
     if tangents.get("mat1") is not None:
-        parts.append(_scaled(tangents["mat1"] @ env["mat2"], env["alpha"]))
+        terms.append(_scaled(tangents["mat1"] @ env["mat2"], env["alpha"]))
     if tangents.get("mat2") is not None:
-        parts.append(_scaled(env["mat1"] @ tangents["mat2"], env["alpha"]))
+        terms.append(_scaled(env["mat1"] @ tangents["mat2"], env["alpha"]))
     if tangents.get("input") is not None:
-        parts.append(_scaled(tangents["input"], env["beta"]))
-    for part in parts:
-        total = part if total is None else total + part
+        terms.append(_scaled(tangents["input"], env["beta"]))
+    for term in terms:
+        total = term if total is None else total + term
     return total if tuple(total.shape) == tuple(env["result"].shape) else total.expand(env["result"].shape)
 
 
@@ -95,19 +104,13 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Numbe
 def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
-@method
+@op_forms()
 def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *legacy: Any,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+    in_place: bool, input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
+) -> OpCall:
     """`beta * input + alpha * mat1 @ mat2`.
 
-    >>> torch.addmm(torch.ones(1), torch.ones(1, 2), torch.ones(2, 1))
+    >>> torch.ones(1, 1).addmm(torch.ones(1, 2), torch.ones(2, 1))
     tensor([[3.]])
     """
     if legacy:
@@ -119,23 +122,17 @@ def addmm(
     if k != m:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
     check_sum(input, mat1, mat2, beta, alpha)
-    check_expand(input, (n, p))
-    return _addmm(input, mat1, mat2, beta, alpha, out=out)
+    (fits_in_place if in_place else check_expand)(input, (n, p))
+    return OPS["_addmm"], (input, mat1, mat2, beta, alpha)
 
 
-@method
+@op_forms()
 def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *legacy: Any,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
+    in_place: bool, input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
+) -> OpCall:
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
 
-    >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))
+    >>> torch.zeros(1, 1, 1).baddbmm(torch.ones(1, 1, 2), torch.ones(1, 2, 1))
     tensor([[[2.]]])
     """
     if legacy:
@@ -147,9 +144,11 @@ def baddbmm(
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
         )
-    check_batched_sum(input, batch1, batch2, beta, alpha)
+    check_batched_sum(input, batch1, batch2, beta, alpha, in_place)
     check_expand(input, (b, n, p))
-    return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
+    if in_place:
+        fits_in_place(input, (b, n, p))
+    return OPS["_baddbmm"], (input, batch1, batch2, beta, alpha)
 
 
 def _transposed(weight: Tensor) -> Tensor:

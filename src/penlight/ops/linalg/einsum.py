@@ -118,7 +118,7 @@ class _Planned:
 
 @lru_cache(512)
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], bool]:
-    """The steps (name, place of the operand, what else it takes), and whether the result has memory of its own."""
+    """The steps (name, index of the operand, what else it takes), and whether the result has memory of its own."""
     steps: list[Any] = [len(shapes)]
     operands = [_Planned(shape, position, steps) for position, shape in enumerate(shapes)]
     terms, output = _parse(equation, operands)

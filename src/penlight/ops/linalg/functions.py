@@ -94,14 +94,14 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3)])
     tensor([6.])
     """
-    parts = list(tensors)
-    for position, part in enumerate(parts):
-        if not isinstance(part, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(part).__name__}")
-    if len(parts) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
-    if out is None and len(parts) == 3 and are_matrices(*parts) and unrecorded(parts):
-        a, b, c = [p._array for p in parts]
+    matrices = list(tensors)
+    for position, matrix in enumerate(matrices):
+        if not isinstance(matrix, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(matrix).__name__}")
+    if len(matrices) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(matrices)}")
+    if out is None and len(matrices) == 3 and are_matrices(*matrices) and unrecorded(matrices):
+        a, b, c = [p._array for p in matrices]
         if a.ndim == b.ndim == c.ndim == 2 and a.shape[1] == b.shape[0] and b.shape[1] == c.shape[0]:
             first = _first_pair(*a.shape, *c.shape)
             token = hush()
@@ -109,37 +109,37 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
                 return wrap(np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c)))
             finally:
                 unhush(token)
-    shape = _check_chain(parts)
-    result = _cheapest(parts)
+    shape = _check_chain(matrices)
+    result = _cheapest(matrices)
     result = result.view(shape)
-    return into("linalg_multi_dot", out, result, *parts)
+    return into("linalg_multi_dot", out, result, *matrices)
 
 
-def _check_chain(parts: list[Tensor]) -> tuple[int, ...]:
+def _check_chain(matrices: list[Tensor]) -> tuple[int, ...]:
     """Vectors at the ends become matrices, in place; the shape of the product."""
-    first, last = parts[0], parts[-1]
+    first, last = matrices[0], matrices[-1]
     for name, end in (("first", first), ("last", last)):
         if end.dim() not in (1, 2):
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {end.dim()}D")
-    for position, part in enumerate(parts[1:-1], 1):
-        if part.dim() != 2:
-            raise RuntimeError(f"multi_dot(): tensor {position} must be 2D but got {part.dim()}D")
-    for position, part in enumerate(parts[1:], 1):
-        if part.dtype is not first.dtype:
+    for position, matrix in enumerate(matrices[1:-1], 1):
+        if matrix.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {position} must be 2D but got {matrix.dim()}D")
+    for position, matrix in enumerate(matrices[1:], 1):
+        if matrix.dtype is not first.dtype:
             raise RuntimeError(
                 f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_name(first.dtype)} and tensor {position} "
-                f"{c_name(part.dtype)}"
+                f"{c_name(matrix.dtype)}"
             )
-    shapes = [list(p.shape) for p in parts]
-    parts[0] = first.unsqueeze(0) if first.dim() == 1 else first
-    parts[-1] = last.unsqueeze(-1) if last.dim() == 1 else last
-    for position in range(len(parts) - 1):
-        if parts[position].shape[-1] != parts[position + 1].shape[0]:
+    shapes = [list(p.shape) for p in matrices]
+    matrices[0] = first.unsqueeze(0) if first.dim() == 1 else first
+    matrices[-1] = last.unsqueeze(-1) if last.dim() == 1 else last
+    for position in range(len(matrices) - 1):
+        if matrices[position].shape[-1] != matrices[position + 1].shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {position} and {position + 1} with shapes {shapes[position]} and {shapes[position + 1]} cannot be "
                 "multiplied"
             )
-    return tuple(parts[0].shape[: first.dim() - 1]) + tuple(parts[-1].shape[1 : last.dim()])
+    return tuple(matrices[0].shape[: first.dim() - 1]) + tuple(matrices[-1].shape[1 : last.dim()])
 
 
 def _first_pair(a: int, b: int, c: int, d: int) -> bool:
@@ -147,14 +147,18 @@ def _first_pair(a: int, b: int, c: int, d: int) -> bool:
     return a * c * (b + d) <= b * d * (a + c)
 
 
-def _cheapest(parts: list[Tensor]) -> Tensor:
+def _cheapest(matrices: list[Tensor]) -> Tensor:
     """The matrix-chain order by dynamic programming: for each run of factors the cheapest position to split it."""
-    sizes = [p.shape[0] for p in parts] + [parts[-1].shape[1]]
-    count = len(parts)
+    sizes = [p.shape[0] for p in matrices] + [matrices[-1].shape[1]]
+    count = len(matrices)
     if count == 3:
-        return (parts[0] @ parts[1]) @ parts[2] if _first_pair(*sizes) else parts[0] @ (parts[1] @ parts[2])
-    cost = [[0] * count for _ in parts]
-    split = [[0] * count for _ in parts]
+        return (
+            (matrices[0] @ matrices[1]) @ matrices[2]
+            if _first_pair(*sizes)
+            else matrices[0] @ (matrices[1] @ matrices[2])
+        )
+    cost = [[0] * count for _ in matrices]
+    split = [[0] * count for _ in matrices]
     for length in range(1, count):
         for i in range(count - length):
             j = i + length
@@ -163,7 +167,7 @@ def _cheapest(parts: list[Tensor]) -> Tensor:
 
     def product(i: int, j: int) -> Tensor:
         if i == j:
-            return parts[i]
+            return matrices[i]
         k = split[i][j]
         return product(i, k) @ product(k + 1, j)
 

@@ -14,7 +14,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape
 from ..machinery.declare import differentiable
 from .common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
-from .solve import in_both_namespaces
+from .solve import in_both_namespaces, is_vector
 from .spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
 __all__ = ["lstsq", "matrix_rank", "pinv"]
@@ -243,8 +243,11 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
 
 def _check_lstsq_shapes(input: Tensor, b: Tensor, lead: str) -> None:
-    vector = input.dim() - b.dim() == 1
-    rows, batch = (b.shape[-1], b.shape[:-1]) if vector else (b.shape[-2], b.shape[:-2])
-    broadcast_shape(tuple(input.shape[:-2]), tuple(batch))
+    vector = is_vector(tuple(input.shape), tuple(b.shape))
+    rows = b.shape[-1 if vector else -2]
     if input.shape[-2] != rows:
         raise RuntimeError(f"{lead}input.size(-2) should match other.size({'-1' if vector else '-2'})")
+    batch = b.shape[: input.dim() - 2]
+    broadcast_shape(tuple(input.shape[:-2]), tuple(batch))
+    if input.shape[-2] != b.shape[input.dim() - 2]:  # PyTorch takes it for a batch and for one matrix at once
+        raise RuntimeError(f"{lead}input.size(-2) should match other.size(-1)")

@@ -9,7 +9,7 @@ from ... import dtypes
 from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import graph
-from ..reduce.norms import vector_norm
+from ..reduce.norms import check_norm_dtype, vector_norm
 from .common import are_matrices, identity_like, into, need_floating, need_matrix, need_square, need_tensor, values_of
 from .solve import _linalg_inv_ex
 from .spectral import svdvals
@@ -20,22 +20,6 @@ __all__ = ["cond", "matrix_norm", "norm"]
 
 
 _ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
-
-
-def _check_norm_dtype(input: Tensor, dtype: Any) -> None:
-    if dtype is None:
-        return
-    name, own = dtypes.LEGACY[dtype], dtypes.LEGACY[input.dtype]
-    lead = "linalg.matrix_norm: "
-    if dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"{lead}dtype should be floating point or complex, but got {name}")
-    if input.is_complex() != dtype.is_complex:
-        kind = "complex" if input.is_complex() else "real"
-        raise RuntimeError(f"{lead}dtype should be {kind} for {kind} inputs, but got {name}")
-    if dtypes.promote_types(input.dtype, dtype) is not dtype:
-        raise RuntimeError(
-            f"{lead}the dtype of the input ({own}) should be convertible without narrowing to the specified dtype ({name})"
-        )
 
 
 def _matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
@@ -74,8 +58,10 @@ def matrix_norm(
     need_matrix(input, "linalg.matrix_norm")
     need_floating(input, "linalg.matrix_norm")
     dims = _matrix_dims(input, dim)
-    _check_norm_dtype(input, dtype)
-    A = input if dtype is None else input.to(dtype)
+    A = input
+    if dtype is not None:
+        check_norm_dtype("linalg.matrix_norm", input, dtype)
+        A = input.to(dtype)
     return into("linalg_matrix_norm", out, _matrix_norm(A, ord, dims, keepdim), input)
 
 

@@ -13,9 +13,8 @@ from ...kernels.numpy_calls import broadcast_to, moveaxis, tile
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, wrap_dim
-from ..machinery.declare import bilinear, linear, method, warning_free
+from ..machinery.declare import bilinear, in_float32, linear, method, warning_free
 from ..machinery.guards import need_one_dtype, not_implemented, plain_floats, unrecorded, without_numpy_warnings
-from ..machinery.half_precision import in_float32
 from ..machinery.op import traits
 from ..shape.joining import cat
 from ..shape.views import _unsafe_view
@@ -69,22 +68,22 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return dispatch.given("inner", tensordot(input, other, ([-1], [-1])), out)
 
 
-_FEW = 4096  # elements for which copies cost less than calls
+_MOST_COPIED = 4096  # elements for which copies cost less than calls
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def _cross_array(input: Any, other: Any, dim: int) -> Any:
-    if input.size <= _FEW and other.size <= _FEW:
+    if input.size <= _MOST_COPIED and other.size <= _MOST_COPIED:
         a, b = input.take(_NEXT, dim), other.take(_NEXT, dim)
         c, d = input.take(_AFTER, dim), other.take(_AFTER, dim)
         return a * d - c * b
     shape = broadcast_shape(input.shape, other.shape)
     input, other = (moveaxis(broadcast_to(x, shape), dim, 0) for x in (input, other))
     out = np.empty(shape, input.dtype)
-    parts = moveaxis(out, dim, 0)
+    components = moveaxis(out, dim, 0)
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        parts[k] = input[i] * other[j] - input[j] * other[i]
+        components[k] = input[i] * other[j] - input[j] * other[i]
     return out
 
 

@@ -15,7 +15,7 @@ from ..machinery.arguments import broadcast_shape, wrap_dim
 from ..machinery.array_namespace import both, graph, raw
 from ..machinery.declare import differentiable
 from ..machinery.guards import without_numpy_warnings
-from ..machinery.joint_gradients import Together
+from ..machinery.rules import Together
 from .common import (
     NOT_INVERTIBLE,
     NOT_SOLVABLE,
@@ -43,13 +43,13 @@ __all__ = [
 # ----- A X = B --------------------------------------------------------------------------------------------------------
 
 
-def _is_vector(A_shape: tuple[int, ...], B_shape: tuple[int, ...]) -> bool:
+def is_vector(A_shape: tuple[int, ...], B_shape: tuple[int, ...]) -> bool:
     """Whether B holds one right hand side for each matrix: it is a vector, or a batch of them with the batch of A."""
     return len(B_shape) == 1 or (len(A_shape) - 1 == len(B_shape) and tuple(A_shape[:-1]) == tuple(B_shape))
 
 
 def _solve_kernel(A: Any, B: Any, left: bool) -> Any:
-    if not _is_vector(A.shape, B.shape):
+    if not is_vector(A.shape, B.shape):
         X, info = kernels.solve(A, B, left)
         return (columns(X) if left else X), info
     X, info = kernels.solve(A, B[..., None], left)
@@ -60,7 +60,7 @@ def _solve_pair(
     grad: Any, A: Any, result: Any, B_shape: tuple[int, ...], left: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
     """The gradients of A and B: from A X = B, those of B solve the adjoint system."""
-    vector = _is_vector(tuple(A.shape), B_shape)
+    vector = is_vector(tuple(A.shape), B_shape)
     if vector:
         grad, result = grad[..., None], result[..., None]
     gB = xp._linalg_solve_ex(xp.adjoint(A), grad, left)[0]
@@ -99,7 +99,7 @@ def _check_solve(A: Tensor, B: Tensor, left: bool) -> None:
     need_same_dtype("linalg.solve", A, B, ("A", "B"))
     need_floating(A, "linalg.solve")
     need_square(A, "linalg.solve")
-    vector = _is_vector(tuple(A.shape), tuple(B.shape))
+    vector = is_vector(tuple(A.shape), tuple(B.shape))
     if not vector:
         need_matrix(B, "linalg.solve", "B")
     _check_fit("linalg.solve", A, (*B.shape, 1) if vector else tuple(B.shape), left)
@@ -214,6 +214,8 @@ def _det_back_array(grad: Any, A: Any, result: Any) -> Any:
 
 
 def _det_back_graph(grad: Any, A: Any, result: Any) -> Any:
+    if A.shape[-1] == 1:  # the determinant is the element, and its derivative constant
+        return grad[..., None, None].expand(A.shape)
     if values_of(result).all():
         return (grad * result.conj())[..., None, None] * _linalg_inv_ex(A)[0].mH
     mask, eye = (result == 0)[..., None, None], identity_like(A, A.shape[-1], graph)

@@ -1,7 +1,7 @@
 """What was wrong with the arguments of a call, in PyTorch's words. Imported when a call has failed.
 
 The arguments are compared with PyTorch's signatures of the function (`_common/torch_signatures.py`, here called its forms). If they fit none
-of them, PyTorch's complaint takes the place of what was raised. See Note [Failed calls] in public_functions.py.
+of them, PyTorch's complaint is raised instead. See Note [Failed calls] in public_functions.py.
 """
 
 from __future__ import annotations
@@ -73,6 +73,12 @@ def forms(name: str) -> tuple[list[Form], bool]:
     return [_form(part) for part in found if part != "~"], "~" in found
 
 
+def required(name: str) -> set[str]:
+    """The arguments that each form of a function must be given."""
+    found = [{p.name for p in form.positional if p.default is None} for form in forms(name)[0]]
+    return set.intersection(*found) if found else set()
+
+
 def _own_form(name: str) -> str:
     """The form of an op that PyTorch has not, by its declaration, as a line of torch_signatures.py would say it."""
     op = _declare.OPS.get(name.removeprefix("Tensor."))
@@ -97,8 +103,8 @@ def _form(text: str) -> Form:
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:
-    parts = re.split(r",\s(?![^(]*\))", text.strip().strip(",")) if text.strip() else []
-    return tuple(map(_parameter, parts))
+    texts = re.split(r",\s(?![^(]*\))", text.strip().strip(",")) if text.strip() else []
+    return tuple(map(_parameter, texts))
 
 
 def _parameter(text: str) -> Parameter:

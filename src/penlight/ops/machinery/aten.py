@@ -53,11 +53,11 @@ def _function(name: str) -> Any:
 
     if name == "slice":
         return _slice
-    room, _, rest = name.partition("_")
-    if room in ("linalg", "special", "fft") and not hasattr(penlight, name):
-        return getattr(importlib.import_module("penlight." + room), rest)
-    for place in (penlight, importlib.import_module("penlight.nn.functional"), penlight.Tensor):
-        found = getattr(place, name, None)
+    prefix, _, rest = name.partition("_")
+    if prefix in ("linalg", "special", "fft") and not hasattr(penlight, name):
+        return getattr(importlib.import_module("penlight." + prefix), rest)
+    for namespace in (penlight, importlib.import_module("penlight.nn.functional"), penlight.Tensor):
+        found = getattr(namespace, name, None)
         if found is not None:
             return found
     return getattr(penlight, name)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.copies import contiguous
+from ...tensor.memory import torch_strides
 from .op import Op
 
 # The orders of dimensions in which channels are last, and the way back.
@@ -25,9 +26,9 @@ def channels_last(array: np.ndarray[Any, Any]) -> bool:
     if min(array.shape) > 1 and array.transpose(_LAST[array.ndim]).flags.c_contiguous:
         return True
     order = (1, *range(array.ndim - 1, 1, -1), 0)
-    least = 0
+    strides, least = torch_strides(array), 0
     for d in order:
-        step, size = array.strides[d], array.shape[d]
+        step, size = strides[d], array.shape[d]
         if size == 0 or step < least or step <= 0:
             return False
         least = step * size

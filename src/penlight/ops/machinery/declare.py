@@ -15,25 +15,37 @@ and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain ar
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from ... import dtypes
-from ..._common.function_code import handing_over, own_code_of, run_instead
+from ..._common.docstrings import documented
+from ..._common.function_code import (
+    Compiled,
+    compile_function,
+    compiled_when_called,
+    handing_over,
+    own_code_of,
+    run_instead,
+)
 from ...autograd import modes, saved, views
 from ...autograd.modes import NAMESPACE
 from ...autograd.node import DEAD_END, FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
+from ...kernels.copies.convert import cast, is_half
 from ...kernels.elementwise import apply, apply_into, apply_summed
 from ...kernels.elementwise.strategies import COSTLY, HALVES, LARGE, OUTER
 from ...kernels.lazy import copied, lazy_import
+from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, meta_of, wrap
 from . import dispatch, generate, recovery, rules as _rules, scalars  # noqa: F401
 from .array_namespace import graph, raw, sum_to
 from .channels_last import following
+from .guards import refusing_dtypes
 from .op import Op, freed_wants, slot_kind
-from .refused_dtypes import refusing_dtypes
+from .public_functions import CO_VARARGS, Form, Shown
 
 _packing = lazy_import(globals(), "_packing", "...autograd.packing")
 
@@ -49,7 +61,7 @@ NAMESPACE.update(
     float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE, DEAD_END=DEAD_END,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link, link_parts=views.link_parts,
-    rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, arranged=dispatch.arranged, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
+    inplace=dispatch.inplace, rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, arranged=dispatch.arranged, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
     explain_value_error=dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=dispatch.record,
     recover=recovery.recover, explain=saved.explain, input_modified=saved.input_modified,
     result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, apply_elementwise=apply,
@@ -258,6 +270,55 @@ def inplace_function(op: Op) -> Any:
     return generate.stub(op, op.name + "_")
 
 
+OpCall: TypeAlias = tuple[Op, tuple[Any, ...]]
+
+
+def op_forms(*, out: bool = True) -> Callable[[Callable[..., OpCall]], Callable[..., Tensor]]:
+    """Make a public function, its method and its in-place method of a function that returns an op and the op's arguments.
+
+    The function takes `out=` unless that is switched off. If the first parameter of the decorated function is `in_place`, it says
+    which form is called; the forms do not have it. The in-place form has the same example, which therefore calls the method.
+    """
+
+    def decorate(prepare: Any) -> Any:
+        name = prepare.__name__
+        margin, _, example = prepare.__doc__.partition(">>> ")  # newer Pythons take the indentation off docstrings
+        lines = f">>> {example.rstrip()}".replace(f".{name}(", f".{name}_(").splitlines()
+        lines = [line.removeprefix(margin.rpartition("\n")[2]) for line in lines]
+        prepare.__annotations__["return"] = "Tensor"
+        in_place = _form(prepare, name + "_", "inplace(op, arguments)")
+        in_place.__doc__ = documented(f"In-place version of `{name}`.", *lines)
+        run = "op.function(*arguments) if out is None else op.function(*arguments, out=out)"
+        function = _form(prepare, name, run if out else "op.function(*arguments)", out)
+        for form in (in_place, function):
+            install_method(form.__name__, form)
+        return function
+
+    return decorate
+
+
+def _form(prepare: Any, name: str, run: str, out: bool = False) -> Any:
+    """A function with the parameters of `prepare`, which runs the op that `prepare` returns."""
+    first = (str(name.endswith("_")),) if prepare.__code__.co_varnames[0] == "in_place" else ()
+
+    def generate() -> Compiled:
+        code, count = prepare.__code__, prepare.__code__.co_argcount
+        own, only = code.co_varnames[len(first) : count], code.co_varnames[count : count + code.co_kwonlyargcount]
+        rest = ["*" + code.co_varnames[count + len(only)]] if code.co_flags & CO_VARARGS else []
+        taken = ", ".join([*own, *(rest or ["*"] * (bool(only) or out)), *only, *["out"] * out])
+        given = ", ".join([*first, *own, *rest, *(f"{p}={p}" for p in only)])
+        source = f"def {name}({taken}):\n    op, arguments = prepare({given})\n    return {run}\n"
+        kwdefaults = {**(prepare.__kwdefaults__ or {}), **({"out": None} if out else {})}
+        return Compiled(compile_function(source, f"<penlight {name}>"), prepare.__defaults__, kwdefaults)
+
+    space = {"__name__": prepare.__module__, "prepare": prepare, "inplace": dispatch.inplace}
+    function = compiled_when_called(name, space, generate)
+    function.__annotations__, function.__module__ = prepare.__annotations__, prepare.__module__
+    function.__doc__, function.__wrapped__ = prepare.__doc__, Shown(prepare, out=out)
+    function.form = Form(prepare, first, run)
+    return function
+
+
 _DUNDERS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul", "**": "pow",
     "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
@@ -277,3 +338,38 @@ def _install_operator(op: Op, symbol: str) -> None:
         setattr(Tensor, f"__r{name}__", generate.stub(op, f"__r{name}__"))
     if op.inplace and symbol not in ("==", "!=", "<", "<=", ">", ">="):
         setattr(Tensor, f"__i{name}__", generate.stub(op, f"__i{name}__"))
+
+
+# ----- 16-bit floats in kernels that add up ---------------------------------------------------------------------------
+# Sums in their own precision would stand still, 256 + 1 is 256 in bfloat16.
+
+
+_FLOAT = np.dtype(np.float32)
+
+
+def in_float32(kernel: Any) -> Any:
+    """A kernel that computes with 16-bit floats in its first argument as float32, and rounds the result once."""
+    inner = warning_free(kernel)
+
+    @wraps(kernel)
+    def run(x: Any, *args: Any) -> Any:
+        if is_half(x.dtype):
+            with silent():
+                return cast(inner(cast(x, _FLOAT), *args), x.dtype)
+        return inner(x, *args)
+
+    return run
+
+
+def rounded_once(kernel: Any) -> Any:
+    """An elementwise kernel that computes with operands of 16 bits as float32, and rounds the result once, as machine code too."""
+
+    def run(*operands: Any) -> Any:
+        half = next((o.dtype for o in operands if type(o) is np.ndarray and is_half(o.dtype)), None)
+        if half is None:
+            return kernel(*operands)
+        with silent():
+            return cast(np.asarray(kernel(*[cast(o, _FLOAT) if type(o) is np.ndarray else o for o in operands])), half)
+
+    run.rounds_once = True  # type: ignore[attr-defined]
+    return run

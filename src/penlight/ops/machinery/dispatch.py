@@ -28,9 +28,8 @@ from ...tensor import Tensor, wrap
 from ...tensor.outline import Outline
 from .arguments import broadcast_shape
 from .generate import lays_out, reduces, straight
+from .guards import refuse, wrong_type
 from .op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
-from .overloads import wrong_type
-from .refused_dtypes import refuse
 from .rules import ComplexFit, PackedFit, restore_result
 
 _arithmetic = lazy_import(globals(), "_arithmetic", "..pointwise.arithmetic")
@@ -83,36 +82,49 @@ def _only_packing() -> bool:
 
 
 def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """A slow mode is open somewhere. A log is told of the op: see Note [The log] in inspect/log.py."""
+    """A slow mode is open somewhere, or `out` is given. A log is told of the op: see Note [The log] in inspect/log.py."""
+    if not NAMESPACE["SLOW"] and type(out) is Tensor and op.outputs == 1 and op.kind != "multi":
+        return _write_result(op, arguments, out)
     seen = modes.log.get()
     if seen is None:
         return _enter(op, arguments, out)
-    return seen.on_op(op, arguments, lambda: _enter(op, arguments, out), False)
+    return seen.on_op(op, arguments, functools.partial(_enter, op, arguments, out), False)
 
 
 def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     """If none of the slow modes concerns this op (inference mode only marks what is new), its generated function runs after all; else the
     readable path does."""
+    if out is None and not modes.inference.get() and unwatched():
+        return (op.straight or straight(op))(*arguments)
     level = interpreter(arguments, out)
     if level is not None:
         return level.run(op, arguments, out)
     if out is not None or not unseen():
         if out is not None or not _only_packing() or modes.inference.get():
             return execute(op, arguments, out)
-        return _pack_saved(op, _straight(op)(*arguments))
+        return _pack_saved(op, straight(op)(*arguments))
     if not modes.inference.get():
-        return _straight(op)(*arguments)
+        return straight(op)(*arguments)
     if is_grad_enabled():
         return execute(op, arguments)
-    result = _straight(op)(*arguments)
+    result = straight(op)(*arguments)
     _mark_new(op, arguments[0], result if isinstance(result, (tuple, list)) else (result,))
     return result
 
 
-def _straight(op: Op) -> Any:
-    if op.straight is not None:
-        return op.straight
-    return straight(op)
+def _write_result(op: Op, arguments: tuple[Any, ...], out: Tensor) -> Any:
+    """`out=` where no slow mode is open: the generated function computes, and its result is copied if nothing needs a closer look."""
+    result, memory, recording = (op.straight or straight(op))(*arguments), out._array, is_grad_enabled()
+    for value in arguments:
+        if isinstance(value, Tensor):
+            if (recording and getattr(value, "_edge", None) is not NO_EDGE) or partly_over(memory, value._array):
+                break
+        elif isinstance(value, (tuple, list)) and value and isinstance(value[0], Tensor):
+            break
+    else:
+        if stored(out, result):
+            return out
+    return execute(op, arguments, out, result._array)
 
 
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
@@ -245,17 +257,17 @@ def narrow(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any,
 def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
     """Let the innermost watcher run an op; the ops that it runs itself are seen by the others only."""
     watching = op_watchers.get()
-    token = op_watchers.set(watching[:-1])
+    op_watchers.set(watching[:-1])
     try:
         return watching[-1](op, arguments, go, inplace)
     finally:
-        op_watchers.reset(token)
+        op_watchers.set(watching)
 
 
 def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Arguments by name, with NumPy scalars as Python numbers; refuses what is no tensor where one must be."""
     env = dict(zip(op.parameters, arguments))
-    for place, i in enumerate(op.inputs):
+    for index, i in enumerate(op.inputs):
         value, kind = env[i], op.kinds[i]
         if isinstance(value, Tensor) or (kind == OPTIONAL and value is None):
             continue
@@ -266,7 +278,7 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
         elif kind == NUMBER and isinstance(value, np.generic) and value.dtype.kind in "biufc":
             env[i] = number_of(value)
         elif (
-            place == 0
+            index == 0
             and op.traits.scalar_first
             and isinstance(value, (bool, int, float, complex, np.generic))
             and (not op.name.startswith("bitwise") or isinstance(arguments[1], Tensor))
@@ -529,19 +541,19 @@ def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor],
         elif not hasattr(node, "s_" + want):
             setattr(node, "s_" + want, None)
     elif kind == "result" and not hasattr(node, "s_" + want):
-        place = op.results.index(want)
-        if outs[place]._level is not None:  # see Note [Subclasses that dispatch]
+        output_nr = op.results.index(want)
+        if outs[output_nr]._level is not None:  # see Note [Subclasses that dispatch]
             setattr(node, "c_" + want, [0, None])
             setattr(node, "v_" + want, 0)
-            setattr(node, "s_" + want, _subclasses.twin(outs[place]))
+            setattr(node, "s_" + want, _subclasses.twin(outs[output_nr]))
             return
-        vc = saved.versions_of(outs[place])
+        vc = saved.versions_of(outs[output_nr])
         if pack_hooks.get() is not None:
-            _pack(node, want, restore_result(node, outs[place]._array, vc, place), NO_EDGE)
+            _pack(node, want, restore_result(node, outs[output_nr]._array, vc, output_nr), NO_EDGE)
             return
         setattr(node, "c_" + want, vc)
         setattr(node, "v_" + want, vc[0])
-        setattr(node, "s_" + want, outs[place]._array)
+        setattr(node, "s_" + want, outs[output_nr]._array)
     elif kind != "result":
         head = want.rpartition("_")[0]
         array = outs[op.results.index(head)]._array if head in op.results else getattr(env[head], "_array", None)
@@ -554,10 +566,10 @@ def _pack_saved(op: Op, result: Any) -> Any:
     node: Any = next((o._edge[0] for o in outs if hasattr(o, "_edge") and o._edge is not NO_EDGE), None)
     if node is None or type(node) is not op.Backward or type(node._fit) is PackedFit:
         return result  # nothing was recorded, or on the readable path
-    for want, place in _packable(op):
+    for want, output_nr in _packable(op):
         value = getattr(node, "s_" + want)
-        if place is not None:
-            saved_result = restore_result(node, value, getattr(node, "c_" + want), place)
+        if output_nr is not None:
+            saved_result = restore_result(node, value, getattr(node, "c_" + want), output_nr)
             _pack(node, want, saved_result, NO_EDGE)
         elif hasattr(value, "_array"):
             _pack(node, want, value, views.edge_of(value))
@@ -566,7 +578,7 @@ def _pack_saved(op: Op, result: Any) -> Any:
 
 @functools.cache
 def _packable(op: Op) -> list[tuple[str, int | None]]:
-    """The names under which an op's nodes save tensors, with the place of an output among the results, in order."""
+    """The names under which an op's nodes save tensors, with the number of the output if it is one, in order."""
     wants = dict.fromkeys(want for wants in op.wants.values() for want in wants)
     kinds = {want: slot_kind(op, want) for want in wants}
     return [
@@ -586,11 +598,13 @@ from .in_place import (  # noqa: E402
     given as given,
     inplace as inplace,
     may_write as may_write,
+    partly_over,
     precheck as precheck,
     rewrite as rewrite,
     rewrite_recorded as rewrite_recorded,
     saves_first as saves_first,
     store as store,
+    stored,
     write_back as write_back,
     write_out as write_out,
 )

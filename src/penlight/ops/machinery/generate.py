@@ -127,14 +127,14 @@ def _make(op: Op, lines: list[str], name: str) -> CodeType:
 
 def _signature(op: Op) -> str:
     code = op.face.__code__
-    parts = []
-    for place, p in enumerate(op.parameters):
-        if place == code.co_argcount:
-            parts.append("*")
-        parts.append(f"{p}=None" if p in op.defaults else p)
+    parameters = []
+    for index, p in enumerate(op.parameters):
+        if index == code.co_argcount:
+            parameters.append("*")
+        parameters.append(f"{p}=None" if p in op.defaults else p)
     if op.traits.out:
-        parts += ["out=None"] if "*" in parts else ["*", "out=None"]
-    return ", ".join(parts)
+        parameters += ["out=None"] if "*" in parameters else ["*", "out=None"]
+    return ", ".join(parameters)
 
 
 def saves_for(op: Op) -> dict[str, list[str]]:
@@ -236,15 +236,15 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
         return f"result = {call}"  # the others are given to Note [Elementwise work] in kernels/elementwise
     first, *others = [i for i in op.operands if i != number and op.kinds[i] in (TENSOR, NUMBER)]
     least = least_size(op.kernel)
-    few, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
-    small = f"{first}_.size < {few}"
+    limit, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
+    small = f"{first}_.size < {limit}"
     if least > HALVES:
-        small = f"({first}_.size < {HALVES} or {first}_.size < {few} and {first}_.itemsize != 2)"
+        small = f"({first}_.size < {HALVES} or {first}_.size < {limit} and {first}_.itemsize != 2)"
     if others and not into_first:
         a, b = f"{first}_", f"{others[0]}_"
         same = f"len({a}) == len({b}) and {a}.ndim == {b}.ndim"
-        alike = f"here < {few} and (here < 362 or {same} and (here < HALVES or {a}.itemsize != 2))"
-        grown = f"here < {few} > there and {a}.itemsize != 2 and broadcast({a}, {b}).size < {few}"
+        alike = f"here < {limit} and (here < 362 or {same} and (here < HALVES or {a}.itemsize != 2))"
+        grown = f"here < {limit} > there and {a}.itemsize != 2 and broadcast({a}, {b}).size < {limit}"
         small = f"{alike} if (here := {a}.size) == (there := {b}.size) else here * there < {outer} or {grown}"
         small = f"({small})"
     return f"result = {call} if {small} else apply_elementwise(kernel_{op.name}, {given})"
@@ -438,10 +438,10 @@ def _parts(op: Op) -> list[str]:
 
 def _several(op: Op) -> list[str]:
     """Lines that wrap and record several results, of which the floating ones are differentiable."""
-    places = range(op.outputs)
-    outs = ", ".join(f"wrapped_{k}" for k in places)
-    body = [f"{', '.join(f'result_{k}' for k in places)} = result"]
-    for k in places:
+    numbers = range(op.outputs)
+    outs = ", ".join(f"wrapped_{k}" for k in numbers)
+    body = [f"{', '.join(f'result_{k}' for k in numbers)} = result"]
+    for k in numbers:
         body.append(f"if type(result_{k}) is not ndarray: result_{k} = asarray(result_{k})")
         if reduces(op):
             body.append(f"elif not result_{k}.flags.c_contiguous: result_{k} = result_{k}.copy()")
@@ -449,12 +449,12 @@ def _several(op: Op) -> list[str]:
         body.append(f"wrapped_{k}._array = result_{k}")
         body.append(f"wrapped_{k}._vc = {_versions(op, f'result_{k}')}")
         body.append(f"wrapped_{k}._grad = wrapped_{k}._view = wrapped_{k}._rare_state = None")
-    none = " = ".join(f"wrapped_{k}._edge" for k in places)
+    none = " = ".join(f"wrapped_{k}._edge" for k in numbers)
     if not op.rules:
         return [*body, f"{none} = NO_EDGE", f"return {outs}"]
     body += [*_edges(op), f"    {none} = NO_EDGE", f"    return {outs}"]
     body += [*_node(op), *_save(op), "shapes = []"]
-    for k in places:
+    for k in numbers:
         body.append(
             f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, len(shapes)); shapes.append(result_{k}.shape)"
         )
@@ -490,19 +490,19 @@ def _save(op: Op, number: str | None = None) -> list[str]:
                 body.append(f"if {' or '.join(f'{u}_edge is not NO_EDGE' for u in users)}:")
                 body += [*("    " + k for k in keep), f"else: node.s_{want} = None"]
         elif kind == "result":
-            place = f"_{op.results.index(want)}" if op.outputs > 1 else ""
-            body.append(f"node.s_{want} = result{place}")
+            suffix = f"_{op.results.index(want)}" if op.outputs > 1 else ""
+            body.append(f"node.s_{want} = result{suffix}")
             if op.view:
-                body.append(f"if wrapped{place}._vc is None: wrapped{place}._vc = [0, None]")
-                body.append(f"node.c_{want} = wrapped{place}._vc; node.v_{want} = wrapped{place}._vc[0]")
+                body.append(f"if wrapped{suffix}._vc is None: wrapped{suffix}._vc = [0, None]")
+                body.append(f"node.c_{want} = wrapped{suffix}._vc; node.v_{want} = wrapped{suffix}._vc[0]")
             else:
-                body.append(f"node.c_{want} = wrapped{place}._vc = [0, None]; node.v_{want} = 0")
+                body.append(f"node.c_{want} = wrapped{suffix}._vc = [0, None]; node.v_{want} = 0")
         elif kind == "plain":
             body.append(f"node.s_{want} = {want}")
         else:
             head = want.rpartition("_")[0]
-            place = f"_{op.results.index(head)}" if op.outputs > 1 and head in op.results else ""
-            source = f"result{place}" if head in op.results else head + "_"
+            suffix = f"_{op.results.index(head)}" if op.outputs > 1 and head in op.results else ""
+            source = f"result{suffix}" if head in op.results else head + "_"
             optional = op.kinds.get(head) == OPTIONAL or head == number
             body.append(
                 f"node.s_{want} = " + (f"getattr({source}, '{kind}', None)" if optional else f"{source}.{kind}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .generate import joins
-from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, freed_wants, saved_anyhow, slot_kind
+from .op import LIST, NUMBER, OPTIONAL, TENSOR, Op, freed_wants, saved_anyhow, slot_kind, unpack_order
 from .rules import elementwise_rule
 from .ufunc_calls import written_out
 
@@ -55,16 +55,16 @@ def _on_scalars(op: Op) -> bool:
 
 def _gradients(op: Op, scalars: bool = False) -> list[str]:
     """Lines that give `g_input`, `g_other`, ...: None where the edge leads nowhere."""
-    bodies = {i: _rule(op, place, i, scalars) for place, i in enumerate(op.wants)}
+    bodies = {i: _rule(op, index, i, scalars) for index, i in enumerate(op.wants)}
     out = []
     if any(" if small else " in line for body in bodies.values() for line in body):
         least = "COSTLY" if any(map(_costly, op.rules.values())) else "LARGE"
         out.append(f"small = grad.size < HALVES or grad.size < {least} and grad.itemsize != 2")
-    for place, (i, body) in enumerate(bodies.items()):
+    for index, (i, body) in enumerate(bodies.items()):
         if len(bodies) > 1:
             # A dead end gets a gradient all the same if PyTorch looks at what was saved for it, and complains if that is gone.
-            dead = f" and edges[{place}] is not DEAD_END" if saved_anyhow(op, i) else ""
-            out.append(f"if edges[{place}][0] is None{dead}: g_{i} = None")
+            dead = f" and edges[{index}] is not DEAD_END" if saved_anyhow(op, i) else ""
+            out.append(f"if edges[{index}][0] is None{dead}: g_{i} = None")
             body = ["else:", *("    " + line for line in body)]
         out += body
     return out
@@ -96,13 +96,13 @@ def _costly(rule: Any) -> bool:
     return not _COSTLY.isdisjoint(rule.__code__.co_names)
 
 
-def _rule(op: Op, place: int, i: str, scalars: bool) -> list[str]:
+def _rule(op: Op, index: int, i: str, scalars: bool) -> list[str]:
     """Lines that fetch what one rule wants, and run it."""
     wants = op.wants[i]
     lines: list[str] = []
     fetched = {want: _unpack(op, want, scalars) for want in wants}
-    for want in sorted(wants, key=lambda want: (want in op.results, "self" if want == "input" else want)):
-        lines += fetched[want][1]  # in PyTorch's order: if several were modified, it tells of the same one
+    for want in unpack_order(op, i):
+        lines += fetched[want][1]
     values = [fetched[want][0] for want in wants]
     call = f"rule_{op.name}_{i}({', '.join(values)})"
     fits = op.kind == "pointwise" and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1
@@ -112,10 +112,10 @@ def _rule(op: Op, place: int, i: str, scalars: bool) -> list[str]:
             call = f"({call})" if " else " in call else call
             call += f" if small else apply_elementwise(rule_{op.name}_{i}, {', '.join(values)})"
             if fits and values[0] == "grad":
-                call += f" if fit is None else apply_summed(fit[{place}], rule_{op.name}_{i}, {', '.join(values)})"
+                call += f" if fit is None else apply_summed(fit[{index}], rule_{op.name}_{i}, {', '.join(values)})"
     lines.append(f"g_{i} = {call}")
     if fits:
-        lines.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
+        lines.append(f"if fit is not None and g_{i}.shape != fit[{index}]: g_{i} = sum_to(g_{i}, fit[{index}])")
     return lines
 
 
@@ -127,10 +127,10 @@ def _unpack(op: Op, want: str, scalars: bool) -> tuple[str, list[str]]:
     if kind in ("plain", "shape", "dtype", "strides"):
         return f"node.s_{want}", []
     if kind == "result":
-        place = op.results.index(want)
+        output_nr = op.results.index(want)
         return want, [
             f"{want} = node.s_{want}",
-            f"if node.c_{want}[0] != node.v_{want}: result_modified(node, {want}, node.c_{want}[0], node.v_{want}, {place})",
+            f"if node.c_{want}[0] != node.v_{want}: result_modified(node, {want}, node.c_{want}[0], node.v_{want}, {output_nr})",
             f"if type({want}) is not ndarray: {want} = {want}._array",
             *([f"{want} = {want}[()]"] if scalars else []),
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -14,8 +15,11 @@ from ...autograd import modes
 from ...autograd.modes import is_grad_enabled
 from ...autograd.node import NO_EDGE
 from ...autograd.views import DEFAULT, NO_GRAD, View, link, prune, unrecorded_edge
+from ...kernels.elementwise.strategies import least_size
+from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import hush, unhush
 from ...tensor import Tensor, new
+from .op import Op
 
 Kernel = Callable[..., Any]
 
@@ -51,7 +55,7 @@ def plain_floats(operands: Sequence[Any]) -> bool:
 
 
 def unrecorded(tensors: Sequence[Any]) -> bool:
-    """Whether a function of these tensors can be computed on their arrays: it gets no place in a graph, and nobody looks on."""
+    """Whether a function of these tensors can be computed on their arrays: it is not recorded in a graph, and nobody looks on."""
     if modes.NAMESPACE["SLOW"] or modes.casting:
         return False
     if is_grad_enabled():
@@ -215,8 +219,95 @@ def need_real_value(value: Any, dtype: dtypes.dtype) -> None:
         raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
 
 
+def need_countable(shape: Any, itemsize: int | None = None) -> None:
+    """Refuse a shape of more elements than 64 bits count, or of more bytes if the size of an element is given."""
+    count = math.prod(shape)
+    if itemsize is None and count >= 2**63:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if itemsize is not None and count * itemsize >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+
+
 def plain_numbers(value: Any) -> Any:
     """A whole number or a tuple of them as it is, to look up what is kept for it; anything that is only equal to one raises TypeError."""
     if type(value) is int or (type(value) is tuple and type(sum(value)) is int):
         return value
     raise TypeError
+
+
+# ----- What is said of an argument of a wrong type --------------------------------------------------------------------
+# PyTorch names the argument, or lists all overloads if the function has several.
+
+
+_torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
+
+
+def _is_overloaded(name: str) -> bool:
+    """Whether PyTorch has several forms of a function."""
+    _, _, forms = _torch_signatures.FORMS.partition(f"\n{name}: ")
+    return " | " in forms.partition("\n")[0]
+
+
+def wrong_type(
+    name: str, arguments: Sequence[Any], position: int, parameter: str, wanted: str, forms: str = ""
+) -> TypeError:
+    """The error for the argument at `position`, which is not a `wanted`. `forms`: how the function may be called."""
+    if _is_overloaded(name):
+        got = ", ".join(type(a).__name__ for a in arguments)
+        return TypeError(
+            f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{forms}"
+        )
+    return TypeError(
+        f"{name}(): argument '{parameter}' (position {position + 1}) must be {wanted}, not {type(arguments[position]).__name__}"
+    )
+
+
+def no_tensor(name: str, *arguments: Any, parameters: tuple[str, str] = ("input", "other")) -> TypeError:
+    """The error of a function of two operands, one of which may be a number, that was given no tensor."""
+    got = ", ".join(type(a).__name__ for a in arguments)
+    first, second = parameters
+    number = "self" if first == "input" else first
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        f" * (Tensor {first}, Tensor {second}, *, Tensor out = None)\n * (Number {number}, Tensor {second}, *, Tensor out = None)\n"
+        f" * (Tensor {first}, Number {second}, *, Tensor out = None)\n"
+    )
+
+
+# ----- Dtypes that PyTorch has no kernel for --------------------------------------------------------------------------
+# `@traits(refuses=...)` says which it refuses, and in what words.
+# The keys are kinds of NumPy dtypes: c complex, b bool, i and u integers, h 16-bit floats. A word alone is what PyTorch calls its kernel, as in `"lt_cpu" not implemented for 'ComplexFloat'`; a sentence is the whole message.
+# Elementwise ops look at complex numbers on their slow path, where those come by anyhow; other refusals wrap the kernel.
+
+
+def refuse(op: Op, np_dtype: Any, inner: bool = False) -> None:
+    """Raise PyTorch's error if it has no kernel of this op for the dtype. `inner`: along another dimension than the last."""
+    kind = "h" if np_dtype.itemsize == 2 and np_dtype.kind in "fV" else np_dtype.kind
+    for kinds, said in op.traits.refuses.items():
+        if kind in kinds and isinstance(said, str):
+            raise not_implemented(said.replace("lastdim_", "") if inner else said, np_dtype)
+        if kind in kinds:
+            raise type(said)(said.args[0].replace("{}", dtypes.LEGACY[dtypes.from_np(np_dtype)]))
+
+
+def refusing_dtypes(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, refusing what PyTorch refuses, unless the slow path does that."""
+    refuses = op.traits.refuses
+    if not refuses or (op.kind == "pointwise" and set(refuses) == {"c"}):
+        return kernel
+
+    kinds = "".join(refuses).replace("h", "fV")
+    with_number = op.name.endswith("_number")
+    along_dim = any("lastdim_" in str(said) for said in refuses.values())
+
+    def run(*args: Any) -> Any:
+        kind = args[0].dtype.kind
+        if kind in kinds and not (with_number and kind == "b" and type(args[1]) is int):  # together they are integers
+            inner = along_dim and args[0].ndim > 1 and args[1] not in (-1, args[0].ndim - 1)
+            refuse(op, args[0].dtype, inner)
+        return kernel(*args)
+
+    known = type(kernel) is np.ufunc or getattr(kernel, "one_pass", False)
+    run.one_pass = known and least_size(kernel)  # type: ignore[attr-defined]
+    run.__wrapped__ = kernel  # type: ignore[attr-defined]
+    return run

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ... import dtypes
+from ..._common.docstrings import documented
 from ..._common.user_warnings import warn_user
 from ...autograd import modes, views
 from ...autograd.modes import NAMESPACE, is_grad_enabled
+from ...autograd.node import NO_EDGE
 from ...autograd.saved import NoVersion
 from ...kernels.addresses import address
 from ...tensor import Tensor, wrap
 from ...tensor.conjugates import Marked, write_through
+from ...tensor.memory import torch_strides
+from .arguments import with_pytorch_names
 from .dispatch import (
     _watched,
     coerce,
@@ -32,9 +36,6 @@ from .generate import in_place_function
 from .guards import cannot_cast, has_tangent, refuse_tangents
 from .op import Op, as_array, slot_kind
 from .out import check_out, refusing
-
-if TYPE_CHECKING:
-    from ...tensor import Tensor
 
 OVERLAPS = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -218,7 +219,7 @@ def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> N
         return
     for i in op.inputs[1:]:
         other = getattr(env[i], "_array", None)
-        if other is not None and i not in op.exempt and _partly_over(array, other):
+        if other is not None and i not in op.exempt and partly_over(array, other):
             raise RuntimeError(_PARTLY_OVER)
 
 
@@ -234,7 +235,7 @@ def _same_elements(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return same_form and a.__array_interface__["data"] == b.__array_interface__["data"]
 
 
-def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+def partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """Whether two dense arrays share some of their memory, but not as the same elements. PyTorch judges by their extent."""
     if a is b or (a.base is None and b.base is None) or not a.size or not b.size:
         return False
@@ -243,7 +244,7 @@ def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if not _dense(a) or not _dense(b):
         return False
     same_place = address(a) == address(b) and a.nbytes == b.nbytes
-    return not (same_place and a.strides == b.strides)
+    return not (same_place and torch_strides(a) == torch_strides(b))
 
 
 def _dense(array: np.ndarray[Any, Any]) -> bool:
@@ -254,7 +255,8 @@ def _dense(array: np.ndarray[Any, Any]) -> bool:
 
 def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
     """Write an op's result into existing memory, if shape and category allow."""
-    _check_stored(array, raw)
+    if raw.shape != array.shape or raw.dtype != array.dtype:
+        _check_stored(array, raw)
     NAMESPACE["assign"](array, raw)
 
 
@@ -274,10 +276,22 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
     raws = raw if several else (raw,)
     inputs = [t for v in env.values() for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Tensor)]
     refuse_graph(op.public, inputs, outs)
-    if any(_partly_over(o._array, t._array) for o in outs for t in inputs):
+    if any(partly_over(o._array, t._array) for o in outs for t in inputs):
         raise RuntimeError(_PARTLY_OVER)
     fill_outs(op.name.lstrip("_"), outs, [as_array(r) for r in raws])
     return out
+
+
+def stored(out: Tensor, result: Tensor) -> bool:
+    """Store a result in `out`, unless that must be resized, cast, recorded or refused: whether it was done."""
+    raw, memory = result._array, out._array
+    if result._edge is not NO_EDGE or raw.shape != memory.shape or raw.dtype is not memory.dtype:
+        return False
+    if type(out) is not Tensor or not memory.flags.c_contiguous or not views.writes_alone(out):
+        return False
+    NAMESPACE["assign"](memory, raw)
+    views.bump(out)
+    return True
 
 
 def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
@@ -344,7 +358,59 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     """What a function composed of ops returns: its result, or `out` with the result in it."""
     if out is None:
         return result
+    if type(out) is Tensor and stored(out, result):
+        return out
     outs_of(name, out, None)
     refuse_graph(name, (result,), (out,))
     fill_outs(name, (out,), (result._array,))
     return out
+
+
+# ----- In-place forms of views ----------------------------------------------------------------------------------------
+# `squeeze_`, `transpose_` and kin.
+
+
+def in_place_view(function: Any, node_names: dict[str, str]) -> Any:
+    """`unsqueeze_` and the like: the tensor itself takes the view's shape. Its base, if it is a view, keeps its history."""
+    name = function.__name__
+
+    def apply(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        views.check_inplace(input, input.requires_grad)
+        refuse_inference(input)
+        if name == "t" and input.dim() > 2:
+            raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
+        changed = function(input, *args, **with_pytorch_names(kwargs))
+        edge, array = changed._edge, changed._array
+        tangents = None if changed._rare_state is None else changed._rare_state.tangents
+        node = edge[0]
+        del changed
+        if node is not None and is_grad_enabled():
+            views.move_retain(input, node)
+        input._array = array
+        views.bump(input)
+        if node is not None and is_grad_enabled():
+            node.__class__ = in_place_class(node, node_names[type(node).__name__])
+            input._edge = edge
+        for level, tangent in (tangents or {}).items():
+            level.attach(input, tangent)
+        return input
+
+    apply.__name__ = apply.__qualname__ = name + "_"
+    given, sizes = {
+        "squeeze": ("", "[2]"), "unsqueeze": ("0", "[1, 1, 2]"), "t": ("", "[2, 1]"),
+    }.get(name, ("0, 1", "[2, 1]"))  # fmt: skip
+    apply.__doc__ = documented(
+        f"In-place version of `{name}`: this tensor itself takes the new shape.",
+        f">>> torch.zeros(1, 2).{name}_({given}).shape", f"torch.Size({sizes})",
+    )  # fmt: skip
+    return apply
+
+
+_in_place_classes: dict[str, Any] = {}
+
+
+def in_place_class(node: Any, name: str) -> Any:
+    """The node's class under the name that PyTorch has for the in-place form."""
+    if name not in _in_place_classes:
+        _in_place_classes[name] = type(name, (type(node),), {"__slots__": (), "__module__": "torch.autograd.graph"})
+    return _in_place_classes[name]

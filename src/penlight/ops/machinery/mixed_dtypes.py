@@ -91,8 +91,8 @@ def _lines(op: Op) -> list[str]:
     given = ", ".join(p + "_p" if p in operands else p + "_" if p in op.inputs else p for p in op.parameters)
     call = f"kernel_{op.name}({given})"
     if type(op.kernel) is np.ufunc or hasattr(op.kernel, "one_pass"):
-        few = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
-        call = f"{call} if {operands[0]}_.size < ({few}) else apply_elementwise(kernel_{op.name}, {given})"
+        least = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
+        call = f"{call} if {operands[0]}_.size < ({least}) else apply_elementwise(kernel_{op.name}, {given})"
     full = f" or {operands[0]}_p.dtype is float16" if op.traits.full_scalars else ""
     strided = " or ".join(f"type({i}_p) is ndarray and not {i}_p.flags.c_contiguous" for i in operands)
     body += [

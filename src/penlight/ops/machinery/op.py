@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, Union
 
 import numpy as np
+
+Number = Union[bool, int, float, complex]  # noqa: UP007  in the signatures of ops
 
 # What a parameter of the face may be, told from its annotation.
 TENSOR, NUMBER, OPTIONAL, LIST, PLAIN = "tensor", "number", "optional", "list", "plain"
@@ -22,7 +24,7 @@ _KINDS = {
 
 
 # What the names of ops end in that are one of several forms of a public function. `hash_tensor` is a function.
-_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|stable|decimals|value|(of_)?number|of)$")
+_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|one|stable|decimals|value|(of_)?number|of)$")
 
 
 class Traits(NamedTuple):
@@ -36,14 +38,16 @@ class Traits(NamedTuple):
     channels_last_of: int = 1  # how many of the first inputs are looked at for that
     contiguous: bool = False  # whether its result is contiguous, though it is elementwise
     any_layout: bool = False  # whether its result need not be contiguous, though it is not elementwise
-    refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see refused_dtypes.py
+    refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see `refuse` in guards.py
     compares_bytes: bool = (
         False  # whether NumPy compares bools by their bytes, of which those that hold need not be equal
     )
     frees: tuple[str, ...] = ()  # plain arguments that hold tensors: a backward pass frees them too
     shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
     hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show
-    keeps_finite: bool = False  # whether what is finite stays so, in the op and its rules: watch(nan=...) need not look
+    # Which of "op" and "rules" make no NaN from values without NaN and no infinity from finite values, whatever their operands:
+    # watch(nan=..., inf=...) need not look. None is both for a view, otherwise neither.
+    keeps_finite: tuple[str, ...] | None = None
     aten: str = ""  # PyTorch's name below the public functions, where the node's name does not tell it
 
 
@@ -164,6 +168,12 @@ def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 
 @functools.cache
+@functools.cache
+def unpack_order(op: Op, parameter: str) -> list[str]:
+    """What the rule of an input wants, in the order in which PyTorch unpacks it: if several were modified, the error tells of the same one."""
+    return sorted(op.wants[parameter], key=lambda want: (want in op.results, "self" if want == "input" else want))
+
+
 def slot_kind(op: Op, want: str) -> str:
     """What a rule's parameter refers to: "call" (given anew each time), "input", "result", "plain" (saved as it is),
     or "shape"/"dtype"/"strides" of an input, whose name is the part before."""

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from types import FrameType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._common.arguments import explained
 from ..._common.function_code import Compiled, compile_function, compiled_when_called, own_code_of
@@ -50,7 +50,7 @@ _generate = lazy_import(globals(), "_generate", ".generate")
 _takeover = lazy_import(globals(), "_takeover", "..._takeover")
 
 
-_VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
+CO_VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
 
 
 # ----- The generated function around a function --------------------------------------------------------------------------
@@ -82,7 +82,7 @@ class Functions:
 def public_functions(
     namespace: Mapping[str, Any], prefix: str, module: str, space: str = "", bound: Iterable[str] | None = None
 ) -> dict[str, Any]:
-    """The functions to put in the place of the public functions in a namespace, so that failed calls are explained.
+    """The functions that replace the public functions in a namespace, so that failed calls are explained.
 
     Messages call a function by its name after the prefix. It is found in `module` as `space` and its name, which pickle writes.
     `bound` names those that no class binds, if not all are: Note [Functions are not methods].
@@ -136,8 +136,9 @@ def _public_function(function: Any, name: str, prefix: str, module: str, space: 
         made = compiled_when_called(
             function.__name__, _GLOBALS, lambda: _compiled(function, public, key, prefix + name, owner is not None)
         )
-        made.__doc__, made.__annotations__ = explained(function, name), function.__annotations__
-        made.__wrapped__ = function if owner is None else Shown(function, bound=True)
+        out = getattr(getattr(function, "__wrapped__", None), "out", False)
+        made.__doc__, made.__annotations__ = explained(function, name, out), function.__annotations__
+        made.__wrapped__ = Shown(function, owner is not None, name=space + name if space else prefix + name)
     else:
         made = _generate.bound_form(function, prefix, lambda: public)
     made.__module__, made.__name__, made.__qualname__ = module, name, space + name
@@ -149,19 +150,24 @@ def _public_function(function: Any, name: str, prefix: str, module: str, space: 
 
 class Shown:
     """What `help` and `inspect.signature` show of a generated function: the function that it is for, with `out=` or with the first
-    parameter of a bound method."""
+    parameter of a bound method, and without defaults of what PyTorch's function of that name must be given."""
 
-    __slots__ = ("__wrapped__", "bound", "out")
+    __slots__ = ("__wrapped__", "bound", "name", "out")
 
-    def __init__(self, function: Any, bound: bool = False, out: bool = False) -> None:
-        self.__wrapped__, self.bound, self.out = function, bound, out
+    def __init__(self, function: Any, bound: bool = False, out: bool = False, name: str = "") -> None:
+        self.__wrapped__, self.bound, self.out, self.name = function, bound, out, name
 
     @property
     def __signature__(self) -> Any:
         from inspect import Parameter, signature
 
         shown = signature(self.__wrapped__)
-        parameters = list(shown.parameters.values())
+        parameters = [p for name, p in shown.parameters.items() if name != "in_place"]  # see op_forms
+        required = _argument_errors.required(self.name) if self.name else ()
+        parameters = [
+            p.replace(default=p.empty) if p.name in required and p.kind is p.POSITIONAL_OR_KEYWORD else p
+            for p in parameters
+        ]
         if self.bound:
             parameters.insert(0, Parameter("_", Parameter.POSITIONAL_ONLY))
         if self.out:
@@ -169,9 +175,20 @@ class Shown:
         return shown.replace(parameters=parameters)
 
 
+class Form(NamedTuple):
+    """A function that `op_forms` (declare.py) made: it calls `prepare` with other arguments first, and runs the op that it gets."""
+
+    prepare: Any
+    first: tuple[str, ...]
+    run: str  # an expression of `op` and `arguments`
+
+
 def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: bool) -> Compiled:
-    _GLOBALS[key], _GLOBALS[f"public_{key}"] = function, public
+    form: Form | None = getattr(function, "form", None)
+    _GLOBALS[key], _GLOBALS[f"public_{key}"] = function if form is None else form.prepare, public
     own = own_code_of(function)
+    if pending := (own.kwdefaults or {}).get("_pending"):
+        own = pending.generate()
     code = own.code
     names = code.co_varnames
     positional, after = names[: code.co_argcount], code.co_argcount + code.co_kwonlyargcount
@@ -180,19 +197,22 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
     parameters, call = list(positional), list(positional)
     if code.co_posonlyargcount:
         parameters.insert(code.co_posonlyargcount, "/")
-    if code.co_flags & _VARARGS:
+    if code.co_flags & CO_VARARGS:
         parameters.append("*" + rest[0])
         call.append("*" + rest.pop(0))
     elif bound:
         parameters.append("*excess")
     elif only or aliases:
         parameters.append("*")
+    if form is not None:
+        call, _GLOBALS["inplace"] = [*form.first, *call], NAMESPACE["inplace"]
     defaults, kwdefaults = own.defaults or (), own.kwdefaults or {}
     optional = {*positional[len(positional) - len(defaults) :], *kwdefaults, *aliases.values()}
     parameters = [f"{p}=None" if p in optional else p for p in [*parameters, *only, *aliases.values()]]
     either = {p: f"{p} if {alias} is None else {alias}" for p, alias in aliases.items()}
-    by_keyword = [f"{p}={either.get(p, p)}" for p in only]
-    by_default = [f"{p} is {_default(key, p, kwdefaults)}" for p in only if p in kwdefaults]
+    passed = only if form is None else [p for p in only if p != "out"]
+    by_keyword = [f"{p}={either.get(p, p)}" for p in passed]
+    by_default = [f"{p} is {_default(key, p, kwdefaults)}" for p in passed if p in kwdefaults]
     told_apart = [f"{alias} is None" for alias in aliases.values()]
     if code.co_flags & _VARKEYWORDS:
         parameters.append("**" + rest[0])
@@ -201,15 +221,15 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
     given = f"{key}({', '.join([*(either.get(p, p) for p in call), *by_keyword])})"
     if (by_keyword or aliases) and len(by_keyword) == len(by_default):  # arguments by keyword cost 50 ns
         given = f"{key}({', '.join(call)}) if {' and '.join(by_default + told_apart)} else {given}"
-    body = [f"    return {given}"]
+    body = [f"    return {given}"] if form is None else [f"    op, arguments = {given}", f"    return {form.run}"]
     taken = [
         *names[:after],
         *aliases.values(),
-        *names[after : after + bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)],
+        *names[after : after + bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & _VARKEYWORDS)],
     ]
     if bound:
         parameters.insert(0, "_")
-        if not code.co_flags & _VARARGS:
+        if not code.co_flags & CO_VARARGS:
             body.insert(
                 0,
                 f"    if excess: raise too_many({name.removeprefix('F.')!r}, {len(positional)}, {len(defaults)}, excess)",

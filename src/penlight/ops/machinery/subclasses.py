@@ -193,7 +193,8 @@ class _Subclasses:
         """Offer an op to the classes among its arguments in turn, with recording off; calling `func` there is calling `run`."""
         found = instances((*args, *kwargs.values()))
         types = tuple(type(value) for value in found)
-        before, token = grad_mode.get(), calls.set({**calls.get(), func: run})
+        before, outer = grad_mode.get(), calls.get()
+        calls.set({**outer, func: run})
         try:
             grad_mode.set(False)
             for value in found:
@@ -202,7 +203,7 @@ class _Subclasses:
                     return result
         finally:
             grad_mode.set(before)
-            calls.reset(token)
+            calls.set(outer)
         raise TypeError(
             f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
             + "\n".join(f"  - tensor subclass {kind}" for kind in types)
@@ -220,8 +221,8 @@ def instances(values: Any) -> list[Any]:
         for v in value if isinstance(value, (tuple, list)) else (value,):
             kind = type(v)
             if getattr(kind, "_level", None) is SUBCLASSES and not any(type(o) is kind for o in found):
-                place = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
-                found.insert(place, v)
+                index = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
+                found.insert(index, v)
     return found
 
 

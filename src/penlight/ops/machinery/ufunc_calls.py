@@ -74,13 +74,21 @@ setattr(Term, "__neg__", lambda self: _call(np.negative, self))
 
 
 class _Namespace:
-    """Stands for `xp`: its ufuncs are written out, anything else ends it."""
+    """Stands for `xp`: its ufuncs and arithmetic are written out, anything else ends it."""
 
     def __getattr__(self, name: str) -> Any:
-        ufunc = getattr(NAMESPACE["raw"], name, None)
-        if type(ufunc) is not np.ufunc:
-            raise Beyond
-        return lambda *operands: _call(ufunc, *operands)
+        function = getattr(NAMESPACE["raw"], name, None)
+        if type(function) is np.ufunc:
+            return lambda *operands: _call(function, *operands)
+        if getattr(function, "arithmetic", False):
+            return function
+        raise Beyond
+
+
+def arithmetic(kernel: Any) -> Any:
+    """Mark a kernel that is nothing but arithmetic with its arguments: rules that call it by `xp` are written out too."""
+    kernel.arithmetic = True
+    return kernel
 
 
 def written_out(op: Op, i: str) -> str | None:

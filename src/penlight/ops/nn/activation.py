@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,15 @@ from ...kernels.rows import is_half, narrow, widen
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import wrap_dim
-from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, differentiable, install_method, method, pointwise
+from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, pointwise
 from ..machinery.guards import cannot_cast, need_number
 from ..machinery.op import traits
+from ..machinery.ufunc_calls import arithmetic
 from ..pointwise.elementary import _as_operands
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = [
-    "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "log_softmax", "relu",
-    "sigmoid", "softmax"
+    "clamp", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "log_softmax", "relu", "sigmoid",
+    "softmax"
 ]  # fmt: skip
 
 _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
@@ -143,48 +140,32 @@ def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
 _REAL = (float, int, None.__class__)
 
 
-def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
+@op_forms()
+def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> OpCall:
+    """Each element brought into a range; the gradient passes inside the range, bounds included.
+
+    >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if min is None:
-            return run(OPS["_clamp_high"], (input, max))
+            return OPS["_clamp_high"], (input, max)
         if max is None:
-            return run(OPS["_clamp_low"], (input, min))
+            return OPS["_clamp_low"], (input, min)
         _, low, high = _as_operands(input, min, max)
-        return run(OPS["_clamp_tensor"], (input, low, high))
+        return OPS["_clamp_tensor"], (input, low, high)
     array = getattr(input, "_array", None)
     if array is not None and array.dtype.kind == "f" and type(min) in _REAL and type(max) in _REAL:
-        return run(OPS["_clamp"], (input, min, max))
+        return OPS["_clamp"], (input, min, max)
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
     if common is not input.dtype:
-        if run is dispatch.inplace:
+        if in_place:
             raise cannot_cast(common, input.dtype, c_name=True)
         input = input.to(common)
-    return run(OPS["_clamp"], (input, min, max))
-
-
-@method
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Each element brought into a range; the gradient passes inside the range, bounds included.
-
-    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    if out is not None:
-        return _clamp_any(input, min, max, lambda op, arguments: dispatch.dispatch(op, arguments, out))
-    return _clamp_any(input, min, max, dispatch.apply)
-
-
-@method
-def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """In-place version of `clamp`.
-
-    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_(-1, 1)
-    tensor([-1.0000,  0.5000,  1.0000])
-    """
-    return _clamp_any(input, min, max, dispatch.inplace)
+    return OPS["_clamp"], (input, min, max)
 
 
 @method
@@ -237,16 +218,16 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
     return dispatch.inplace(OPS["_clamp_max_tensor" if isinstance(max, Tensor) else "_clamp_max"], (input, max))
 
 
-clip, clip_ = clamp, clamp_
+clip, clip_ = clamp, Tensor.clamp_
 install_method("clip", clamp)
-install_method("clip_", clamp_)
+install_method("clip_", clip_)
 
 # ----- Rectifiers and sigmoids --------------------------------------------------------------------------------------
 
 
 _FLOAT32 = np.dtype(np.float32)
 _ZERO = np.zeros((), np.float32)
-_FEW = 512  # elements, for which the overhead of a call counts for more than what is done to each
+_MOST_SMALL = 512  # elements, for which the overhead of a call counts for more than what is done to each
 
 
 def _relu_array(input: Any) -> Any:
@@ -258,8 +239,8 @@ def _relu_array(input: Any) -> Any:
 
 
 def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
-    few = type(input) is np.ndarray and output.size <= _FEW and threshold == 0.0
-    if few and input.dtype is output.dtype is _FLOAT32 and input.shape == output.shape:
+    small = type(input) is np.ndarray and output.size <= _MOST_SMALL and threshold == 0.0
+    if small and input.dtype is output.dtype is _FLOAT32 and input.shape == output.shape:
         passed = input.copy()
         passed[np.less_equal(output, _ZERO)] = 0.0
         return passed
@@ -273,7 +254,7 @@ def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tens
 
 
 @pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
-@traits(out=False, refuses={"c": _NO_CLAMP}, keeps_finite=True)
+@traits(out=False, refuses={"c": _NO_CLAMP}, keeps_finite=("op", "rules"))
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
@@ -292,7 +273,13 @@ def _sigmoid_array(input: Any) -> Any:
     return np.reciprocal(out, out=out)
 
 
-@pointwise(_sigmoid_array, floating=True, input=lambda grad, result: grad * ((1 - result) * result))
+@pointwise(arithmetic(lambda upstream, output: upstream * ((1 - output) * output)), inplace=False,
+           upstream=lambda grad, output, xp: xp._sigmoid_backward(grad, output),
+           output=lambda grad, upstream, output: upstream * grad * (1 - 2 * output))  # fmt: skip
+def _sigmoid_backward(upstream: Tensor, output: Tensor) -> Tensor: ...
+
+
+@pointwise(_sigmoid_array, floating=True, input=lambda grad, result, xp: xp._sigmoid_backward(grad, result))
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x)).
 
@@ -303,16 +290,22 @@ def sigmoid(input: Tensor) -> Tensor:
 
 # ----- Softmax ------------------------------------------------------------------------------------------------------
 
-both(
-    "softmax_backward",
-    _softmax_kernels.softmax_backward,
-    lambda grad, result, dim: result * (grad - (grad * result).sum(dim, True)),
-)
-both(
-    "log_softmax_backward",
-    _softmax_kernels.log_softmax_backward,
-    lambda grad, result, dim: grad - result.exp() * grad.sum(dim, True),
-)
+
+@differentiable(_softmax_kernels.softmax_backward, node="SoftmaxBackwardDataBackward0",
+                upstream=lambda grad, output, dim, xp: xp._softmax_backward(grad, output, dim),
+                output=lambda grad, upstream, output, dim, xp:
+                    grad * (upstream - _row_sum(upstream * output, dim, xp)) - upstream * _row_sum(grad * output, dim, xp))  # fmt: skip
+def _softmax_backward(upstream: Tensor, output: Tensor, dim: int) -> Tensor: ...
+
+
+@differentiable(_softmax_kernels.log_softmax_backward, node="LogSoftmaxBackwardDataBackward0",
+                upstream=lambda grad, output, dim, xp: grad - _row_sum(grad * xp.exp(output), dim, xp),
+                output=lambda grad, upstream, output, dim, xp: -grad * xp.exp(output) * _row_sum(upstream, dim, xp))  # fmt: skip
+def _log_softmax_backward(upstream: Tensor, output: Tensor, dim: int) -> Tensor: ...
+
+
+def _row_sum(values: Any, dim: int, xp: Any) -> Any:
+    return xp._sum_dims(values, (dim,), True)
 
 
 def _rule_on_rows(rule: Any, grad: Any, result: Any, dim: int, xp: Any) -> Any:
@@ -327,13 +320,13 @@ def _rowwise(kernel: Any) -> Any:
 
 
 @differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
-                input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
+                input=lambda grad, result, dim, xp: _rule_on_rows(xp._softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "softmax_lastdim_kernel_impl"}, aten="_softmax")
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 @differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
-                input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
+                input=lambda grad, result, dim, xp: _rule_on_rows(xp._log_softmax_backward, grad, result, dim, xp))  # fmt: skip
 @traits(refuses={"c": "log_softmax_lastdim_kernel_impl"}, aten="_log_softmax")
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 
@@ -370,3 +363,31 @@ def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tenso
         dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "log_softmax")
     return _log_softmax(input, wrap_dim(dim, input.dim()), out=out)
+
+
+# ----- What the tables of activations share ---------------------------------------------------------------------------
+
+
+def floats_only(name: str, complex_too: bool = False) -> Any:
+    """A check that refuses integers (and complex numbers) in PyTorch's words."""
+
+    def check(env: dict[str, Any]) -> None:
+        d = env["input"].dtype
+        if d.category != dtypes.FLOATING and not (complex_too and d.category == dtypes.COMPLEX):
+            raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[d]}'")
+
+    return check
+
+
+def as_number(function: str, parameter: str, value: Any) -> Any:
+    """A number, or what a tensor without dimensions holds, which PyTorch takes for one."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() or value.requires_grad:
+        raise TypeError(f"{function}(): argument '{parameter}' (position 2) must be Number, not Tensor")
+    return value.item()
+
+
+def run(op: str, inplace: bool, *arguments: Any) -> Tensor:
+    """An op, or its in-place form."""
+    return dispatch.inplace(OPS[op], arguments) if inplace else OPS[op].function(*arguments)

@@ -1,4 +1,4 @@
-"""Pooling to a given size, by windows that divide the input evenly or that chance places."""
+"""Pooling to a given size, by windows that divide the input evenly or that are placed at random."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...kernels import pool as kernels
 from ...random import rand
 from ...tensor import Tensor, wrap
 from ..machinery.declare import OPS, differentiable, linear
-from ..machinery.guards import not_implemented
+from ..machinery.guards import need_countable, not_implemented
 from ..machinery.op import traits
 from .pool import check_rows, need_tensor, unrecorded
 
@@ -92,7 +92,10 @@ def _output_size(value: Any, input: Tensor, dims: int, name: str) -> Ints:
         if "max" in name:
             raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
         raise RuntimeError(f"{name}: output_size must be {dims}")
-    return tuple(n if v is None else index(v) for v, n in zip(given, input.shape[-dims:]))
+    size = tuple(n if v is None else index(v) for v, n in zip(given, input.shape[-dims:]))
+    if dims == 1:
+        need_countable((*input.shape[:-1], 1, *size), input.element_size())
+    return size
 
 
 def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:
@@ -115,6 +118,11 @@ def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} with "
                 f"dimension {d} being empty"
             )
+    result = (*shape[:-dims], *size)
+    if "max" in name or 1 in size:
+        need_countable(result, input.element_size())
+    else:
+        need_countable(result)
 
 
 def _average(dims: int, input: Tensor, output_size: Any) -> Tensor:

@@ -19,8 +19,8 @@ from ..machinery.arguments import mismatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable
 from ..machinery.guards import c_name, not_implemented, unrecorded
-from ..machinery.joint_gradients import Together
 from ..machinery.op import traits
+from ..machinery.rules import Together
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import softmax
@@ -44,7 +44,7 @@ def _safe_softmax_array(input: Any, dim: int) -> Any:
 
 
 @differentiable(_safe_softmax_array, node="SafeSoftmaxBackward0",
-                input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim))  # fmt: skip
+                input=lambda grad, result, dim, xp: xp._softmax_backward(grad, result, dim))  # fmt: skip
 @traits(refuses={"c": "softmax_kernel_impl"}, aten="_safe_softmax")
 def _safe_softmax(input: Tensor, dim: int) -> Tensor: ...
 

@@ -14,8 +14,8 @@ from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import not_implemented
-from ..machinery.joint_gradients import Together, saved_as_input
 from ..machinery.op import traits
+from ..machinery.rules import Together, saved_as_input
 from .normalization import check_parameters, input_grad, like, normalised, wide
 
 __all__ = ["batch_norm", "instance_norm"]

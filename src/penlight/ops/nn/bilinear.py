@@ -112,13 +112,13 @@ def grouped_mm(
         if offs.dtype is not dtypes.int32:
             raise RuntimeError("Offsets have to be int32")
         ends = [int(n) for n in offs._array]
-        parts = list(zip([0, *ends[:-1]], ends))
+        ranges = list(zip([0, *ends[:-1]], ends))
         if dims == (2, 3):
-            result = cat([mat_a[low:high] @ mat_b[g] for g, (low, high) in enumerate(parts)], 0)
+            result = cat([mat_a[low:high] @ mat_b[g] for g, (low, high) in enumerate(ranges)], 0)
         elif dims == (3, 2):
-            result = cat([mat_a[g] @ mat_b[:, low:high] for g, (low, high) in enumerate(parts)], 1)
+            result = cat([mat_a[g] @ mat_b[:, low:high] for g, (low, high) in enumerate(ranges)], 1)
         else:
-            result = stack([mat_a[:, low:high] @ mat_b[low:high] for low, high in parts])
+            result = stack([mat_a[:, low:high] @ mat_b[low:high] for low, high in ranges])
     return result if out_dtype is None else result.to(out_dtype)
 
 

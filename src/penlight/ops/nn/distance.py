@@ -17,7 +17,7 @@ from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, wrap_dim
 from ..machinery.array_namespace import both, graph, raw
-from ..machinery.declare import OPS, differentiable, method
+from ..machinery.declare import OPS, OpCall, differentiable, in_float32, method, op_forms
 from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 from ..pointwise.arithmetic import no_bools
@@ -304,6 +304,7 @@ def _rest(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return tuple([d for d in range(len(shape)) if d != dim])
 
 
+@in_float32
 def _renorm_array(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = _norm_array(input, p, _rest(input.shape, dim), True)
     factor = np.divide(maxnorm, size + 1e-7).astype(size.dtype, copy=False)
@@ -311,7 +312,11 @@ def _renorm_array(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     return np.multiply(input, factor, order="C").astype(input.dtype, copy=False)
 
 
-def _renorm_rule(grad: Any, input: Any, p: float, dim: int, maxnorm: float, xp: Any) -> Any:
+def _renorm_rule(grad: Any, input: Any, input_dtype: Any, p: float, dim: int, maxnorm: float, xp: Any) -> Any:
+    if is_half(input_dtype):
+        wide = np.dtype(np.float32)
+        found = _renorm_rule(xp.cast(grad, wide), xp.cast(input, wide), wide, p, dim, maxnorm, xp)
+        return xp.cast(found, input_dtype)
     dims = _rest(tuple(input.shape), dim)
     size = xp._vector_norm(input, p, dims, True)
     along = xp._sum_dims(xp.real_part(xp.conj(input) * grad), dims, True)
@@ -324,7 +329,14 @@ def _renorm_rule(grad: Any, input: Any, p: float, dim: int, maxnorm: float, xp: 
 def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor: ...
 
 
-def _renorm_arguments(input: Tensor, p: Any, dim: int, maxnorm: Any) -> tuple[Any, ...]:
+@op_forms()
+def renorm(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT) -> OpCall:
+    """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
+
+    >>> torch.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if not maxnorm >= 0:
@@ -335,25 +347,4 @@ def _renorm_arguments(input: Tensor, p: Any, dim: int, maxnorm: Any) -> tuple[An
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.LEGACY[input.dtype]}"
         )
-    return input, float(p), wrap_dim(dim, input.dim()), float(maxnorm)
-
-
-@method
-def renorm(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, out: Tensor | None = None) -> Tensor:
-    """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
-
-    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
-    """
-    return _renorm(*_renorm_arguments(input, p, dim, maxnorm), out=out)
-
-
-@method
-def renorm_(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT) -> Tensor:
-    """In-place version of `renorm`.
-
-    >>> torch.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
-    tensor([[0.6000, 0.8000]])
-    """
-    return dispatch.inplace(OPS["_renorm"], _renorm_arguments(input, p, dim, maxnorm))
+    return OPS["_renorm"], (input, float(p), wrap_dim(dim, input.dim()), float(maxnorm))

@@ -1,6 +1,6 @@
 """Dropout: elements or whole channels set to zero by chance, with the random streams of PyTorch.
 
-A dropout is a product with noise, so its gradient and its place in the graph are those of a product.
+A dropout is a product with noise, so its gradient and its node in the graph are those of a product.
 """
 
 from __future__ import annotations

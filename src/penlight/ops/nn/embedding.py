@@ -15,10 +15,11 @@ from ...kernels.index.moves import all_inside, bag_sums, nonzero, reduce_rows as
 from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap
-from ..index.sparse_gradient import follow
+from ..index.gather import follow, out_of_range
 from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable, linear
 from ..machinery.guards import refuse_complex_gradient, type_name
+from ..machinery.op import traits
 
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
@@ -33,7 +34,7 @@ def _embedding_array(weight: Any, indices: Any, padding_idx: int, scale_grad_by_
     if indices.size and indices.view(_UNSIGNED[indices.itemsize]).max() >= len(
         weight
     ):  # a negative index is a huge one
-        raise IndexError("index out of range in self")
+        raise out_of_range(weight.shape, 0, indices)
     return weight.take(indices, 0, mode="clip")
 
 
@@ -55,7 +56,8 @@ def _again_rule(grad: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
 
 
 @linear(lambda input, indices, count, padding_idx, scale_grad_by_freq:
-            _embedding_back_kernel(input, indices, count, padding_idx, scale_grad_by_freq), input=_again_rule)  # fmt: skip
+            _embedding_back_kernel(input, indices, count, padding_idx, scale_grad_by_freq), node="EmbeddingDenseBackwardBackward0",
+        input=_again_rule)  # fmt: skip
 def _embedding_backward(
     input: Tensor, indices: Tensor, count: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor: ...
@@ -64,6 +66,7 @@ def _embedding_backward(
 @linear(_embedding_array, node="EmbeddingBackward0",
         weight=lambda grad, weight_shape, indices, padding_idx, scale_grad_by_freq, xp:
             xp._embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))  # fmt: skip
+@traits(keeps_finite=("op",))
 def _embedding(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Tensor: ...
 
 
@@ -186,6 +189,10 @@ def _bag_array(
     """The reduced bags, and for "max" which row each number came from."""
     if not all_inside(indices, len(weight)):
         position = int(np.flatnonzero((indices < 0) | (indices >= len(weight)))[0])
+        if mode == 2:
+            raise RuntimeError(
+                f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {indices[position]}"
+            )
         raise RuntimeError(
             f"Index {position} of input takes value {indices[position]} which is not in the valid range [0, {len(weight)})"
         )

@@ -19,12 +19,11 @@ from ..machinery.arguments import wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, install_method, pointwise
 from ..machinery.guards import not_implemented, plain_floats
-from ..machinery.joint_gradients import Together
 from ..machinery.op import traits
+from ..machinery.rules import Together
 from ..pointwise.elementary import where
 from ..shape.joining import cat
-from ._activation import floats_only, run
-from .activation import softmax as _softmax_along
+from .activation import floats_only, run, softmax as _softmax_along
 from .piecewise_activation import flat, leaky_result_rule
 
 __all__ = ["glu", "gumbel_softmax", "prelu", "rrelu", "rrelu_", "softmin"]
@@ -129,7 +128,7 @@ def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: flo
 def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
     """A random slope for each element that is not positive, 1 for the others."""
     if inside_vmap():
-        return _randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))  # type: ignore[return-value]
+        return _randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))
     array = input._array
     noise = np.ones(array.shape, array.dtype)
     flat = array <= 0
@@ -227,7 +226,7 @@ def _gumbels(logits: Tensor) -> Tensor:
             return -np.log(_samplers.exponential(engine, shape, dtype))
 
     if inside_vmap():
-        return _randomness.drawn(tuple(logits.shape), draw)  # type: ignore[return-value]
+        return _randomness.drawn(tuple(logits.shape), draw)
     return wrap(draw(tuple(logits.shape)))
 
 

@@ -25,7 +25,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
-from ..machinery.joint_gradients import saved_as_input
+from ..machinery.rules import saved_as_input
 from ..shape.views import _alias
 
 __all__ = ["affine_grid", "affine_grid_generator", "grid_sample", "grid_sampler"]

@@ -43,11 +43,19 @@ __all__ = [
 # ----- Mean squared error -------------------------------------------------------------------------------------------
 
 
-def _mse_rule(sign: int) -> Any:
-    def rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any) -> Any:
-        return (unreduce(grad, tuple(input.shape), reduction) * (2 * sign)) * (input - target)
+def _mse_backward_array(upstream: Any, input: Any, target: Any, reduction: int) -> Any:
+    return (unreduce(upstream, tuple(input.shape), reduction) * 2) * (input - target)
 
-    return rule
+
+def _mse_second(grad: Any, upstream: Any, input_shape: Any, reduction: int) -> Any:
+    return unreduce(upstream, input_shape, reduction) * 2 * grad
+
+
+@differentiable(_mse_backward_array, node="MseLossBackwardBackward0", method=False,
+                upstream=lambda grad, input, target, reduction: reduce_values((input - target) * 2 * grad, reduction),
+                input=_mse_second,
+                target=lambda grad, upstream, input_shape, reduction: -_mse_second(grad, upstream, input_shape, reduction))  # fmt: skip
+def _mse_backward(upstream: Tensor, input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 
 def _mse_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
@@ -84,7 +92,12 @@ def _mse_complex(difference: Any, reduction: int) -> Any:
 
 
 @differentiable(
-    _mse_array, node="MseLossBackward0", jvp=_mse_jvp, method=False, input=_mse_rule(1), target=_mse_rule(-1)
+    _mse_array,
+    node="MseLossBackward0",
+    jvp=_mse_jvp,
+    method=False,
+    input=lambda grad, input, target, reduction, xp: xp._mse_backward(grad, input, target, reduction),
+    target=lambda grad, input, target, reduction, xp: xp._mse_backward(grad, target, input, reduction),
 )
 @traits(refuses={"c": "mse_cpu"})
 def _mse_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...

@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ..._common.user_warnings import warn_user
-from ...kernels.reduce.large import fold
-from ...kernels.reduce.strategies import LEAST_FOLDED
+from ...kernels.reduce.compiled import reduce_compiled
+from ...kernels.reduce.strategies import LEAST_REDUCED
 from ...kernels.rows import is_half
 from ...tensor import Tensor
 from ..machinery.arguments import broadcast_shape
@@ -45,15 +45,15 @@ def reduce_values(values: Any, reduction: int) -> Any:
     """All losses, their mean or their sum."""
     if reduction and isinstance(values, np.ndarray) and is_half(values.dtype):
         return reduce_values(values.astype(np.float32), reduction).astype(values.dtype)
-    if reduction and type(values) is np.ndarray and values.size < LEAST_FOLDED and values.dtype.kind == "f":
+    if reduction and type(values) is np.ndarray and values.size < LEAST_REDUCED and values.dtype.kind == "f":
         if reduction == 1 and not values.size:
             return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
         total = np.add.reduce(values, None)
         return total / values.dtype.type(values.size) if reduction == 1 else total
     if reduction == 1 and isinstance(values, np.ndarray) and not values.size:
         return np.full((), np.nan, values.dtype)
-    if reduction and isinstance(values, np.ndarray) and values.size >= LEAST_FOLDED:
-        total = fold(values, "sum")
+    if reduction and isinstance(values, np.ndarray) and values.size >= LEAST_REDUCED:
+        total = reduce_compiled(values, "sum")
         if total is not None:
             return total / total.dtype.type(values.size) if reduction == 1 else total
     return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()

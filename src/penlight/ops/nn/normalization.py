@@ -13,14 +13,15 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels import norm as kernels
+from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import need_one_dtype, not_implemented
-from ..machinery.joint_gradients import Together, saved_as_input
 from ..machinery.op import traits
+from ..machinery.rules import Together, saved_as_input
 
-__all__ = ["group_norm", "layer_norm", "rms_norm"]
+__all__ = ["group_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
 Ints = tuple[int, ...]
 
@@ -237,10 +238,10 @@ both("group_norm_backward", Together(_group_kernel), _group_grads)
 
 def _stats_back(of_mean: Any, of_rstd: Any, xhat: Any, rstd: Any, shape: Ints) -> Any:
     """What the gradients of the means and of the reciprocal deviations that a group norm used are for its input."""
-    parts = [] if of_mean is None else [of_mean[..., None] + 0 * xhat]
+    terms = [] if of_mean is None else [of_mean[..., None] + 0 * xhat]
     if of_rstd is not None:
-        parts.append(-of_rstd[..., None] * rstd * rstd * xhat)
-    return (sum(parts[1:], parts[0]) / xhat.shape[-1]).reshape(shape)
+        terms.append(-of_rstd[..., None] * rstd * rstd * xhat)
+    return (sum(terms[1:], terms[0]) / xhat.shape[-1]).reshape(shape)
 
 
 def _stats_array(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
@@ -325,3 +326,45 @@ def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: T
 
 
 saved_as_input(*(OPS[name] for name in ("_native_layer_norm", "_native_group_norm", "_fused_rms_norm")))
+
+
+# ----- Scaling by neighbouring channels, and to length one ------------------------------------------------------------
+
+
+_padding = lazy_import(globals(), "_padding", ".padding")
+_pool = lazy_import(globals(), "_pool", ".pool")
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Each element divided by a power of the mean square over neighbouring channels.
+
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 3), 2).shape
+    torch.Size([1, 2, 3])
+    """
+    ndim = input.dim()
+    if ndim < 3:
+        gap = " " * 26
+        raise ValueError(f"Expected 3D or higher dimensionality{gap}input (got {ndim} dimensions)")
+    if input.numel() == 0:
+        return input
+    squares = input.mul(input)
+    if ndim == 3:
+        padded = _padding.pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
+        mean = _pool.avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
+    else:
+        shape = input.shape
+        padded = _padding.pad(
+            squares.view(shape[0], 1, shape[1], shape[2], -1), (0, 0, 0, 0, size // 2, (size - 1) // 2)
+        )
+        mean = _pool.avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
+    return input / mean.mul(alpha).add(k).pow(beta)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """The input divided by its norm along a dimension.
+
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / length if out is None else OPS["_div"].function(input, length, out=out)

@@ -11,7 +11,7 @@ from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, pointwise
-from ._activation import floats_only, run
+from .activation import floats_only, run
 
 __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "relu6", "relu_",

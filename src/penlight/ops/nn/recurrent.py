@@ -20,7 +20,8 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, linear
-from ..machinery.joint_gradients import Together
+from ..machinery.op import traits
+from ..machinery.rules import Together
 from ..shape.joining import stack
 
 _recurrent_loop = lazy_import(globals(), "_recurrent_loop", ".recurrent_loop")
@@ -168,13 +169,14 @@ def _rnn_op(name: str, node: str) -> Any:
 
 
 @linear(lambda input: input[None].copy(), node="StackBackward0", method=False, input=lambda grad: grad[0])
+@traits(keeps_finite=("op", "rules"))
 def _stack_one(input: Tensor) -> Tensor: ...
 
 
-def stacked(parts: Any) -> Tensor:
+def stacked(tensors: Any) -> Tensor:
     """The states of all layers and directions in one; quickly, if there is only one."""
-    quick = len(parts) == 1 and not modes.slow() and not parts[0].is_meta
-    return _stack_one(parts[0]) if quick else stack(parts)
+    quick = len(tensors) == 1 and (not modes.slow() or dispatch.unwatched()) and not tensors[0].is_meta
+    return _stack_one(tensors[0]) if quick else stack(tensors)
 
 
 _LAYER = _lstm_op("_mkldnn_rnn_layer", "MkldnnRnnLayerBackward0")

@@ -50,7 +50,7 @@ def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_
         input = outputs[0] if directions == 1 else penlight.cat(outputs, -1)
         if dropout and train and layer < num_layers - 1:
             input = penlight.dropout(input, dropout, True)
-    return input, tuple(stacked(parts) for parts in zip(*finals, strict=True))
+    return input, tuple(stacked(states) for states in zip(*finals, strict=True))
 
 
 def _is_even(mode: str, input: Tensor, batch_sizes: Sequence[int], each: int, has_biases: bool) -> bool:
@@ -118,7 +118,7 @@ def _shrinking(step: Any, steps: list[Any], recurrent: Any, state: State) -> tup
         outputs.append(state[0])
     if ended:
         ended.append(state)
-        state = tuple(penlight.cat(parts[::-1]) for parts in zip(*ended, strict=True))
+        state = tuple(penlight.cat(states[::-1]) for states in zip(*ended, strict=True))
     return penlight.cat(outputs), state
 
 

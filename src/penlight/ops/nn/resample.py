@@ -9,11 +9,11 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...kernels import resample as kernels
 from ...kernels.lazy import lazy_import
-from ...kernels.resample.bytes import interpolate_bytes
+from ...kernels.resample import interpolate_bytes
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, linear
-from ..machinery.guards import not_implemented
+from ..machinery.guards import need_countable, not_implemented
 from ..machinery.op import traits
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
@@ -173,6 +173,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     except (OverflowError, ValueError):
         raise RuntimeError("value cannot be converted to type int64_t without overflow") from None
     assert found is not None
+    if any(n >= 2**63 for n in found):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    need_countable((*input.shape[:2], *found), input.element_size())
     if recompute_scale_factor:
         factors = None
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):

@@ -17,7 +17,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, pointwise
 from ..machinery.op import traits
 from ..pointwise.elementary import where
-from ._activation import floats_only, run
+from .activation import as_number, floats_only, run
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "logsigmoid", "mish", "selu", "selu_", "silu", "softplus", "softsign",
@@ -77,6 +77,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
+    alpha = as_number("elu_" if inplace else "elu", "alpha", alpha)
     return run("_elu_written", True, input, alpha, 1.0, 1.0) if inplace else _elu(input, alpha, 1.0, 1.0)
 
 
@@ -113,6 +114,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.celu(torch.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
     """
+    alpha = as_number("celu_" if inplace else "celu", "alpha", alpha)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return run("_celu_written", True, input, alpha) if inplace else _celu(input, alpha)

@@ -22,12 +22,12 @@ from .conv import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
+    conv_tbc as conv_tbc,
     conv_transpose1d as conv_transpose1d,
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
     convolution as convolution,
 )
-from .conv_tbc import conv_tbc as conv_tbc
 from .ctc import ctc
 from .dropout import drop, drop_alpha
 from .embedding import bag, embedding_renorm_ as embedding_renorm_, lookup
@@ -264,11 +264,11 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Reduced bags of rows; the bag of each index; the sizes of the bags; where largest elements came from."""
-    result, bags, places = bag(
+    result, bags, largest = bag(
         weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding_idx
     )
     sizes = index_width.bincount(bags.owners, bags.kept, bags.count).astype(np.int64)
-    return result, wrap(bags.owners), wrap(sizes), places
+    return result, wrap(bags.owners), wrap(sizes), largest
 
 
 def grid_sampler_2d(

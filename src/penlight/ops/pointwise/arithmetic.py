@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,24 @@ from ...kernels.elementwise import apply, attempt, one_pass
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery import dispatch
-from ..machinery.declare import OPS, inplace_function, install_method, method, pointwise, warning_free
+from ..machinery.array_namespace import both
+from ..machinery.declare import (
+    OPS,
+    OpCall,
+    inplace_function,
+    install_method,
+    method,
+    op_forms,
+    pointwise,
+    rounded_once,
+    warning_free,
+)
 from ..machinery.generate import stub
-from ..machinery.guards import cannot_cast, no_derivative
-from ..machinery.half_precision import rounded_once
+from ..machinery.guards import cannot_cast, no_derivative, no_tensor
 from ..machinery.op import traits
-from ..machinery.overloads import no_tensor
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = [
     "add", "div", "divide", "floor_divide", "fmod", "mul", "multiply", "neg", "negative", "remainder", "rsub", "sub",
@@ -31,6 +41,7 @@ __all__ = [
 
 _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufuncs")
 _IN_ONE_PASS = 1 << 12  # elements
+_PLAIN = frozenset((int, float))
 
 # ----- Sums and products --------------------------------------------------------------------------------------------
 
@@ -79,7 +90,7 @@ _subtract_multiple, _subtract_multiple_into = _with_multiple(np.subtract)
 @pointwise(_add_multiple,
            node="AddBackward0",
            input=lambda grad: grad,
-           other=lambda grad, alpha: grad * alpha)  # fmt: skip
+           other=lambda grad, alpha, xp: xp._mul_number(grad, alpha))  # fmt: skip
 @traits(scalar_first=True, shows={"alpha": 1})
 def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
@@ -112,7 +123,7 @@ def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 @pointwise(_subtract_multiple,
            node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
-           other=lambda grad, alpha: grad * -alpha)  # fmt: skip
+           other=lambda grad, alpha, xp: xp._mul_number(grad, -alpha))  # fmt: skip
 @traits(scalar_first=True, shows={"alpha": 1})
 def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
@@ -134,7 +145,7 @@ def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
 @pointwise(lambda input, other, alpha: _subtract_multiple(other, input, alpha), node="RsubBackward0", inplace=False, check=no_bools,
-           input=lambda grad, alpha: grad * -alpha,
+           input=lambda grad, alpha, xp: xp._mul_number(grad, -alpha),
            other=lambda grad: grad)  # fmt: skip
 def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
 
@@ -153,12 +164,21 @@ def mul(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @pointwise(np.add, node="AddBackward1", inplace=False, input=lambda grad: grad)
 def _add_number(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The sum with a number where PyTorch's own functions add one: another node than the operator's."""
+    """The sum with a number where PyTorch's own functions and derivatives add one: another node than the operator's."""
+
+
+@pointwise(np.subtract, node="SubBackward1", inplace=False, input=lambda grad: grad)
+def _sub_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The difference from a number where PyTorch's own functions subtract one."""
 
 
 @pointwise(np.multiply, node="MulBackward1", inplace=False, input=lambda grad, other: grad * other)
 def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
     """The product with a number where PyTorch's own functions multiply by one."""
+
+
+# For rules that run on scalars, where the operator is much faster than the ufunc.
+both("times", operator.mul, _mul_number)
 
 
 @pointwise(np.true_divide, node="DivBackward1", inplace=False, floating=True, input=lambda grad, other: grad / other)
@@ -194,7 +214,7 @@ def neg(input: Tensor) -> Tensor:
 
 def _scaled(op: str, input: Any, other: Any, alpha: Any, in_place: bool = False, out: Any = None) -> Any:
     """`input + alpha * other` and the like: without a factor the plain op, which is faster."""
-    if alpha == 1:
+    if alpha == 1 and type(alpha) in _PLAIN:
         arguments: tuple[Any, ...] = (input, other)
     else:
         op, arguments = op + "_scaled", (input, other, alpha)
@@ -208,16 +228,23 @@ def _scaled(op: str, input: Any, other: Any, alpha: Any, in_place: bool = False,
 IN_PLACE = {name: inplace_function(OPS[name]) for name in ("_add", "_sub", "_div")}
 
 
+def _has_fractions(operand: Any) -> bool:
+    return isinstance(operand, Tensor) and operand.dtype.category >= dtypes.FLOATING
+
+
 def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
     if isinstance(alpha, Tensor):
         raise TypeError("alpha is a number")  # `after_failure` makes one of it
-    operands = [t for t in (input, other) if isinstance(t, Tensor)]
-    if (
-        isinstance(alpha, float)
-        and all(t.dtype.category < dtypes.FLOATING for t in operands)
-        and not isinstance(other, float)
-    ):
+    fractions = isinstance(other, (float, complex)) or _has_fractions(input) or _has_fractions(other)
+    if isinstance(alpha, (float, complex)) and not fractions:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, (bool, complex)):
+        operands = [t._array for t in (input, other) if isinstance(t, Tensor)]
+        kind = dtypes.result_dtype(operands, [v for v in (input, other) if not isinstance(v, Tensor)])
+        if isinstance(alpha, bool) and kind is not dtypes.bool_:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+        if isinstance(alpha, complex) and kind.category < dtypes.COMPLEX:
+            raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
 @method
@@ -285,6 +312,8 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
             "expected one of:\n * (Tensor input, Tensor other, *, Number alpha = 1)\n * (Tensor input, Number other, Number "
             "alpha = 1)\n"
         )
+    if type(alpha) not in _PLAIN:
+        _check_alpha(input, other, alpha)
     if isinstance(other, Tensor):
         return _rsub_tensor(input, other, alpha)
     if isinstance(other, np.generic):
@@ -404,7 +433,7 @@ def _fmod(input: Tensor, other: Tensor) -> Tensor: ...
 def _fmod_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out: Any = None) -> Any:
+def _divided(tensor_op: str, in_place: bool, input: Any, other: Any) -> OpCall:
     """An op whose form for a number has one input in the graph, for a tensor two."""
     number_op = tensor_op.removesuffix("_of") + "_number"
     if isinstance(other, np.generic):
@@ -420,10 +449,10 @@ def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out
     elif not isinstance(input, Tensor):
         if not isinstance(other, Tensor) or not isinstance(input, (bool, int, float, complex, np.generic)):
             raise no_tensor(OPS[tensor_op].public, input, other)
-        return OPS[tensor_op].function(scalar_like(input), other, out=out)
+        return OPS[tensor_op], (scalar_like(input), other)
     else:
         op = OPS[tensor_op]
-    return dispatch.inplace(op, (input, other)) if in_place else op.function(input, other, out=out)
+    return op, (input, other)
 
 
 def scalar_like(number: Any) -> Tensor:
@@ -431,72 +460,43 @@ def scalar_like(number: Any) -> Tensor:
     return scalar_tensor(number, dtype=dtypes.of_number(number))
 
 
-@method
-def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def floor_divide(in_place: bool, input: Tensor, other: Tensor | Number) -> OpCall:
     """The quotient rounded down.
 
-    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    >>> torch.tensor([7, -7]).floor_divide(2)
     tensor([ 3, -4])
     """
-    return _divided("_floor_divide", input, other, out=out)
+    return _divided("_floor_divide", in_place, input, other)
 
 
-@method
-def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def remainder(in_place: bool, input: Tensor, other: Tensor | Number) -> OpCall:
     """The remainder of the division rounded down: it has the divisor's sign.
 
-    >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
+    >>> torch.tensor([-3.0, 3.0]).remainder(2)
     tensor([1., 1.])
     """
-    return _divided("_remainder_of", input, other, out=out)
+    return _divided("_remainder_of", in_place, input, other)
 
 
-@method
-def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def fmod(in_place: bool, input: Tensor, other: Tensor | Number) -> OpCall:
     """The remainder of the division rounded toward zero: it has the dividend's sign.
 
-    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    >>> torch.tensor([-3.0, 3.0]).fmod(2)
     tensor([-1.,  1.])
     """
-    return _divided("_fmod", input, other, out=out)
+    return _divided("_fmod", in_place, input, other)
 
 
-@method
-def floor_divide_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `floor_divide`.
-
-    >>> torch.tensor([7.0, -7.0]).floor_divide_(2)
-    tensor([ 3., -4.])
-    """
-    return _divided("_floor_divide", input, other, in_place=True)
-
-
-@method
-def remainder_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `remainder`.
-
-    >>> torch.tensor([7.0, -7.0]).remainder_(4)
-    tensor([3., 1.])
-    """
-    return _divided("_remainder_of", input, other, in_place=True)
-
-
-@method
-def fmod_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `fmod`.
-
-    >>> torch.tensor([7.0, -7.0]).fmod_(4)
-    tensor([ 3., -3.])
-    """
-    return _divided("_fmod", input, other, in_place=True)
-
-
-def _binary(function: Any) -> Any:
-    """A function as an operator: operands that are no tensors or numbers are somebody else's."""
+def _binary(tensor_op: str) -> Any:
+    """A division as an operator: operands that are no tensors or numbers are somebody else's."""
 
     def operate(input: Any, other: Any) -> Any:
         if isinstance(other, (Tensor, bool, int, float, complex, np.generic)):
-            return function(input, other)
+            op, arguments = _divided(tensor_op, False, input, other)
+            return op.function(*arguments)
         return NotImplemented
 
     return operate
@@ -564,7 +564,8 @@ NAMESPACE["rsub"] = _rsub_operator
 for _name, _function in {
     "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__rtruediv__": _rdiv_operator,
     "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder),
-    "__floordiv__": _binary(floor_divide), "__mod__": _binary(remainder), "__ifloordiv__": floor_divide_, "__imod__": remainder_,
+    "__floordiv__": _binary("_floor_divide"), "__mod__": _binary("_remainder_of"),
+    "__ifloordiv__": Tensor.floor_divide_, "__imod__": Tensor.remainder_,
 }.items():  # fmt: skip
     setattr(Tensor, _name, _function)
 

@@ -16,6 +16,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, pointwise
 from ..machinery.guards import need_number
 from ..machinery.op import traits
+from ..machinery.ufunc_calls import arithmetic
 
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10",
@@ -34,7 +35,7 @@ def exp(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.exp2, floating=True, input=lambda grad, result: grad * (result * math.log(2)))
+@pointwise(np.exp2, floating=True, input=lambda grad, result, xp: xp._mul_number(grad * result, math.log(2)))
 def exp2(input: Tensor) -> Tensor:
     """2 raised to each element.
 
@@ -43,7 +44,7 @@ def exp2(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.expm1, floating=True, input=lambda grad, result: grad * (result + 1))
+@pointwise(np.expm1, floating=True, input=lambda grad, result, xp: grad * xp._add_number(result, 1))
 def expm1(input: Tensor) -> Tensor:
     """exp(x) - 1, exact also near 0.
 
@@ -61,7 +62,7 @@ def log(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.log2, floating=True, input=lambda grad, input: grad / (input * math.log(2)))
+@pointwise(np.log2, floating=True, input=lambda grad, input, xp: grad / xp._mul_number(input, math.log(2)))
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2.
 
@@ -70,7 +71,7 @@ def log2(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.log10, floating=True, input=lambda grad, input: grad / (input * math.log(10)))
+@pointwise(np.log10, floating=True, input=lambda grad, input, xp: grad / xp._mul_number(input, math.log(10)))
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10.
 
@@ -79,7 +80,7 @@ def log10(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.log1p, floating=True, input=lambda grad, input: grad / (input + 1))
+@pointwise(np.log1p, floating=True, input=lambda grad, input, xp: grad / xp._add_number(input, 1))
 def log1p(input: Tensor) -> Tensor:
     """log(1 + x), exact also near 0.
 
@@ -91,7 +92,7 @@ def log1p(input: Tensor) -> Tensor:
 # ----- Roots and reciprocals ----------------------------------------------------------------------------------------
 
 
-@pointwise(np.sqrt, floating=True, input=lambda grad, result: grad / (2 * result))
+@pointwise(np.sqrt, floating=True, input=lambda grad, result, xp: grad / xp._mul_number(result, 2))
 def sqrt(input: Tensor) -> Tensor:
     """The square root of each element.
 
@@ -143,7 +144,7 @@ def cos(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.tan, floating=True, input=lambda grad, result: grad * (1 + result * result))
+@pointwise(np.tan, floating=True, input=lambda grad, result, xp: grad * xp._add_number(xp.squared(result), 1))
 def tan(input: Tensor) -> Tensor:
     """The tangent of each element.
 
@@ -170,7 +171,7 @@ def acos(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arctan, floating=True, input=lambda grad, input: grad / (input * input + 1))
+@pointwise(np.arctan, floating=True, input=lambda grad, input, xp: grad / xp._add_number(input * input, 1))
 def atan(input: Tensor) -> Tensor:
     """The arc tangent of each element.
 
@@ -197,7 +198,13 @@ def cosh(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.tanh, floating=True, input=lambda grad, result: grad * (1 - result * result))
+@pointwise(arithmetic(lambda upstream, output: upstream * (1 - output * output)), inplace=False,
+           upstream=lambda grad, output, xp: xp._tanh_backward(grad, output),
+           output=lambda grad, upstream, output: -2 * output * upstream * grad)  # fmt: skip
+def _tanh_backward(upstream: Tensor, output: Tensor) -> Tensor: ...
+
+
+@pointwise(np.tanh, floating=True, input=lambda grad, result, xp: xp._tanh_backward(grad, result))
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent of each element.
 
@@ -206,7 +213,9 @@ def tanh(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arcsinh, floating=True, input=lambda grad, input, xp: grad * xp.rsqrt(input * input + 1))
+@pointwise(
+    np.arcsinh, floating=True, input=lambda grad, input, xp: grad * xp.rsqrt(xp._add_number(xp.squared(input), 1))
+)
 def asinh(input: Tensor) -> Tensor:
     """The inverse hyperbolic sine of each element.
 
@@ -218,7 +227,7 @@ def asinh(input: Tensor) -> Tensor:
 def _acosh_rule(grad: Any, input: Any, xp: Any) -> Any:
     if xp.np_dtype(input).kind == "c":  # where the root of the product is on another branch
         return grad * (xp.rsqrt(input - 1) * xp.rsqrt(input + 1))
-    return grad * xp.rsqrt(input * input - 1)
+    return grad * xp.rsqrt(xp._sub_number(input * input, 1))
 
 
 @pointwise(np.arccosh, floating=True, input=_acosh_rule)
@@ -230,7 +239,7 @@ def acosh(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arctanh, floating=True, input=lambda grad, input: grad * (1 / (1 - input * input)))
+@pointwise(np.arctanh, floating=True, input=lambda grad, input, xp: grad / xp._sub(1, xp.squared(input)))
 def atanh(input: Tensor) -> Tensor:
     """The inverse hyperbolic tangent of each element.
 
@@ -271,12 +280,12 @@ def _extreme(grad: Any, loses: Any, ties: Any, xp: Any) -> Any:
 
 
 def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
-    return grad * (numerator * xp.where(square == 0, 0.0, 1 / square))
+    return grad * numerator * xp.cleared(xp.reciprocal(square), square == 0)
 
 
 @pointwise(np.arctan2, floating=True,
            input=lambda grad, input, other, xp: _atan2_rule(grad, other, input * input + other * other, xp),
-           other=lambda grad, input, other, xp: _atan2_rule(grad, input, -(input * input + other * other), xp))  # fmt: skip
+           other=lambda grad, input, other, xp: _atan2_rule(-grad, input, input * input + other * other, xp))  # fmt: skip
 @traits(refuses={"c": "atan2_cpu"})
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input).

@@ -16,7 +16,7 @@ from ..machinery.op import traits
 from .arithmetic import scalar_like
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = [
     "allclose", "equal", "is_nonzero", "is_same_size", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf",

@@ -9,13 +9,11 @@ import numpy as np
 from ... import dtypes
 from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
-from ..machinery import dispatch
-from ..machinery.declare import OPS, method, pointwise
+from ..machinery.declare import OPS, OpCall, op_forms, pointwise, rounded_once
 from ..machinery.guards import c_name, need_number, need_real_value, only, without_numpy_warnings
-from ..machinery.half_precision import rounded_once
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = ["addcdiv", "addcmul", "lerp"]
 
@@ -41,37 +39,26 @@ def _one_dtype(env: dict[str, Any]) -> None:
 
 
 @pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_scalar", without_numpy_warnings(_lerp_array)))), node="LerpBackward0", check=_one_dtype,
-           input=lambda grad, weight: grad * (1 - weight),
-           end=lambda grad, weight: grad * weight)  # fmt: skip
+           input=lambda grad, weight, xp: xp._mul_number(grad, 1 - weight),
+           end=lambda grad, weight, xp: xp._mul_number(grad, weight))  # fmt: skip
 def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
 
 
 @pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_tensor", without_numpy_warnings(_lerp_array)))), node="LerpBackward1", check=_one_dtype,
-           input=lambda grad, weight: grad * (1 - weight),
+           input=lambda grad, weight, xp: grad * xp._sub(1, weight),
            end=lambda grad, weight: grad * weight,
            weight=lambda grad, input, end: grad * (end - input))  # fmt: skip
 def _lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor: ...
 
 
-@method
-def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> OpCall:
     """A mixture: `input + weight * (end - input)`.
 
-    >>> torch.lerp(torch.tensor([1.0]), torch.tensor([3.0]), 0.25)
+    >>> torch.tensor([1.0]).lerp(torch.tensor([3.0]), 0.25)
     tensor([1.5000])
     """
-    op: Any = _lerp_tensor if isinstance(weight, Tensor) else _lerp
-    return op(input, end, weight, out=out)
-
-
-@method
-def lerp_(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
-    """In-place version of `lerp`.
-
-    >>> torch.tensor([0.0, 10.0]).lerp_(torch.tensor([4.0, 20.0]), 0.25)
-    tensor([ 1.0000, 12.5000])
-    """
-    return dispatch.inplace(OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight))
+    return OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight)
 
 
 def _value_like(value: Any, array: Any) -> Any:
@@ -81,6 +68,7 @@ def _value_like(value: Any, array: Any) -> Any:
 
 def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     if input.dtype.kind == "b":
+        np.broadcast(input, tensor1, tensor2)  # shapes that do not fit are told of first
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
     need_real_value(value, dtypes.from_np(input.dtype))
     value = _value_like(value, input)
@@ -89,8 +77,8 @@ def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
 
 @pointwise(one_pass(rounded_once(without_numpy_warnings(_addcmul_array))), node="AddcmulBackward0",
            input=lambda grad: grad,
-           tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
-           tensor2=lambda grad, tensor1, value: grad * (tensor1 * value))  # fmt: skip
+           tensor1=lambda grad, tensor2, value, xp: grad * xp._mul_number(tensor2, value),
+           tensor2=lambda grad, tensor1, value, xp: grad * xp._mul_number(tensor1, value))  # fmt: skip
 def _addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor: ...
 
 
@@ -116,8 +104,8 @@ def _addcdiv_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
 
 @pointwise(one_pass(rounded_once(without_numpy_warnings(_addcdiv_array))), node="AddcdivBackward0", check=_true_quotient,
            input=lambda grad: grad,
-           tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
-           tensor2=lambda grad, tensor1, tensor2, value: -grad * ((value * tensor1) / (tensor2 * tensor2)))  # fmt: skip
+           tensor1=lambda grad, tensor2, value, xp: grad * xp._div(value, tensor2),
+           tensor2=lambda grad, tensor1, tensor2, value, xp: -grad * (xp._mul_number(tensor1, value) / (tensor2 * tensor2)))  # fmt: skip
 def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor: ...
 
 
@@ -129,45 +117,21 @@ def _operands(tensor1: Any, tensor2: Any, legacy: Any, value: Any) -> tuple[Any,
     return tensor1, tensor2, value
 
 
-@method
-def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1, out: Tensor | None = None
-) -> Tensor:
+@op_forms()
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> OpCall:
     """`input + value * tensor1 * tensor2`. The old order `addcmul(input, value, tensor1, tensor2)` works too.
 
-    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
+    >>> torch.ones(2).addcmul(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
     tensor([2.5000, 5.0000])
     """
-    return _addcmul(input, *_operands(tensor1, tensor2, legacy, value), out=out)
+    return OPS["_addcmul"], (input, *_operands(tensor1, tensor2, legacy, value))
 
 
-@method
-def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
-    """In-place version of `addcmul`.
-
-    >>> torch.tensor([1.0]).addcmul_(torch.tensor([6.0]), torch.tensor([2.0]), value=0.5)
-    tensor([7.])
-    """
-    return dispatch.inplace(OPS["_addcmul"], (input, *_operands(tensor1, tensor2, legacy, value)))
-
-
-@method
-def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1, out: Tensor | None = None
-) -> Tensor:
+@op_forms()
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> OpCall:
     """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too.
 
-    >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]))
+    >>> torch.ones(2).addcdiv(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]))
     tensor([1.5000, 1.5000])
     """
-    return _addcdiv(input, *_operands(tensor1, tensor2, legacy, value), out=out)
-
-
-@method
-def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
-    """In-place version of `addcdiv`.
-
-    >>> torch.tensor([1.0]).addcdiv_(torch.tensor([6.0]), torch.tensor([2.0]))
-    tensor([4.])
-    """
-    return dispatch.inplace(OPS["_addcdiv"], (input, *_operands(tensor1, tensor2, legacy, value)))
+    return OPS["_addcdiv"], (input, *_operands(tensor1, tensor2, legacy, value))

@@ -15,13 +15,12 @@ from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, differentiable, install_method, method, plain, pointwise
-from ..machinery.guards import need_number, no_derivative, only, without_numpy_warnings
+from ..machinery.guards import need_number, no_derivative, no_tensor, only, without_numpy_warnings
 from ..machinery.op import traits
-from ..machinery.overloads import no_tensor
 from ..reduce.sums import named_result
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = [
     "copysign", "float_power", "fmax", "fmin", "frexp", "gcd", "heaviside", "hypot", "lcm", "ldexp", "logaddexp",
@@ -36,8 +35,8 @@ _faster_ufuncs = lazy_import(globals(), "_faster_ufuncs", "...kernels.faster_ufu
 
 
 @pointwise(one_pass(only("fV", "hypot_cpu", without_numpy_warnings(np.hypot))),
-           input=lambda grad, input, result: grad * (input / result),
-           other=lambda grad, other, result: grad * (other / result))  # fmt: skip
+           input=lambda grad, input, result: grad * input / result,
+           other=lambda grad, other, result: grad * other / result)  # fmt: skip
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """The hypotenuse: sqrt(input**2 + other**2).
 
@@ -47,7 +46,7 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _copysign_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
-    return grad * xp.where(input == 0, 0.0, result / input)
+    return grad * xp.cleared(result / input, input == 0)
 
 
 @pointwise(np.copysign, node="CopysignBackward0", floating=True,
@@ -238,8 +237,8 @@ def _log_sum(input: Any, other: Any) -> Any:
 
 
 @pointwise(one_pass(only("fcV", "logaddexp_cpu", without_numpy_warnings(_log_sum))),
-           input=lambda grad, input, other, xp: grad / (1 + xp.exp(other - input)),
-           other=lambda grad, input, other, xp: grad / (1 + xp.exp(input - other)))  # fmt: skip
+           input=lambda grad, input, other, xp: grad / xp._add_number(xp.exp(other - input), 1),
+           other=lambda grad, input, other, xp: grad / xp._add_number(xp.exp(input - other), 1))  # fmt: skip
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), without overflow.
 
@@ -249,8 +248,8 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 @pointwise(only("fV", "logaddexp2_cpu", lambda input, other: _faster_ufuncs.run(np.logaddexp2, input, other)),
-           input=lambda grad, input, other, xp: grad / (1 + xp.exp2(other - input)),
-           other=lambda grad, input, other, xp: grad / (1 + xp.exp2(input - other)))  # fmt: skip
+           input=lambda grad, input, other, xp: grad / xp._add_number(xp.exp2(other - input), 1),
+           other=lambda grad, input, other, xp: grad / xp._add_number(xp.exp2(input - other), 1))  # fmt: skip
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other), without overflow.
 
@@ -328,12 +327,12 @@ def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         numbers = tuple([default if value is None else float(value) for value, default in values])
         return _replaced(input, *numbers)
     out = np.array(input)
-    parts = [out.real, out.imag] if out.dtype.kind == "c" else [out]
+    components = [out.real, out.imag] if out.dtype.kind == "c" else [out]
     limits = np.finfo(out.dtype) if out.dtype.kind != "V" else _bfloat16_limits()
-    for part in parts:
-        missing, high, low = np.isnan(part), part == np.inf, part == -np.inf
+    for component in components:
+        missing, high, low = np.isnan(component), component == np.inf, component == -np.inf
         for mask, value, default in ((missing, nan, 0.0), (high, posinf, limits.max), (low, neginf, limits.min)):
-            np.copyto(part, np.asarray(default if value is None else value).astype(part.dtype), where=mask)
+            np.copyto(component, np.asarray(default if value is None else value).astype(component.dtype), where=mask)
     return out
 
 

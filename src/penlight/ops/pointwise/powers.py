@@ -13,11 +13,12 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, method, pointwise
+from ..machinery.guards import no_tensor
 from ..machinery.op import traits
-from ..machinery.overloads import no_tensor
+from .arithmetic import _mul_number
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = ["pow", "square", "square_"]
 
@@ -57,7 +58,7 @@ _TWO = np.asarray(2.0, np.float32)
 
 
 def _slope(input: Any, exponent: Any) -> Any:
-    return exponent * _pow(input, exponent - 1)
+    return _mul_number(_pow(input, exponent - 1), exponent)
 
 
 both("power_slope", _slope_array, _slope)
@@ -69,10 +70,14 @@ both("power_slope", _slope_array, _slope)
 def _pow(input: Tensor, exponent: Number) -> Tensor: ...
 
 
+both("squared", np.square, lambda input: _pow(input, 2))
+
+
 @one_pass
 def _power_of(input: Any, exponent: Any) -> Any:
     """x**y; integers to negative powers are 0, but for 1 and -1."""
     if input.dtype.kind == "b":
+        np.broadcast(input, exponent)  # shapes that do not fit are told of first
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if input.dtype.kind in "iu" and np.any(exponent < 0):
         negative = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
@@ -82,7 +87,7 @@ def _power_of(input: Any, exponent: Any) -> Any:
 
 @pointwise(_power_of, node="PowBackward1", inplace=True,
            input=lambda grad, input, exponent, result, xp:  # PyTorch saves the result for this, too
-               xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
+               xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, xp._sub_number(exponent, 1)))),
            exponent=lambda grad, input, exponent, result, xp:
                grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip
 def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
@@ -94,7 +99,7 @@ def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any
         return grad * xp.where(xp.real_part(exponent) >= 0, 0.0, result * -math.inf)
     if isinstance(base, complex) or base < 0:
         return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
-    return grad * (result * math.log(base))
+    return grad * xp._mul_number(result, math.log(base))
 
 
 @one_pass

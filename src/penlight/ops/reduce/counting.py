@@ -67,8 +67,8 @@ def _unique_consecutive(
 
 
 def _asked_for(found: Any, return_inverse: bool, return_counts: bool) -> Any:
-    parts = [found[0]] + [found[1]] * return_inverse + [found[2]] * return_counts
-    return parts[0] if len(parts) == 1 else tuple(parts)
+    results = [found[0]] + [found[1]] * return_inverse + [found[2]] * return_counts
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 @pytorch_names_only

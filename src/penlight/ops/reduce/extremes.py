@@ -10,8 +10,8 @@ from ...kernels.copies.convert import cast
 from ...kernels.index import moves
 from ...kernels.index_width import wide_indices
 from ...kernels.numpy_calls import expand_dims, put_along, take_along
-from ...kernels.reduce.large import fold
-from ...kernels.reduce.strategies import LEAST_FOLDED
+from ...kernels.reduce.compiled import reduce_compiled
+from ...kernels.reduce.strategies import LEAST_REDUCED
 from ...return_types import named_result as named_result
 from ...tensor import Tensor
 from ..machinery.arguments import check_keepdim, wrap_dim, wrap_dims
@@ -43,8 +43,8 @@ both(
 
 def _extreme(input: Any, ufunc: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     """The largest or smallest over some dimensions, or of all elements."""
-    if input.size >= LEAST_FOLDED and input.dtype.kind in "fV":
-        result = fold(input, "largest" if ufunc is np.maximum else "smallest", dim, keepdim)
+    if input.size >= LEAST_REDUCED and input.dtype.kind in "fV":
+        result = reduce_compiled(input, "max" if ufunc is np.maximum else "min", dim, keepdim)
         if result is not None:
             return result.astype(input.dtype, copy=False)
         if input.dtype.itemsize == 2:  # NumPy is slow at comparing them

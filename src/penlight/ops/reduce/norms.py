@@ -10,13 +10,12 @@ import numpy as np
 from ... import dtypes
 from ..._common.function_code import pytorch_names_only
 from ...kernels.lazy import lazy_import
-from ...kernels.reduce import norm as norm_kernel
-from ...kernels.reduce.large import fold
-from ...kernels.reduce.strategies import LEAST_FOLDED
+from ...kernels.reduce import square_sum
+from ...kernels.reduce.compiled import reduce_compiled
+from ...kernels.reduce.strategies import LEAST_REDUCED
 from ...tensor import Tensor
 from ..machinery.arguments import check_keepdim, wrap_dims
-from ..machinery.declare import differentiable, method
-from ..machinery.half_precision import in_float32
+from ..machinery.declare import differentiable, in_float32, method
 
 __all__ = ["norm", "vector_norm"]
 
@@ -24,23 +23,23 @@ _linalg_norms = lazy_import(globals(), "_linalg_norms", "..linalg.norms")
 
 
 _add_reduce: Any = np.add.reduce
-_FOLDS = {1: "sum", math.inf: "largest", -math.inf: "smallest"}  # of absolute values
+_REDUCTIONS = {1: "sum", math.inf: "max", -math.inf: "min"}  # of absolute values
 _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 
 
 @in_float32
 def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if ord == 2 and input.size > _MANY and input.dtype.kind == "f":
-        total = fold(input, "sum", dim, keepdim, of="squares") if input.size >= LEAST_FOLDED else None
-        return norm_kernel(input, 2, dim, keepdim) if total is None else np.sqrt(total, total)
-    if ord in _FOLDS and input.size >= LEAST_FOLDED:
-        result = fold(input, _FOLDS[ord], dim, keepdim, of="size")
+        total = square_sum(input, dim)
+        return np.sqrt(total, total) if keepdim else np.asarray(np.sqrt(total, total)).squeeze(dim)
+    if ord in _REDUCTIONS and input.size >= LEAST_REDUCED:
+        result = reduce_compiled(input, _REDUCTIONS[ord], dim, keepdim, of="absolute")
         if result is not None:
             return result
     if ord == 2 and input.dtype.kind == "f" and input.flags.c_contiguous and 0 < len(dim) < input.ndim:
         kept = input.shape[: input.ndim - len(dim)]
         if dim == tuple(range(len(kept), input.ndim)) and input.size:
-            rows = input.reshape(math.prod(kept), -1)  # see Note [Row sums] in kernels/reduce/in_numpy.py
+            rows = input.reshape(math.prod(kept), -1)  # see Note [Row sums] in kernels/reduce/__init__.py
             return np.sqrt(np.vecdot(rows, rows)).reshape(kept + (1,) * len(dim) if keepdim else kept)
     size = np.absolute(input)
     axes = dim if input.ndim else None
@@ -104,6 +103,20 @@ def _refuse_no_elements(x: Tensor, ord: Any, dims: tuple[int, ...]) -> None:
     )
 
 
+def check_norm_dtype(function: str, input: Tensor, dtype: Any) -> None:
+    """Refuse a dtype for a norm that would lose something of the input."""
+    name, own = dtypes.LEGACY[dtype], dtypes.LEGACY[input.dtype]
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{function}: dtype should be floating point or complex, but got {name}")
+    if input.is_complex() != dtype.is_complex:
+        kind = "complex" if input.is_complex() else "real"
+        raise RuntimeError(f"{function}: dtype should be {kind} for {kind} inputs, but got {name}")
+    if dtypes.promote_types(input.dtype, dtype) is not dtype:
+        raise RuntimeError(
+            f"{function}: the dtype of the input ({own}) should be convertible without narrowing to the specified dtype ({name})"
+        )
+
+
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
@@ -114,10 +127,12 @@ def vector_norm(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    if x.dtype.category < dtypes.FLOATING and dtype is None:
+    if x.dtype.category < dtypes.FLOATING:
         name = dtypes.LEGACY[x.dtype]
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name}")
-    x = x if dtype is None else x.to(dtype)
+    if dtype is not None:
+        check_norm_dtype("linalg.vector_norm", x, dtype)
+        x = x.to(dtype)
     dims = wrap_dims(dim, x.dim())
     if x.numel() == 0 and (ord < 0 or ord == math.inf):
         _refuse_no_elements(x, ord, () if dim is None else dims)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.index.segments import covered, reduce_segments
+from ...kernels.index.scatter import covered, reduce_segments
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import as_int
@@ -36,7 +36,7 @@ def _others(rows: Any, owners: Any, count: int, initial: float | None, xp: Any) 
 
 
 def _segment_rule(
-    grad: Any, input: Any, owners: Any, parts: Any, result: Any, reduce: str, initial: float | None, xp: Any
+    grad: Any, input: Any, owners: Any, row_counts: Any, result: Any, reduce: str, initial: float | None, xp: Any
 ) -> Any:
     """The gradient of what is reduced. A maximum's goes to all that reach it, and to NaN: in equal shares, or whole to each of them if it
     is negative, which is what PyTorch does."""
@@ -48,7 +48,7 @@ def _segment_rule(
     if reduce == "sum":
         rows = xp._index_select(grad, 0, owners)
     elif reduce == "mean":
-        rows = xp._index_select(grad / xp.where(parts == 0, 1.0, parts), 0, owners)
+        rows = xp._index_select(grad / xp.where(row_counts == 0, 1.0, row_counts), 0, owners)
     elif reduce == "prod":
         rows = _through_product(grad, input, owners, xp.reshape(result, (-1, inner)), initial, xp)
     else:
@@ -68,7 +68,7 @@ def _through_product(grad: Any, input: Any, owners: Any, result: Any, initial: f
 
 @differentiable(reduce_segments, node="SegmentReduceBackward0", method=False, input=_segment_rule)
 def _segment_reduce(
-    input: Tensor, owners: Tensor, parts: Tensor | None, shape: tuple[int, ...], reduce: str, initial: float | None
+    input: Tensor, owners: Tensor, row_counts: Tensor | None, shape: tuple[int, ...], reduce: str, initial: float | None
 ) -> Tensor: ...
 
 
@@ -107,9 +107,9 @@ def segment_reduce(
         data = data.reshape(-1, *shape[axis + 1 :])
         starts = np.arange(0, len(data), shape[axis] or 1).reshape(sizes.shape[:-1])
         data = data[wrap(covered(sizes, starts if offsets is None else starts + offsets._array[..., 0]))]
-    parts = wrap(counts.astype(data._array.dtype)[:, None]) if reduce == "mean" else None
+    row_counts = wrap(counts.astype(data._array.dtype)[:, None]) if reduce == "mean" else None
     result = (*shape[:axis], sizes.shape[-1], *shape[axis + 1 :])
-    return _segment_reduce(data, wrap(owners), parts, result, reduce, None if initial is None else float(initial))
+    return _segment_reduce(data, wrap(owners), row_counts, result, reduce, None if initial is None else float(initial))
 
 
 _SUMS = "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."

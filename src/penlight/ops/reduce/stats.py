@@ -1,8 +1,9 @@
-"""Variance with mean, sums that skip NaN, smallest with largest, covariance."""
+"""Variance and standard deviation, with their mean or without; sums that skip NaN, smallest with largest, covariance."""
 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,199 @@ import numpy as np
 from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...kernels.lazy import lazy_import
+from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import check_keepdim, sizes, values_of, wrap_dim, wrap_dims
 from ..machinery.array_namespace import shared
-from ..machinery.declare import differentiable, method, warning_free
+from ..machinery.declare import differentiable, in_float32, method, warning_free
 from ..machinery.guards import lazy, not_implemented
 from ..machinery.op import traits
 from .extremes import _share
-from .sums import _add_reduce, _count, in_out, named_result
-from .variance import _of_rows, _var_rule, _variance_arguments, in_double_precision, overflowed
+from .sums import _FLOAT32, _add_reduce, _count, _mean_array, in_out, named_result
 
-__all__ = ["aminmax", "corrcoef", "cov", "nanmean", "nansum", "std_mean", "var_mean"]
+__all__ = ["aminmax", "corrcoef", "cov", "nanmean", "nansum", "std", "std_mean", "var", "var_mean"]
+
+# ----- Variance and standard deviation --------------------------------------------------------------------------------
+
+
+_row_moments = lazy("norm.kernels", "row_moments")
+
+
+def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The mean and the variance over the last dimensions of a small float32 array, and the shape of the result; None for any other."""
+    shape = input.shape
+    last = len(shape) - len(dim)
+    if (
+        input.dtype is not _FLOAT32
+        or not 0 < input.size <= _MOST_SMALL
+        or dim != tuple(range(last, len(shape)))
+        or not dim
+    ):
+        return None
+    count = _count(shape, dim)
+    found = _row_moments(input, input.size // count, count)
+    return None if found is None else (*found, shape[:last] + (1,) * (len(dim) if keepdim else 0))
+
+
+def overflowed(input: Any, variance: Any) -> bool:
+    """Whether the variance of single-precision numbers is not finite: their squares or their sum may be too large for float32."""
+    if input.dtype.char not in "fF":
+        return False
+    return not (math.isfinite(variance.item()) if variance.size == 1 else np.isfinite(variance).all())
+
+
+def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Any, Any]:
+    """The variance and the mean of single-precision numbers in double precision."""
+    wide = input.astype(np.result_type(input.dtype, np.float64))
+    count = _count(input.shape, dim)
+    with silent():
+        mean = wide.sum(dim, keepdims=True) / np.asarray(count, np.float64)
+        squares = np.square(np.abs(wide - mean)).sum(dim, keepdims=keepdim)
+        variance = squares / np.asarray(max(count - correction, 0), np.float64)
+    return variance, mean if keepdim else mean.reshape(squares.shape)
+
+
+@in_float32
+def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    variance = np.asarray(_quick_variance(input, dim, correction, keepdim))
+    if overflowed(input, variance):
+        variance = in_double_precision(input, dim, correction, keepdim)[0].astype(variance.dtype)
+    return variance
+
+
+@warning_free
+def _quick_variance(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    count = _count(input.shape, dim)
+    found = _of_rows(input, dim, keepdim)
+    if found is not None:
+        variance = found[1]
+        variance *= count / (count - correction) if count > correction else np.inf
+        return variance.reshape(found[2])
+    if dim == (0,) and input.ndim == 2 and input.size <= _MOST_SMALL and input.dtype is _FLOAT32:
+        variance = _quick_variance(np.ascontiguousarray(input.T), (1,), correction, False)
+        return variance[None] if keepdim else variance
+    centred = input - _mean_array(input, dim, True)
+    squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
+    total = _add_reduce(squares, dim, keepdims=keepdim)
+    return total / np.asarray(max(count - correction, 0), total.dtype)
+
+
+def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
+    shape = tuple(input.shape)
+    free = _count(shape, dim) - correction
+    mean = xp._mean_dims(input, dim, True)
+    if free <= 0 and len(dim) == len(shape):
+        steep = xp.cast(xp.where(input == mean, math.nan, math.inf), xp.np_dtype(input))
+        return xp.broadcast_back(grad, shape, dim, keepdim) * steep
+    scale, centred = 2.0 / free if free else math.inf, input - mean
+    return xp.broadcast_back(xp.times(grad, scale), shape, dim, keepdim) * centred
+
+
+class _AllDims(tuple[int, ...]):
+    """All dimensions, where none were given: `_saved_dim` is None then, as in PyTorch."""
+
+    __slots__ = ()
+
+
+class _One(int):
+    """The correction where neither it nor dimensions were given: `_saved_correction` is None then."""
+
+    __slots__ = ()
+
+
+_all_dims = cache(lambda count: _AllDims(range(count)))
+_ONE = _One(1)
+AS_GIVEN = traits(
+    hides=("dim", "correction"),
+    shows={
+        "dim": property(lambda node: None if type(node.s_dim) is _AllDims else node.s_dim),
+        "correction": property(lambda node: None if node.s_correction is _ONE else node.s_correction),
+    },
+)
+
+
+@differentiable(_var_array, node="VarBackward0", input=_var_rule)
+@AS_GIVEN
+def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
+
+
+def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
+    """Through the variance; where all elements are equal the gradient is 0."""
+    inner = xp.cleared(grad / xp.times(result, 2), result == 0)
+    return _var_rule(inner, input, dim, correction, keepdim, xp)
+
+
+@in_float32
+def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    variance = np.asarray(_quick_variance(input, dim, correction, keepdim))
+    if overflowed(input, variance):
+        return np.sqrt(in_double_precision(input, dim, correction, keepdim)[0]).astype(variance.dtype)
+    return np.sqrt(variance)
+
+
+@differentiable(_std_array, node="StdBackward0", input=_std_rule)
+@AS_GIVEN
+def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
+
+
+def _variance_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any) -> Any:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    check_keepdim(keepdim, name)
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if correction is None:
+        correction = int(unbiased) if unbiased is not None else _ONE if dim is None else 1
+    dims = _all_dims(input.dim()) if dim is None else wrap_dims(dim, input.dim())
+    if _count(input._array.shape, dims) <= correction:
+        warn_user(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel)."
+        )  # fmt: skip
+    return dims, correction, keepdim
+
+
+@method
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The variance; divides by the count less `correction` (1 unless told otherwise).
+
+    >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+    return _var(input, *_variance_arguments("var", input, dim, unbiased, correction, keepdim), out=out)
+
+
+@method
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The standard deviation; the square root of `var`.
+
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+    return _std(input, *_variance_arguments("std", input, dim, unbiased, correction, keepdim), out=out)
+
 
 _angles = lazy_import(globals(), "_angles", "..pointwise.angles")
 
 
-_FEW = 4096  # elements that need no blocks
+_MOST_SMALL = 4096  # elements that need no blocks
 _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "nansum")
 
 # ----- Variance and mean --------------------------------------------------------------------------------------------
@@ -55,13 +232,13 @@ def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool,
 
 @warning_free
 def _quick_var_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    few = _of_rows(input, dim, keepdim)
-    if few is not None:
-        mean, variance, shape = few
+    found = _of_rows(input, dim, keepdim)
+    if found is not None:
+        mean, variance, shape = found
         count = _count(input.shape, dim)
         variance *= count / (count - correction) if count > correction else np.inf
         return variance.reshape(shape), mean.reshape(shape)
-    if 0 < input.size <= _FEW and input.dtype.char in "fd":
+    if 0 < input.size <= _MOST_SMALL and input.dtype.char in "fd":
         count = _count(input.shape, dim)
         if len(dim) == input.ndim and not keepdim:
             mean = _add_reduce(input, None) / count
@@ -90,21 +267,23 @@ def _var_mean_rule(grads: Any, input: Any, dim: tuple[int, ...], correction: Any
 
 
 def _std_mean_rule(
-    grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, std: Any, xp: Any
+    grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, result0: Any, xp: Any
 ) -> Any:
     through_std = None
     if grads[0] is not None:
-        inner = xp.where(std == 0, 0.0, grads[0] / (std * 2))
+        inner = xp.cleared(grads[0] / xp.times(result0, 2), result0 == 0)
         through_std = _var_rule(inner, input, dim, correction, keepdim, xp)
     through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
     return _two_parts(through_std, through_mean)
 
 
-@differentiable(_var_mean_array, node="VarMeanBackward0", results=("var", "mean"), input=_var_mean_rule)
+@differentiable(_var_mean_array, node="VarMeanBackward0", results=("result0", "result1"), input=_var_mean_rule)
+@AS_GIVEN
 def _var_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
-@differentiable(_std_mean_array, node="StdMeanBackward0", results=("std", "mean"), input=_std_mean_rule)
+@differentiable(_std_mean_array, node="StdMeanBackward0", results=("result0", "result1"), input=_std_mean_rule)
+@AS_GIVEN
 def _std_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -140,7 +319,7 @@ def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.kind in "biu":
         return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
-    if input.dtype.itemsize >= 4 and input.size <= _FEW:
+    if input.dtype.itemsize >= 4 and input.size <= _MOST_SMALL:
         return _add_reduce(input, dim, keepdims=keepdim, where=input == input)
     return _nansum_kernel(input, dim, keepdim)
 

@@ -13,8 +13,8 @@ from ...autograd import views
 from ...autograd.accumulate import writable
 from ...kernels.numpy_warnings import silent
 from ...kernels.reduce import reduce_sum
-from ...kernels.reduce.large import fold
-from ...kernels.reduce.strategies import LEAST_FOLDED
+from ...kernels.reduce.compiled import reduce_compiled
+from ...kernels.reduce.strategies import LEAST_REDUCED
 from ...kernels.rows import quiet
 from ...kernels.scan import running
 from ...kernels.softmax import logsumexp as logsumexp_kernel
@@ -23,9 +23,8 @@ from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import check_keepdim, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both, shared
-from ..machinery.declare import differentiable, linear, method, plain, warning_free
+from ..machinery.declare import differentiable, in_float32, linear, method, plain, warning_free
 from ..machinery.guards import not_implemented
-from ..machinery.half_precision import in_float32
 from ..machinery.op import traits
 from ..machinery.out import check_out
 from ..pointwise.arithmetic import _div_number
@@ -38,8 +37,8 @@ __all__ = ["all", "any", "cumsum", "logsumexp", "mean", "prod", "sum"]
 @warning_free
 def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     dtype = input.dtype
-    if input.size >= LEAST_FOLDED:
-        total = fold(input, "sum", dim, keepdim)
+    if input.size >= LEAST_REDUCED:
+        total = reduce_compiled(input, "sum", dim, keepdim)
         if total is not None:
             return _to_half(total, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else total
     if dtype.kind in "biu":
@@ -92,8 +91,9 @@ def _average_array(grad: Any, count: int, shape: tuple[int, ...], dim: tuple[int
 
 
 def _broadcast_back_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
-    if not keepdim and dim:
-        grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
+    if not keepdim:
+        for d in sorted(dim):
+            grad = grad.unsqueeze(d)
     return grad.expand(shape)
 
 
@@ -107,12 +107,12 @@ both(
 
 _FLOAT32 = dtypes.float32.np
 _add_reduce: Any = np.add.reduce  # what `sum` and `mean` of an array end up calling
-_FEW = 512  # elements, whose sum is quicker as a product with ones
-_ONES = np.ones(_FEW, np.float32)
+_MOST_BY_ONES = 512  # elements, whose sum is quicker as a product with ones
+_ONES = np.ones(_MOST_BY_ONES, np.float32)
 
 
 def _sum_all_array(input: Any) -> Any:
-    if input.dtype is _FLOAT32 and input.size <= _FEW:
+    if input.dtype is _FLOAT32 and 1 < input.size <= _MOST_BY_ONES:  # a single -0.0 adds up to 0.0
         return input.ravel().dot(_ONES[: input.size])
     return _sum_array(input, None, False)
 
@@ -121,18 +121,20 @@ _COUNT = {"self_sym_numel": property(lambda node: math.prod(node._saved_self_sym
 
 
 def _mean_all_array(input: Any) -> Any:
-    if input.dtype is _FLOAT32 and 0 < input.size <= _FEW:
-        return input.ravel().dot(_ONES[: input.size]) / input.size
+    if input.dtype is _FLOAT32 and 0 < input.size <= _MOST_BY_ONES:
+        return input.ravel().dot(_ONES[: input.size]) / input.size + 0.0  # a single -0.0, too, has the mean 0.0
     return _mean_array(input, None, False)
 
 
 @linear(_sum_all_array, node="SumBackward0",
         input=lambda grad, input_shape, xp: xp.broadcast_back(grad, input_shape, (), True))  # fmt: skip
+@traits(keeps_finite=("rules",))
 def _sum_all(input: Tensor) -> Tensor: ...
 
 
 @linear(_sum_array, node="SumBackward1",
         input=lambda grad, input_shape, dim, keepdim, xp: xp.broadcast_back(grad, input_shape, dim, keepdim))  # fmt: skip
+@traits(keeps_finite=("rules",))
 def _sum_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -174,8 +176,8 @@ def sum(
 def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size:
         dtype = input.dtype
-        if input.size >= LEAST_FOLDED:
-            total = fold(input, "sum", dim, keepdim)
+        if input.size >= LEAST_REDUCED:
+            total = reduce_compiled(input, "sum", dim, keepdim)
             if total is not None:
                 total /= _count(input.shape, range(input.ndim) if dim is None else dim)
                 return _to_half(total, dtype) if dtype.itemsize == 2 else total
@@ -202,14 +204,14 @@ def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
 
 @linear(_mean_all_array, node="MeanBackward0",
         input=lambda grad, input_shape, xp: xp.average(grad, math.prod(input_shape) or 1, input_shape, (), True))  # fmt: skip
-@traits(shows=_COUNT)
+@traits(shows=_COUNT, keeps_finite=("rules",))
 def _mean_all(input: Tensor) -> Tensor: ...
 
 
 @linear(_mean_array, node="MeanBackward1",
         input=lambda grad, input_shape, dim, keepdim, xp:
             xp.average(grad, _count(input_shape, dim) or 1, input_shape, dim, keepdim))  # fmt: skip
-@traits(shows=_COUNT)
+@traits(shows=_COUNT, keeps_finite=("rules",))
 def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -283,8 +285,8 @@ def _others_graph(input: Any, dim: tuple[int, ...]) -> Any:
     eye = _eye_mask(n)
     others = _prod_dims(table.masked_fill(eye, 1), (len(lead) + 1,), False).reshape(moved.shape)
     order = [0] * ndim
-    for place, d in enumerate((*rest, *dim)):
-        order[d] = place
+    for position, d in enumerate((*rest, *dim)):
+        order[d] = position
     return others.permute(order)
 
 
@@ -299,8 +301,8 @@ both("_others", _others_array, _others_graph)
 
 @quiet
 def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
-    if input.size >= LEAST_FOLDED and input.dtype.kind == "f" and input.itemsize > 2:
-        product = fold(input, "product", dim, keepdim)
+    if input.size >= LEAST_REDUCED and input.dtype.kind == "f" and input.itemsize > 2:
+        product = reduce_compiled(input, "prod", dim, keepdim)
         if product is not None:
             return product
     return input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)

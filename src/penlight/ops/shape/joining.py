@@ -20,6 +20,7 @@ from ..machinery.arguments import as_int, sizes, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both
 from ..machinery.channels_last import channels_last
 from ..machinery.declare import linear, method
+from ..machinery.guards import need_countable
 from ..machinery.op import traits
 
 __all__ = ["cat", "clone", "concat", "concatenate", "flip", "roll", "stack", "tile"]
@@ -38,7 +39,7 @@ def _clone_array(input: Any, contiguous: bool | int) -> Any:
 
 
 @linear(_clone_array, node="CloneBackward0", input=lambda grad: grad)
-@traits(any_layout=True, keeps_finite=True)
+@traits(any_layout=True, keeps_finite=("op", "rules"))
 def _clone(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 
@@ -91,24 +92,24 @@ def _cat_arrays(arrays: Sequence[Any], dim: int) -> Any:
 
 def _slices(grad: Any, shapes: Any, dim: int) -> list[Any]:
     """An array cut along a dimension into views of these shapes."""
-    before, start, parts = (slice(None),) * dim, 0, []
+    before, start, gradients = (slice(None),) * dim, 0, []
     for shape in shapes:
         end = start + shape[dim]
-        parts.append(grad[(*before, slice(start, end))])
+        gradients.append(grad[(*before, slice(start, end))])
         start = end
-    return parts
+    return gradients
 
 
 def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
     if type(grad) is np.ndarray and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
         return _slices(grad, tensors_shapes, dim)
-    parts: list[Any] = []
+    gradients: list[Any] = []
     start = 0
     for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
         part = xp._slice(grad, dim, start, start + shape[dim], 1)
-        parts.append(xp.cast(part, np_dtype))
+        gradients.append(xp.cast(part, np_dtype))
         start += shape[dim]
-    return parts
+    return gradients
 
 
 def _common(arrays: Sequence[Any]) -> list[Any]:
@@ -300,7 +301,12 @@ def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
             bad = next(n for n in found if n < 0)
             raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {found}")
         times = tuple(max(k, 0) for k in times)
-    return _repeat(input, times)
+    try:
+        return _repeat(input, times)
+    except ValueError:
+        shape = (1,) * (len(times) - input.dim()) + tuple(input.shape)
+        need_countable([n * k for n, k in zip(shape, times)], input.element_size())
+        raise
 
 
 @method

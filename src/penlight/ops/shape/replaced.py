@@ -16,7 +16,7 @@ from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, with_pytorch_names, wrap_dim
 from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, linear, method
-from ..machinery.in_place_views import in_place_class
+from ..machinery.in_place import in_place_class
 from . import slicing, strided, transpose
 from .views import _alias, expand, squeeze, unsqueeze, view
 

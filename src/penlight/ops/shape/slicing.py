@@ -43,7 +43,15 @@ def _select(input: Tensor, dim: int, index: int) -> Tensor: ...
 def _select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor: ...
 
 
-@linear(lambda input, dim, start, end, step: input[at(dim, slice(start, end, step))], view=True, node="SliceBackward0",
+def _slice_array(input: Any, dim: int, start: int, end: int, step: int) -> Any:
+    part = input[at(dim, slice(start, end, step))]
+    if step != 1 and not part.shape[dim]:  # NumPy gives up the step of a slice without elements
+        strides = [s * step if d == dim else s for d, s in enumerate(part.strides)]
+        part = views.strided_window(part, part.shape, tuple(strides), 0)
+    return part
+
+
+@linear(_slice_array, view=True, node="SliceBackward0",
         input=lambda grad, input_shape, dim, start, end, step, xp: xp._slice_backward(grad, input_shape, dim, start, end, step))  # fmt: skip
 def _slice(input: Tensor, dim: int, start: int, end: int, step: int) -> Tensor: ...
 
@@ -98,10 +106,10 @@ def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = 
 def _join(grads: Any, shape: tuple[int, ...], dim: int, lengths: Sequence[int], xp: Any) -> Any:
     """The gradients of parts along a dimension in one; parts that got none are zeros."""
     known = next(g for g in grads if g is not None)
-    parts = []
+    gradients = []
     for g, n in zip(grads, lengths):
-        parts.append(xp.zeros_for(known, (*shape[:dim], n, *shape[dim + 1 :])) if g is None else g)
-    return xp._cat(parts, dim)
+        gradients.append(xp.zeros_for(known, (*shape[:dim], n, *shape[dim + 1 :])) if g is None else g)
+    return xp._cat(gradients, dim)
 
 
 def _lengths(n: int, size: int) -> list[int]:
@@ -116,11 +124,11 @@ def _split_array(input: Any, split_size: int, dim: int) -> Any:
 
 
 def _split_sizes_array(input: Any, split_sizes: Sequence[int], dim: int) -> Any:
-    parts, start = [], 0
+    views, start = [], 0
     for n in split_sizes:
-        parts.append(input[at(dim, slice(start, start + n))])
+        views.append(input[at(dim, slice(start, start + n))])
         start += n
-    return parts
+    return views
 
 
 @linear(_split_array, view=True, multi=True, node="SplitBackward0",
@@ -258,12 +266,12 @@ def tensor_split(
     if isinstance(indices_or_sections, (tuple, list)):
         cuts = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in map(as_int, indices_or_sections)), n]
         return tuple(_slice(input, dim, a, max(a, b), 1) for a, b in pairwise(cuts))
-    parts = as_int(indices_or_sections)
-    if parts <= 0:
-        raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
-    size, extra = divmod(n, parts)
+    sections = as_int(indices_or_sections)
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    size, extra = divmod(n, sections)
     ends = [0]
-    for i in range(parts):
+    for i in range(sections):
         ends.append(ends[-1] + size + (i < extra))
     return tuple(_slice(input, dim, a, b, 1) for a, b in pairwise(ends))
 
@@ -347,6 +355,7 @@ def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, ste
 
 @linear(_unfold_array, view=True, node="UnfoldBackward0",
         input=lambda grad, input_shape, dimension, size, step, xp: xp._unfold_backward(grad, input_shape, dimension, size, step))  # fmt: skip
+@traits(keeps_finite=("op",))
 def _unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor: ...
 
 

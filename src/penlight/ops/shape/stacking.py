@@ -134,14 +134,14 @@ row_stack = vstack
 
 
 def _block_rule(grad: Any, tensors_shapes: Any, tensors_dtypes: Any, xp: Any) -> list[Any]:
-    parts, row, column = [], 0, 0
+    gradients, row, column = [], 0, 0
     for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
         height, width = _block(shape)
         part = xp._slice(xp._slice(grad, 0, row, row + height, 1), 1, column, column + width, 1)
         part = xp.reshape(part, shape)
-        parts.append(xp.cast(part if np_dtype.kind == "c" else xp.real_part(part), np_dtype))
+        gradients.append(xp.cast(part if np_dtype.kind == "c" else xp.real_part(part), np_dtype))
         row, column = row + height, column + width
-    return parts
+    return gradients
 
 
 def _block(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from ..machinery.arguments import sizes
 from ..machinery.declare import OPS, linear, method
 from ..machinery.dispatch import new_node
 from ..machinery.guards import lazy, unrecorded, unrecorded_view
+from ..machinery.op import traits
 from .slicing import SHORT, at
 
 __all__ = ["as_strided"]
@@ -145,6 +146,7 @@ def _tensor_to_window(input: Tensor, geometry: Any, window: Any) -> Tensor: ...
         view=True, node="AsStridedBackward0",
         input=lambda grad, geometry, size, stride, storage_offset, xp:
             xp._window_to_tensor(grad, geometry, (size, stride, storage_offset)))  # fmt: skip
+@traits(keeps_finite=("op",))
 def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Tensor: ...
 
 

@@ -9,23 +9,28 @@ from typing import Any
 from ..._common.user_warnings import warn_user
 from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
+from ..machinery.array_namespace import both
 from ..machinery.declare import install_method, linear, method
-from ..machinery.in_place_views import in_place_view
+from ..machinery.in_place import in_place_view
 from .views import _alias
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
+
+# A read-only gradient stands for one in contiguous memory, which its strides of 0 do not tell once they are transposed.
+# See Note [Read-only gradients] in autograd/accumulate.py.
+both("with_memory", lambda grad: grad if grad.flags.writeable else grad.copy(), lambda grad: grad)
 
 
 @linear(
     lambda input, dim0, dim1: input.swapaxes(dim0, dim1) if input.ndim else input.view(),
     view=True,
     node="TransposeBackward0",
-    input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1),
+    input=lambda grad, dim0, dim1, xp: xp._transpose(xp.with_memory(grad), dim0, dim1),
 )
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 
 
-@linear(attrgetter("T"), view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
+@linear(attrgetter("T"), view=True, node="TBackward0", input=lambda grad, xp: xp._t(xp.with_memory(grad)))
 def _t(input: Tensor) -> Tensor: ...
 
 
@@ -33,7 +38,7 @@ def _t(input: Tensor) -> Tensor: ...
     lambda input, dims: input.transpose(dims),
     view=True,
     node="PermuteBackward0",
-    input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims)),
+    input=lambda grad, dims, xp: xp._permute(xp.with_memory(grad), _inverse(dims)),
 )
 def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 

@@ -16,8 +16,8 @@ from ..conversion import view_dtype
 from ..machinery.arguments import ABSENT, infer_size, sizes, wrap_dim, wrap_dims
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, install_method, linear, method
-from ..machinery.guards import type_name
-from ..machinery.in_place_views import in_place_view
+from ..machinery.guards import need_countable, type_name
+from ..machinery.in_place import in_place_view
 from ..machinery.op import traits
 from ..machinery.public_functions import failed
 
@@ -77,13 +77,24 @@ OPS["_view"].jvp = OPS["_reshape_alias"].jvp = lambda tangents, env, xp: xp.resh
     node="UnsafeViewBackward0",
     input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
 )
-@traits(aten="_unsafe_view")
+@traits(aten="_unsafe_view", keeps_finite=("op", "rules"))
 def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
 @linear(lambda input: input.view(), node="AliasBackward0", view=True, input=lambda grad: grad)
 @traits(out=False)
 def _alias(input: Tensor) -> Tensor: ...
+
+
+# Between a nested tensor and its values: see Note [Nested tensors] in nested/tensor.py.
+@linear(lambda input: input.view(), node="NestedViewFromJaggedBackward0", view=True, input=lambda grad: grad)
+@traits(out=False)
+def _nested_view_from_jagged(input: Tensor) -> Tensor: ...
+
+
+@linear(lambda input: input.view(), node="NestedGetValuesBackward0", view=True, input=lambda grad: grad)
+@traits(out=False)
+def _nested_get_values(input: Tensor) -> Tensor: ...
 
 
 @method
@@ -317,6 +328,7 @@ def _expand_array(input: Any, size: tuple[int, ...]) -> Any:
 @linear(
     _expand_array, view=True, node="ExpandBackward0", input=lambda grad, input_shape, xp: xp.sum_to(grad, input_shape)
 )
+@traits(keeps_finite=("op",))
 def _expand(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
@@ -336,8 +348,16 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
             if m != n and (m != 1 or n < 0):
                 break
         else:
-            return _expand(input, target)
-    return _expand(input, _completed(input, list(target)))
+            return _countable(input, target)
+    return _countable(input, _completed(input, list(target)))
+
+
+def _countable(input: Tensor, target: tuple[int, ...]) -> Tensor:
+    try:
+        return _expand(input, target)
+    except ValueError:
+        need_countable(target)
+        raise
 
 
 def _completed(input: Tensor, target: list[int]) -> tuple[int, ...]:

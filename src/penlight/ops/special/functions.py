@@ -12,12 +12,11 @@ from ... import dtypes
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, method, pointwise
-from ..machinery.guards import lazy, need_number, not_written, only
+from ..machinery.guards import lazy, need_number, no_tensor, not_written, only
 from ..machinery.op import traits
-from ..machinery.overloads import no_tensor
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
@@ -37,7 +36,9 @@ def kernel(name: str, called: str | None = None) -> Any:
 
 
 @pointwise(
-    kernel("erf"), floating=True, input=lambda grad, input, xp: grad * (_TWO_OVER_ROOT_PI * xp.exp(-(input * input)))
+    kernel("erf"),
+    floating=True,
+    input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), _TWO_OVER_ROOT_PI) * grad,
 )
 def erf(input: Tensor) -> Tensor:
     """The error function.
@@ -48,7 +49,9 @@ def erf(input: Tensor) -> Tensor:
 
 
 @pointwise(
-    kernel("erfc"), floating=True, input=lambda grad, input, xp: grad * (-_TWO_OVER_ROOT_PI * xp.exp(-(input * input)))
+    kernel("erfc"),
+    floating=True,
+    input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), -_TWO_OVER_ROOT_PI) * grad,
 )
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), exact also where that is tiny.
@@ -59,7 +62,9 @@ def erfc(input: Tensor) -> Tensor:
 
 
 @pointwise(
-    kernel("erfinv"), floating=True, input=lambda grad, result, xp: grad * (_ROOT_HALF_PI * xp.exp(result * result))
+    kernel("erfinv"),
+    floating=True,
+    input=lambda grad, result, xp: xp._mul_number(xp.exp(xp.squared(result)), _ROOT_HALF_PI) * grad,
 )
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of `erf`.

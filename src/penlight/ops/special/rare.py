@@ -12,7 +12,7 @@ from ..machinery.op import traits
 from .functions import _log_of, away_from_zero, by_operands, kernel, like
 
 if TYPE_CHECKING:
-    from ..machinery.types import Number
+    from ..machinery.op import Number
 
 
 __all__: list[str] = []
@@ -99,7 +99,7 @@ _xlog1py_kernel = kernel("xlog1py", "xlog1py_cpu")
 
 @pointwise(_xlog1py_kernel, node="SpecialXlog1PyBackward0", floating=True, inplace=False,
            input=_xlog1py_input,
-           other=lambda grad, input, other: grad * input / (other + 1))  # fmt: skip
+           other=lambda grad, input, other, xp: grad * input / xp._add_number(other, 1))  # fmt: skip
 def _special_xlog1py(input: Tensor, other: Tensor) -> Tensor: ...
 
 

@@ -1,4 +1,4 @@
-"""What every scheduler shares: its place in the training loop, its state, and how rates are set."""
+"""What every scheduler shares: when it is called in the training loop, its state, and how rates are set."""
 
 from __future__ import annotations
 
@@ -253,7 +253,8 @@ class Scheduled(LRScheduler):
     def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
         # The example is one epoch, from a rate of 1: given are the options and the rate that follows.
         super().__init_subclass__(**kwargs)
-        complete(cls, _EPOCH.replace("{}", cls.__module__.split(".")[2], 1), example)
+        if example is not None:  # else it is a user's class, in whatever module
+            complete(cls, _EPOCH.replace("{}", cls.__module__.split(".")[2], 1), example)
 
     def get_lr(self) -> list[Any]:
         if not self._get_lr_called_within_step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from penlight.utils.data.dataset import (  # isort: skip
@@ -29,4 +30,7 @@ _explain(globals())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "datapipes" or name in ("DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"):
+        pipes = import_module(f"{__name__}.datapipes")
+        return pipes if name == "datapipes" else getattr(pipes.datapipe, name)
     raise missing(__name__, name)

@@ -289,11 +289,6 @@ def _checked_context(context: Any, num_workers: int) -> Any:
     return context
 
 
-def _accelerator_available() -> bool:
-    accelerator = getattr(penlight, "accelerator", None)
-    return accelerator is not None and bool(accelerator.is_available())
-
-
 class _BaseDataLoaderIter:
     """One pass over a loader's batches."""
 
@@ -309,7 +304,7 @@ class _BaseDataLoaderIter:
                 "pin_memory_device is deprecated, the current accelerator will be used as the device,"
                 f"ignore pin_memory_device='{loader.pin_memory_device}'.",
             )
-        if loader.pin_memory and not _accelerator_available():
+        if loader.pin_memory and not penlight.accelerator.is_available():
             warn_user(
                 "'pin_memory' argument is set as true but no accelerator is found, "
                 "then device pinned memory won't be used.",

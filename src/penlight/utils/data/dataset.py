@@ -245,7 +245,7 @@ class Subset(Dataset[_T_co]):
     def __getitems__(self, indices: list[int]) -> list[_T_co]:
         chosen = [self.indices[index] for index in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(chosen)  # type: ignore[attr-defined, no-any-return]
+            return self.dataset.__getitems__(chosen)  # type: ignore[attr-defined]
         return [self.dataset[index] for index in chosen]
 
     def __len__(self) -> int:

@@ -124,8 +124,9 @@ class RandomSampler(Sampler[int]):
             rounds, rest = divmod(self.num_samples, size)
             for _ in range(rounds):
                 yield from penlight.randperm(size, generator=generator).tolist()
-            # Drawn even when nothing of it is used: PyTorch leaves a shared generator in that state.
-            yield from penlight.randperm(size, generator=generator).tolist()[:rest]
+            # PyTorch draws it even when nothing of it is used; a generator that others share must be left in that state.
+            if rest or self.generator is not None:
+                yield from penlight.randperm(size, generator=generator).tolist()[:rest]
 
     def __len__(self) -> int:
         return self.num_samples

@@ -136,7 +136,7 @@ class SharedBlocks:
         if number is None or file is None:
             return None
         block = _Block(number, file, size)
-        if number < len(self._blocks):  # a larger one in the place of one that is too small
+        if number < len(self._blocks):  # a larger one replaces one that is too small
             self._blocks[number].forget_file()
             del self._by_address[self._blocks[number].address]
             self._blocks[number] = block

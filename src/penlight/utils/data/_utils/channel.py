@@ -185,7 +185,7 @@ class Outbox:
             pass
 
     def send(self, result: Any, where: str) -> None:
-        """Send a result; if it cannot be pickled, the reason goes in its place."""
+        """Send a result; if it cannot be pickled, the reason is sent instead."""
         try:
             parts = _dumps(result)
         except Exception:

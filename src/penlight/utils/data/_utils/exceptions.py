@@ -38,7 +38,7 @@ class ExceptionWrapper:
 
     def _made_again(self, message: str) -> BaseException:
         if getattr(self.exc_type, "message", None):
-            return self.exc_type(message=message)  # type: ignore[no-any-return]
+            return self.exc_type(message=message)
         with contextlib.suppress(Exception):
-            return self.exc_type(KeyErrorMessage(message) if self.exc_type is KeyError else message)  # type: ignore[no-any-return]
+            return self.exc_type(KeyErrorMessage(message) if self.exc_type is KeyError else message)
         return RuntimeError(message)  # one that needs other arguments cannot be made again: its text still arrives

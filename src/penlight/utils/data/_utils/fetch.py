@@ -83,7 +83,9 @@ def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
     if type(dataset) is not TensorDataset or not _plain_integers(indices):
         return None
     size = len(dataset)
-    if min(indices) < -size or max(indices) >= size or not _stock_tensor_collation():
+    if min(indices) < -size or max(indices) >= size:
+        return None
+    if _collate.default_collate_fn_map.get(penlight.Tensor) is not _collate.collate_tensor_fn:
         return None
     if any(type(tensor) is not penlight.Tensor or tensor.requires_grad for tensor in dataset.tensors):
         return None
@@ -100,7 +102,3 @@ def _rows(array: np.ndarray, rows: np.ndarray, dtype: np.dtype[Any]) -> np.ndarr
 
 def _plain_integers(indices: list[Any]) -> bool:
     return set(map(type, indices)) <= {int, np.int64}
-
-
-def _stock_tensor_collation() -> bool:
-    return _collate.default_collate_fn_map.get(penlight.Tensor) is _collate.collate_tensor_fn

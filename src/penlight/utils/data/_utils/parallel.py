@@ -67,7 +67,7 @@ class _Pool:
 
     def receive(self, worker: int) -> Result:
         """The next result of a worker."""
-        return channel.receive(self.connections[worker], self.mapped[worker])  # type: ignore[no-any-return]
+        return channel.receive(self.connections[worker], self.mapped[worker])
 
     def shutdown(self) -> None:
         """Tell the workers to stop by hanging up, and see them off: none is left behind."""
@@ -217,9 +217,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         ready = wait([*by_source, *sentinels], self._timeout or None)
         if not ready:
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-        talking = {by_source[source] for source in ready if source in by_source}  # type: ignore[index]
+        talking = {by_source[source] for source in ready if source in by_source}
         # Whoever has died may have spoken before: death counts once there is nothing left to hear.
-        ended = {sentinels[source] for source in ready if source in sentinels} - talking  # type: ignore[index]
+        ended = {sentinels[source] for source in ready if source in sentinels} - talking
         for worker in [wanted] if wanted in talking and self._in_order else talking:
             try:
                 self._take_in(self._pool.receive(worker))

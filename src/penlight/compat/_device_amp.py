@@ -1,0 +1,58 @@
+"""torch.cuda.amp and torch.cpu.amp: the old names of `torch.amp` for one device. They warn."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from penlight import dtypes
+from penlight._common.user_warnings import warn_user
+from penlight.amp import autocast_mode as _amp, grad_scaler as _scaler
+
+
+def _deprecated(old: str, new: str) -> None:
+    warn_user(f"`torch.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning)
+
+
+def _classes(device: str, default: Any, homes: tuple[str, str]) -> tuple[Any, Any]:
+    """`autocast` and `GradScaler` of a device, which are found in the modules `homes`."""
+
+    class autocast(_amp.autocast):
+        __doc__ = f'Deprecated: `torch.amp.autocast("{device}", ...)`.'
+
+        def __init__(self, enabled: bool = True, dtype: Any = default, cache_enabled: bool = True) -> None:
+            _deprecated(f"{device}.amp.autocast(args...)", f"autocast('{device}', args...)")
+            super().__init__(device, dtype, enabled, cache_enabled)
+
+    class GradScaler(_scaler.GradScaler):
+        __doc__ = f'Deprecated: `torch.amp.GradScaler("{device}", ...)`.'
+
+        def __init__(self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+                     growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
+            _deprecated(f"{device}.amp.GradScaler(args...)", f"GradScaler('{device}', args...)")
+            super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    for made, home in zip((autocast, GradScaler), homes):
+        made.__module__, made.__qualname__ = home, made.__name__
+    return autocast, GradScaler
+
+
+cuda_autocast, CudaGradScaler = _classes(
+    "cuda", None, ("penlight.cuda.amp.autocast_mode", "penlight.cuda.amp.grad_scaler")
+)
+cpu_autocast, CpuGradScaler = _classes("cpu", dtypes.bfloat16, ("penlight.cpu.amp", "penlight.cpu.amp"))
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """Deprecated: `torch.amp.custom_fwd(device_type="cuda")`."""
+    _deprecated("cuda.amp.custom_fwd(args...)", "custom_fwd(args..., device_type='cuda')")
+    return partial(_amp.custom_fwd, device_type="cuda", cast_inputs=cast_inputs)(fwd)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """Deprecated: `torch.amp.custom_bwd(device_type="cuda")`."""
+    _deprecated("cuda.amp.custom_bwd(args...)", "custom_bwd(args..., device_type='cuda')")
+    return _amp.custom_bwd(bwd, device_type="cuda")
+
+
+custom_fwd.__module__ = custom_bwd.__module__ = cuda_autocast.__module__

@@ -1,7 +1,0 @@
-"""Thresholds of special functions: every one, with its reason. What goes element by element, and what as bodies of NumPy, in blocks."""
-
-from __future__ import annotations
-
-FEW = 128  # elements that go one by one: a kernel takes dozens of calls of NumPy, each as long as the C library for some ten elements
-FEW_FOR_SCIPY = 1 << 11  # elements; more are done as fast by blocks, unless by_scipy.py says otherwise of a function
-MOST_DEGREE = 24  # of a polynomial that is a kernel of its own: each degree is compiled

@@ -1,0 +1,170 @@
+"""Small things that programs see: errors before memory is asked for, factors that are no plain numbers, what nodes and hooks show."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import pytest
+
+import penlight
+
+OVERFLOW, STORAGE = "numel: integer multiplication overflow", "Storage size calculation overflowed with sizes="
+INT = "value cannot be converted to type int without overflow"
+
+# What is called with torch, and the words of the RuntimeError that it raises.
+REFUSED = {
+    "expand": (lambda torch: torch.ones(1).expand(2**40, 2**40), OVERFLOW),
+    "broadcast_to": (lambda torch: torch.broadcast_to(torch.ones(1, 1), (2**62, 2**62)), OVERFLOW),
+    "repeat": (lambda torch: torch.ones(2).repeat(2**40, 2**40), STORAGE + "[1099511627776, 2199023255552]"),
+    "eye": (lambda torch: torch.eye(2**40), OVERFLOW),
+    "adaptive_avg_pool2d": (lambda torch: torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 1, 4, 4), 2**40), OVERFLOW),
+    "adaptive_avg_pool3d": (lambda torch: torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 1, 4, 4, 4), 2**30), OVERFLOW),
+    "adaptive_max_pool1d": (lambda torch: torch.nn.functional.adaptive_max_pool1d(torch.ones(1, 1, 4), 2**62), STORAGE + "[1, 1, 1, 4611686018427387904]"),
+    "adaptive_max_pool2d": (lambda torch: torch.nn.functional.adaptive_max_pool2d(torch.ones(1, 1, 4, 4), 2**62), STORAGE),
+    "interpolate": (lambda torch: torch.nn.functional.interpolate(torch.ones(1, 1, 4, 4), size=(2**40, 2**40)), STORAGE),
+    "interpolate by a factor": (lambda torch: torch.nn.functional.interpolate(torch.ones(1, 1, 4), scale_factor=1e30), "type int64_t without overflow"),
+    "avg_pool1d": (lambda torch: torch.nn.functional.avg_pool1d(torch.ones(1, 1, 4), 2, padding=2**62), INT),
+    "avg_pool2d": (lambda torch: torch.nn.functional.avg_pool2d(torch.ones(1, 1, 4, 4), 2**31), INT),
+    "max_pool2d": (lambda torch: torch.nn.functional.max_pool2d(torch.ones(1, 1, 4, 4), 2, dilation=2**62), INT),
+    "max_pool3d": (lambda torch: torch.nn.functional.max_pool3d(torch.ones(1, 1, 4, 4, 4), 2**40), INT),
+    "embedding_bag": (lambda torch: torch.nn.functional.embedding_bag(torch.tensor([[1, 9]]), torch.ones(4, 3), mode="max"),
+                      "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 9"),
+    "bool alpha": (lambda torch: torch.add(torch.ones(2), torch.ones(2), alpha=True), "Boolean alpha only supported for Boolean results."),
+    "bool tensor as alpha": (lambda torch: torch.ones(2).sub_(torch.ones(2), alpha=torch.tensor(True)), "Boolean alpha only supported for Boolean results."),
+    "bool alpha of rsub": (lambda torch: torch.rsub(torch.ones(2), torch.ones(2), alpha=True), "Boolean alpha only supported for Boolean results."),
+    "complex alpha": (lambda torch: torch.add(torch.ones(2), torch.ones(2), alpha=1j), "For non-complex input tensors, argument alpha must not be a complex number."),
+    "complex tensor as alpha": (lambda torch: torch.ones(2).add(torch.ones(2), alpha=torch.tensor(1j)), "For non-complex input tensors, argument alpha must not be"),
+    "complex alpha of integers": (lambda torch: torch.ones(2, dtype=torch.long).add(1, alpha=1j), "For integral input tensors, argument alpha must not be a floating point number."),
+    "complex alpha of addmm": (lambda torch: torch.addmm(torch.ones(2, 2), torch.ones(2, 2), torch.ones(2, 2), alpha=torch.tensor(1j)), "type float without overflow"),
+    "complex alpha of index_add": (lambda torch: torch.ones(2).index_add(0, torch.tensor([0]), torch.ones(1), alpha=torch.tensor(1j)), "type float without overflow"),
+    "index_select of nothing": (lambda torch: torch.ones(3, 0).index_select(0, torch.tensor([5])), "INDICES element is out of DATA bounds, id=5 axis_dim=3"),
+    "embedding of nothing": (lambda torch: torch.nn.functional.embedding(torch.tensor([0]), torch.ones(0, 3)), "self indexing axis dim should be positive"),
+    "embedding without columns": (lambda torch: torch.nn.functional.embedding(torch.tensor([3]), torch.ones(2, 0)), "INDICES element is out of DATA bounds, id=3 axis_dim=2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    function, words = REFUSED[case]
+    with pytest.raises(RuntimeError) as error:
+        function(penlight)
+    assert words in str(error.value)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_in_pytorchs_words(case):
+    torch = pytest.importorskip("torch")
+    function, words = REFUSED[case]
+    with pytest.raises(RuntimeError) as error:
+        function(torch)
+    assert words in str(error.value)
+
+
+def seen(torch):
+    """What a program sees of factors, nodes and hooks."""
+    F, x = torch.nn.functional, torch.ones(2, 3, requires_grad=True)
+    yield [round(f(torch.tensor(-1.0), torch.tensor(2)).item(), 4) for f in (F.elu, F.celu)]
+    yield torch.ones(2, dtype=torch.bool).add(torch.ones(2, dtype=torch.bool), alpha=True).tolist()
+    for out in (
+        x.std(),
+        x.std(1),
+        x.var(unbiased=False),
+        x.var((0, 1), correction=2),
+        *torch.std_mean(x),
+        torch.var_mean(x, 0)[0],
+    ):
+        yield type(out.grad_fn).__name__, out.grad_fn._saved_dim, out.grad_fn._saved_correction
+    yield (
+        torch.std_mean(x)[0].grad_fn._saved_result0.item(),
+        hasattr(torch.std_mean(x)[0].grad_fn, "_raw_saved_result0"),
+    )
+    called = []
+    y = x * 2
+    y._backward_hooks = OrderedDict(a=called.append)
+    y.sum().backward()
+    yield called, list(y._backward_hooks), x.grad.tolist()
+    z = x * 2
+    z.register_hook(lambda grad: grad * 10)
+    z._backward_hooks = None
+    z.sum().backward()
+    yield z._backward_hooks, x.grad.tolist()
+    x._backward_hooks = OrderedDict(a=lambda grad: grad * 0)
+    (x * 2).sum().backward()
+    yield x.grad.tolist()
+    a = torch.ones(2)
+    yield a.storage()._cdata == a.untyped_storage()._cdata, a.storage()._cdata == torch.ones(2).storage()._cdata
+    far, none = torch.tensor([5]), torch.ones(3, 0, requires_grad=True)
+    yield (
+        tuple(none[far].shape),
+        tuple(none[far, :].shape),
+        tuple(torch.ones(0, 3)[:, far].shape),
+        none[far].grad_fn.name(),
+    )
+    none.detach()[far] = 1.0
+    yield [
+        tuple(torch.ones(2, 3, 4)[index].stride())
+        for index in (slice(2, None, 2), (slice(None), slice(3, None, 2)), (..., slice(4, None, 3)))
+    ]
+    functions, w = torch._C._functions, torch.ones(2, requires_grad=True)
+    yield isinstance((w * 2).grad_fn.next_functions[0][0], functions.AccumulateGrad)
+    yield isinstance(w.abs().grad_fn, functions.AbsBackward0)
+    undefined = functions.UndefinedGrad()
+    yield undefined(w * 2).requires_grad, torch.autograd.grad((undefined(w) + w).sum(), w)[0].tolist()
+    try:
+        functions.DelayedError("no way back", 1)(w).sum().backward()
+    except RuntimeError as error:
+        yield str(error)
+
+
+EXPECTED = [
+    [-1.2642, -0.7869],
+    [True, True],
+    ("StdBackward0", None, None),
+    ("StdBackward0", (1,), 1),
+    ("VarBackward0", None, 0),
+    ("VarBackward0", (0, 1), 2),
+    ("StdMeanBackward0", None, None),
+    ("StdMeanBackward0", None, None),
+    ("VarMeanBackward0", (0,), 1),
+    (0.0, True),
+    ([], ["a"], [[2.0] * 3] * 2),
+    (None, [[22.0] * 3] * 2),
+    [[22.0] * 3] * 2,
+    (True, False),
+    ((1, 0), (1, 0), (0, 1), "IndexBackward0"),
+    [(24, 4, 1), (12, 8, 1), (12, 4, 3)],
+    True,
+    True,
+    (True, [1.0, 1.0]),
+    "no way back",
+]
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_seen():
+    found = list(seen(penlight))
+    assert found == EXPECTED
+
+
+@pytest.mark.parity
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_seen_as_in_pytorch():
+    found = list(seen(pytest.importorskip("torch")))
+    assert found == EXPECTED
+
+
+def test_modules_refuse_when_they_are_used():
+    from penlight import _refs, _utils_internal
+    from penlight.utils.collect_env import get_pretty_env_info
+    from penlight.utils.data.datapipes.iter import IterableWrapper
+
+    assert _utils_internal.justknobs_check("any") and _utils_internal.TEST_MASTER_ADDR == "127.0.0.1"
+    with pytest.raises(NotImplementedError, match="Call the function of torch of that name"):
+        _refs.add(1, 2)
+    with pytest.raises(NotImplementedError, match="Use `penlight doctor`"):
+        get_pretty_env_info()
+    with pytest.raises(NotImplementedError, match="Use Dataset, IterableDataset and DataLoader"):
+        IterableWrapper([1, 2])
+    assert not isinstance([1, 2], penlight.utils.data.IterDataPipe)
+    assert penlight.utils.data.datapipes.iter.IterableWrapper is IterableWrapper
