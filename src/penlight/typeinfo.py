@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._common.user_warnings import warn_once
 from .creation import empty
 from .creation.legacy import legacy_tensor
 from .device import CPU, device as Device, on_meta, require_cpu
@@ -162,6 +163,10 @@ def set_default_tensor_type(t: Any) -> None:
     found = legacy_dtype(t)
     if found.category != dtypes.FLOATING:
         raise TypeError("only floating-point types are supported as the default type")
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() as "
+        "alternatives."
+    )
     dtypes.set_default_dtype(found)
 
 

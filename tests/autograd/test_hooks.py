@@ -205,6 +205,24 @@ def test_where_hooks_can_be_registered(same):
             say.attempt(lambda: outcome(torch, register))
 
 
+def test_what_hooks_after_accumulation_may_return(same):
+    @same
+    def program(torch, say):
+        for hook in (
+            lambda p: p.add_(p.grad, alpha=-0.1),
+            lambda p: p,
+            lambda p: p.grad,
+            lambda p: p.data,
+            lambda p: p[:1],
+            lambda p: p.float(),
+            lambda p: (p,),
+        ):
+            x = torch.ones(2, requires_grad=True)
+            x.register_post_accumulate_grad_hook(hook)
+            say.attempt(lambda: (x * 2).sum().backward())
+            say(x, x.grad)
+
+
 def test_arguments_of_backward_and_grad(same):
     @same
     def program(torch, say):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -80,6 +81,24 @@ def test_asarray_shares_memory_or_refuses(same):
             seen = torch.asarray(memory, copy=copy)
             memory[0] = 5.0
             say(seen, torch.asarray(array.array("i", [1, 2]), dtype=torch.int32, copy=copy))
+
+    same(program)
+
+
+def test_asarray_requires_grad_as_before_or_as_told(same):
+    def program(torch, say):
+        with warnings.catch_warnings(action="ignore"):  # of the first time only
+            torch.asarray(torch.ones(1, requires_grad=True))
+        leaf = lambda: torch.tensor([1.0, 2.0], requires_grad=True)
+        for make in (leaf, lambda: leaf() * 2, lambda: torch.ones(2)):
+            for wanted in (None, True, False):
+                for copy, dtype in ((None, None), (True, None), (None, torch.float32), (False, torch.float64)):
+                    x = make()
+                    y = torch.asarray(x, requires_grad=wanted, copy=copy, dtype=dtype)
+                    say(y, y is x, x.requires_grad, y.is_leaf, y._is_view(), y.data_ptr() == x.data_ptr())
+        say(torch.asarray([1.0], requires_grad=True))
+        for obj in ([1], torch.tensor([1])):
+            say.attempt(lambda obj=obj: torch.asarray(obj, requires_grad=True))
 
     same(program)
 

@@ -58,6 +58,54 @@ def test_dlpack_shares_memory():
         torch.zeros(1, requires_grad=True).__dlpack__()
 
 
+def test_a_dlpack_capsule_shares_memory_once():
+    x = torch.arange(6).view(2, 3).t()
+    capsule = torch.utils.dlpack.to_dlpack(x)
+    y = torch.from_dlpack(capsule)
+    y[0, 1] = 9
+    assert x.tolist() == y.tolist() == [[0, 9], [1, 4], [2, 5]] and y.stride() == (1, 3)
+    with pytest.raises(RuntimeError, match="from_dlpack received an invalid capsule"):
+        torch.from_dlpack(capsule)
+
+
+MANY = "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+
+
+def orders(torch):
+    """Calls of dim_order, and what they give or say."""
+    empty, plain, last = torch.empty, torch.contiguous_format, torch.channels_last
+    return [
+        (lambda: empty(2, 3, 4).transpose(0, 1).dim_order(ambiguity_check=True), (1, 0, 2)),
+        (lambda: empty(2, 3, 3, 4, memory_format=last).dim_order(ambiguity_check=[plain]), (0, 2, 3, 1)),
+        (lambda: empty(1, 2, 3, 4).dim_order(ambiguity_check=[plain, last]), (0, 1, 2, 3)),
+        (lambda: torch.tensor(1.0).dim_order(ambiguity_check=True), ()),
+        (lambda: empty(1, 2, 3, 4).dim_order(ambiguity_check=True), MANY),
+        (lambda: empty(2, 1, 3, 4).dim_order(ambiguity_check=[plain, last]), MANY),
+        (lambda: empty(3, 0, 2).dim_order(ambiguity_check=True), MANY),
+        (lambda: torch.ones(3).expand(2, 3).dim_order(ambiguity_check=True), "The tensor does not have unique dim order."),
+        (lambda: empty(2, 3).dim_order(ambiguity_check="no"), "The ambiguity_check argument must be a bool or a list of memory formats."),
+        (lambda: empty(2, 3).dim_order(ambiguity_check=[3]), "The ambiguity_check argument must be a bool or a list of memory formats."),
+    ]  # fmt: skip
+
+
+def check_orders(torch):
+    for call, expected in orders(torch):
+        try:
+            found = call()
+        except (RuntimeError, TypeError) as error:
+            found = str(error)
+        assert found == expected
+
+
+def test_dim_order():
+    check_orders(torch)
+
+
+@pytest.mark.parity
+def test_dim_order_parity():
+    check_orders(pytest.importorskip("torch"))
+
+
 def test_protocols_of_python():
     x = torch.tensor([1, 2, 3])
     assert [int(v) for v in reversed(x)] == [3, 2, 1]

@@ -69,8 +69,8 @@ def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
     assert registered is not None
     for function in list(registered.post_accumulate.values()):
         result = function(leaf.variable)
-        if result is not None:
-            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        if result is not None and _checked(result, leaf.variable, function) is not leaf.variable:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if registered.post:
         after(leaf, (), grad, graph)
 

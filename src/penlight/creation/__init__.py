@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from .._common.dims import sizes
 from .._common.docstrings import documented
-from .._common.user_warnings import warn_user
+from .._common.user_warnings import warn_once, warn_user
 from ..autograd import modes
 from ..device import CPU, on_meta, require_cpu
 from ..kernels.copies.order import empty_like as memory_like, in_format
@@ -157,9 +157,9 @@ class _Memory:
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """An object as a tensor, sharing memory unless `copy` says otherwise.
+    """An object as a tensor, sharing memory unless `copy` says otherwise. A tensor requires grad as before, unless `requires_grad` is given.
 
     >>> torch.asarray([1, 2])
     tensor([1, 2])
@@ -175,8 +175,21 @@ def asarray(
     out = obj if isinstance(obj, Tensor) else wrap(array_of(obj, dtype, copy=bool(copy)))
     if dtype is not None:
         out = out.to(dtype)
-    out = out.detach().clone() if copy and isinstance(obj, Tensor) else out
-    return out._require_grad_() if requires_grad else out
+    if copy and out is obj:
+        out = out.clone()
+    if requires_grad is None:
+        requires_grad = isinstance(obj, Tensor) and obj.requires_grad
+        if requires_grad:
+            warn_once(_KEEPS_REQUIRES_GRAD)
+    if requires_grad == out.requires_grad:
+        return out
+    return _leaf(out.detach() if out.grad_fn is not None else out._require_grad_(False), requires_grad)
+
+
+_KEEPS_REQUIRES_GRAD = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass requires_grad=False explicitly "
+    "to get the old behavior and silence this warning."
+)
 
 
 def _is_buffer(obj: Any) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from .. import dtypes
 from .._common.user_warnings import warn_user
 from ..autograd import views
-from ..kernels.addresses import offset
+from ..kernels.addresses import address, offset
 from ..kernels.copies.order import in_format
-from ..layout import channels_last as channels_last_format, channels_last_3d, preserve_format
+from ..layout import channels_last as channels_last_format, channels_last_3d, memory_format, preserve_format
 from ..tensor import Tensor, wrap
 from ..tensor.conjugates import Marked
 from ..tensor.memory import root_of
@@ -168,12 +168,25 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 
 @method
 def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from the one whose steps in memory are longest to the shortest.
+    """The dimensions from the one with the largest stride to the one with the smallest.
+
+    With `ambiguity_check=True` a tensor is refused whose strides could have several orders, as where a dimension has size 1. With a list of
+    memory formats it is not, if it is contiguous in exactly one of them.
 
     >>> torch.zeros(2, 3).t().dim_order()
     (1, 0)
     """
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not isinstance(formats, list) or not all(isinstance(f, memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     strides = input.stride()
+    if ambiguity_check is not False and input.dim():
+        if min(input.shape) < 2 and sum(input.is_contiguous(memory_format=f) for f in formats) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+            )
+        if len({*strides}) < len(strides) or 0 in strides:
+            raise RuntimeError("The tensor does not have unique dim order.")
     return tuple(sorted(range(input.dim()), key=lambda d: (-strides[d], d)))
 
 
@@ -264,10 +277,34 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> torch.from_dlpack(np.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """
-    array = np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor))
+    if hasattr(ext_tensor, "__dlpack__"):
+        array = np.from_dlpack(ext_tensor)
+    else:
+        array = _from_capsule(ext_tensor)
     if copy or not array.flags.writeable:
         array = array.copy()
     return wrap(array)
+
+
+def _from_capsule(capsule: Any) -> np.ndarray[Any, Any]:
+    """The memory of a bare DLPack capsule as an array that can be written to, unless the capsule says that it can't."""
+    can_tell = '"dltensor"' not in repr(capsule)  # the first kind of capsule does not know whether memory is read-only
+    try:
+        array = np.from_dlpack(_Capsule(capsule))
+    except ValueError:
+        raise RuntimeError(
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already "
+            "constructed a tensor from it once."
+        ) from None
+    return array if can_tell else np.asarray(_Writable(array))
+
+
+class _Writable:
+    """The memory of an array that NumPy takes for read-only, as the object that NumPy asks for."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (address(array), False)}
 
 
 def to_dlpack(tensor: Tensor) -> Any:
