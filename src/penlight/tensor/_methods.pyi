@@ -350,7 +350,7 @@ class TensorMethods:
     def digamma_(self) -> Tensor:
         """In-place version of `digamma`: writes the result into this tensor and returns it."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> builtins.tuple[builtins.int, ...]:
-        """The dimensions from the one whose steps in memory are longest to the shortest."""
+        """The dimensions from the one with the largest stride to the one with the smallest."""
     def dist(self, other: Tensor, p: builtins.float = ...) -> Tensor:
         """The p-norm of the difference of two tensors."""
     def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
