@@ -852,3 +852,17 @@ def test_an_infinite_logit_makes_the_gradients_of_its_row_nan_even_if_that_is_ig
     x = torch.tensor([[0.5, math.inf, 1.0], [0.5, 0.0, 1.0]], requires_grad=True)
     F.cross_entropy(x, torch.tensor([1, 0]), ignore_index=1).backward()
     assert torch.isnan(x.grad).tolist() == [[True] * 3, [False] * 3]
+
+
+def test_second_derivatives_of_a_norm_of_equal_values() -> None:
+    """The rounding of a mean is small beside the values, but not beside their deviation."""
+
+    def second(dtype: torch.dtype) -> torch.Tensor:
+        x = torch.tensor([[0.37], [-0.81]]).to(dtype).repeat(1, 60).requires_grad_()
+        weight = torch.linspace(-1, 1, 60).to(dtype).requires_grad_()
+        grad = torch.linspace(-1, 1, 120).to(dtype).view(2, 60)
+        first = torch.autograd.grad(F.layer_norm(x, (60,), weight), (x, weight), grad, create_graph=True)
+        return torch.autograd.grad(sum(slope.sin().sum() for slope in first), x)[0]
+
+    exact = second(torch.float64)
+    assert (second(torch.float32) - exact).abs().max() < 1e-5 * exact.abs().max()
