@@ -866,3 +866,11 @@ def test_second_derivatives_of_a_norm_of_equal_values() -> None:
 
     exact = second(torch.float64)
     assert (second(torch.float32) - exact).abs().max() < 1e-5 * exact.abs().max()
+
+
+def test_the_gradient_of_a_grid_is_infinite_where_the_image_is() -> None:
+    """Planes are taken four at a time: with three, the last one is not taken twice, with a gradient of 0."""
+    image, grid = torch.ones(1, 3, 2, 2), torch.zeros(1, 1, 1, 2, requires_grad=True)
+    image[0, 2, 0, 0] = -inf
+    F.grid_sample(image, grid, align_corners=False).sum().backward()
+    assert grid.grad.flatten().tolist() == [inf, inf]

@@ -256,9 +256,10 @@ def _grid_grad(
                 sample, grads = image * points + point, _grads(grad, planes, point, points)
                 x_sum, y_sum, z_sum = 0.0, 0.0, 0.0
                 for at, inside, i, j, k in _corners(indices, sample, total, depth, height, width, taps, dims):
-                    value = 0.0
+                    value, before = 0.0, -1
                     for plane, g in zip(planes, grads):
-                        value = fma(g, x[plane * size + at], value)
+                        value = fma(g, x[plane * size + at], value) if plane > before else value
+                        before = plane
                     value = value if inside else 0.0
                     x_sum += value * _product(weights, weights, changes, i, j, k, dims)
                     y_sum += value * _product(weights, changes, weights, i, j, k, dims)
