@@ -298,3 +298,11 @@ def test_one_kernel_for_all_channels_by_expanding_it(images):
             found = function(x, w, *more, (1, 1), (0, 0), (1, 1), 8)
             expected = function(x, np.ascontiguousarray(w), *more, (1, 1), (0, 0), (1, 1), 8)
             np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("dims", "channels", "size"), [(2, 5, 20), (3, 3, 8)])
+def test_gradients_of_weights_are_contiguous(dims, channels, size):
+    x = np.ones((2, channels, *[size] * dims), np.float32)
+    grad = np.ones((2, 5, *[size - 2] * dims), np.float32)
+    found = conv_weight_grad(grad, x, (5, channels, *[3] * dims), (1,) * dims, (0,) * dims, (1,) * dims, 1)
+    assert found.shape == (5, channels, *[3] * dims) and found.flags.c_contiguous

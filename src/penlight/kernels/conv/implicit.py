@@ -299,7 +299,7 @@ class _Weigh:
         arrays = {"x": x, "g": grad, "scratch": memory, "sums": sums}
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
         total = sums[0] if len(sums) == 1 else sums.sum(0)
-        return total[:, : self.inner * self.correlation.tap_count]
+        return np.ascontiguousarray(total[:, : self.inner * self.correlation.tap_count])
 
 
 @lru_cache(64)
