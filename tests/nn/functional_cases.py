@@ -119,6 +119,7 @@ adaptive_max_pool2d : F.adaptive_max_pool2d(a, (3, 2), return_indices=True) : 2,
 adaptive_max_pool3d : F.adaptive_max_pool3d(a, 2) : 1,2,3,5,4
 fractional_max_pool2d : F.fractional_max_pool2d(a, 2, output_size=3) : 2,3,7,6
 fractional_max_pool2d ratio : F.fractional_max_pool2d(a, 2, output_ratio=(0.5, 0.6), return_indices=True) : 3,7,6
+fractional_max_pool2d more samples : F.fractional_max_pool2d(a, 2, output_size=3, _random_samples=b.detach()) : 3,7,6 p:2,3,2
 fractional_max_pool3d : F.fractional_max_pool3d(a, 2, output_size=2) : 1,2,5,5,6
 max_unpool1d : F.max_unpool1d(*F.max_pool1d(a, 2, return_indices=True), 2) : 2,3,6
 max_unpool2d : F.max_unpool2d(*F.max_pool2d(a, 2, return_indices=True), 2, output_size=(5, 7)) : 2,3,5,7
@@ -301,6 +302,10 @@ F.avg_pool2d(x(1, 3, 3), 2, divisor_override=0)
 F.adaptive_avg_pool2d(x(4, 5), 2)
 F.adaptive_max_pool2d(x(1, 3, 0, 5), 2)
 F.fractional_max_pool2d(x(1, 3, 8, 8), 2)
+F.fractional_max_pool2d(x(3, 8, 8), 2, 3, _random_samples=x(3, 2))
+F.fractional_max_pool3d(x(2, 3, 8, 8, 8), 2, 3, _random_samples=x(1, 3, 3))
+F.fractional_max_pool2d(x(3, 8, 8), 2, 3, _random_samples=x(2, 2, 2))
+F.fractional_max_pool3d(x(3, 8, 8, 8), 2, 3, _random_samples=x(2, 3, 2))
 F.max_unpool2d(x(1, 1, 2, 2), L([[[[0, 3], [10, 15]]]]), 2, output_size=(8, 8))
 F.pad(x(2, 3), (1,))
 F.pad(x(2, 3), (1, 1), "foo")

@@ -295,9 +295,15 @@ def _fractional(
         samples = rand(count, input.shape[-dims - 1], dims, dtype=input.dtype)
     if samples.dtype is not input.dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")
-    for d, (wanted, what) in enumerate(((count, "batch size"), (input.shape[-dims - 1], "channel size"), (dims, None))):
-        if what is not None and samples.shape[d] != wanted:
-            raise RuntimeError(f"Expect _random_samples.size({d}) equals to input {what}.")
+    if samples.dim() != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.dim()}")
+    if samples.shape[0] < count:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != input.shape[-dims - 1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
+    samples = samples[:count]
     return OPS[f"_{name}"].function(input, kernel, size, samples)
 
 
