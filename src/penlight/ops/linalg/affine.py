@@ -9,7 +9,7 @@ import numpy as np
 
 from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ...autograd.node import NO_EDGE
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor, new
 from ..machinery import dispatch
 from ..machinery.arguments import legacy_sum
 from ..machinery.declare import OPS, OpCall, differentiable, op_forms
@@ -37,7 +37,7 @@ __all__ = ["addmm", "baddbmm"]
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     dtype = mat1.dtype
     if beta == 1 == alpha and dtype is _FLOAT32 and mat1.ndim == 2 and mat1.size * mat2.shape[-1] < _MOST_SMALL:
-        if mat1.size != 1 != mat2.size:  # as in `_matmul_array`
+        if len(mat2) != 1:  # as in `_matmul_array`
             product = mat1.dot(mat2)  # the shortest way for small layers
             product += input
             return product
@@ -159,17 +159,21 @@ def _transposed(weight: Tensor) -> Tensor:
         return _t(weight)
     if weight._rare_state is not None or NAMESPACE["SLOW"]:
         return _t(weight)
-    out = wrap(weight._array.T)
+    out = new(Tensor)
+    out._array = array = weight._array.T
+    out._grad = out._view = out._rare_state = None
     if weight._vc is None:
         weight._vc = [0, None]
     out._vc = weight._vc  # so that a write to the weight is noticed
-    if edge is not NO_EDGE and is_grad_enabled():
-        node = OPS["_t"].Backward()
-        node.seq = next(sequence)
-        node.next_functions = (edge,)
-        node._hooks = node._fit = None
-        node._shape = out._array.shape
-        out._edge = (node, 0)
+    if edge is NO_EDGE or not is_grad_enabled():
+        out._edge = NO_EDGE
+        return out
+    node = OPS["_t"].Backward()
+    node.seq = next(sequence)
+    node.next_functions = (edge,)
+    node._hooks = node._fit = None
+    node._shape = array.shape
+    out._edge = (node, 0)
     return out
 
 

@@ -169,9 +169,9 @@ def _matmul_array(a: Any, b: Any) -> Any:
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
             return _blas.multiply(a, b)
         # `dot` takes a 1 x 1 matrix for a scalar, and does not multiply its zero with NaN.
-        if a.ndim == 2 and a.shape[1] != 1:
+        if a.ndim == 2 and len(b) != 1:
             return a.dot(b)  # the same call of BLAS with half the overhead
-    elif a.ndim == b.ndim == 2 and dtype.kind == "c" and a.shape[1] != 1:
+    elif a.ndim == b.ndim == 2 and dtype.kind == "c" and len(b) != 1:
         return a.dot(b)
     if dtype.itemsize < 4 and dtype.kind not in "iu":
         if dtype.kind == "b":
