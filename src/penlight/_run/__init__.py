@@ -33,7 +33,6 @@ _ELSEWHERE = {
     "_tensor_str": "tensor.printing",
     "_C._functorch": "_c_functorch",
     "_functorch.vmap": "func.mapping",
-    "jit.annotations": "_jit_annotations",
 }
 
 # Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.

@@ -25,7 +25,6 @@ from penlight.tensor import DISABLED, Tensor as TensorBase
 from . import _c_nn
 
 _conversion = lazy_import(globals(), "_conversion", "penlight.nn.modules._conversion")
-_cudnn = lazy_import(globals(), "_cudnn", ".backends.cudnn")
 _storage = lazy_import(globals(), "_storage", "penlight.storage")
 _typeinfo = lazy_import(globals(), "_typeinfo", "penlight.typeinfo")
 
@@ -72,7 +71,7 @@ _mps_is_on_macos_13_or_newer = _mps_is_available
 
 def _get_cudnn_enabled() -> bool:
     """What `torch.backends.cudnn.enabled` was set to."""
-    return bool(_cudnn.enabled)
+    return bool(import_module("penlight.backends.cudnn").enabled)
 
 
 def _get_privateuse1_backend_name() -> str:
