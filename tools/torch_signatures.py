@@ -52,6 +52,14 @@ def callables(torch: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
             yield "Tensor." + name, getattr(torch.Tensor, name), (torch.ones(2),)
 
 
+def has(library: Any, name: str) -> bool:
+    """Whether a library has a function or a method."""
+    owners = {"Tensor.": library.Tensor, "F.": library.nn.functional}
+    owners |= {f"{part}_": getattr(library, part) for part in ("linalg", "fft", "special")}
+    prefix = next(filter(name.startswith, owners), "")
+    return hasattr(owners.get(prefix, library), name.removeprefix(prefix))
+
+
 def forms_listed(message: str) -> list[str]:
     lines = message[message.index("but expected") :].splitlines()
     return [line[4:-1] for line in lines if line.startswith(" * (")]
@@ -153,9 +161,13 @@ def takes_numbers(f: Any, first: tuple[Any, ...], torch: Any, form: str, forms: 
 def main() -> None:
     import torch
 
+    import penlight
+
     warnings.simplefilter("ignore")
-    lines = []
+    names: dict[str, list[str]] = {}  # by their forms
     for name, function, first in callables(torch):
+        if not has(penlight, name):
+            continue
         bare = name.removeprefix("Tensor.").removeprefix("F.")
         try:
             function(*first, *[object()] * 40)
@@ -186,15 +198,16 @@ def main() -> None:
             continue
         if any(takes_numbers(function, first, torch, form, forms) for form in forms):
             forms = [re.sub(r"\bTensor other", "Tensor# other", form) for form in forms]
-        lines.append(f"{name}: {' | '.join(form or '-' for form in forms)}")
-    text = "\n".join(lines)
+        names.setdefault(" | ".join(form or "-" for form in forms), []).append(name)
+    text = "\n".join(f"{' '.join(same)}: {forms}" for forms, same in names.items())
     head = (
         f'"""How functions and methods of PyTorch {torch.__version__.split("+")[0]} may be called. Written by tools/torch_signatures.py.\n\n'
-        "A line for each: its forms, between bars. `?` is what may be None, `#` a tensor for which a number may stand, `ints1` integers for\n"
-        'which one may stand; `-` is without arguments, `~` stands for forms that are out of date.\n"""\n'
+        "A line for each signature: the functions that have it, and its forms, between bars. `?` is what may be None, `#` a tensor for which\n"
+        "a number may stand, `ints1` integers for which one may stand; `-` is without arguments, `~` stands for forms that are out of date.\n"
+        '"""\n'
     )
     TARGET.write_text(f'{head}\nFORMS = """\n{text}\n"""\n')
-    print(len(lines), "signatures", file=sys.stderr)
+    print(len(names), "signatures", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class TableFinder:
         return ModuleSpec(name, cls(), is_package=_compat_table.has_parts(own))  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return (_Module if spec.name in _files else ModuleType)(spec.name)
+        return _Module(spec.name) if spec.name in _files else _compat_table.new(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ not in _files:

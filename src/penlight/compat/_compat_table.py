@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from penlight import dtypes
 from penlight._common.user_warnings import warn_user
 from penlight._refused import missing, refuse, refused_class, refused_function
+
+from . import _switches
 
 
 class Row(NamedTuple):
@@ -25,15 +29,24 @@ class Row(NamedTuple):
     refuses: tuple[str, str] = ("", "")  # every other name that PyTorch has: why, and what to use instead
     # Functions (classes, with a capital) by the reason why they are refused, or by the error that they raise, as PyTorch does.
     refused: Mapping[str | tuple[type[Exception], str], str] = {}
-
-
-def wrap(fn_or_name: object) -> object:
-    """What it was given: nothing is traced that could be wrapped."""
-    return fn_or_name
+    # Pairs of functions, of which the first returns what the second was given; and what it returns before.
+    stored: Mapping[str, Any] = {}
+    flags: tuple[str, ...] = ()  # functions that change values: `set_flags` for good, `flags` in a region
+    settable: bool = False  # every other name is a switch too, which may be set
 
 
 def parse_args(*arg_descriptors: str) -> Any:
     """Accepted as a decorator: nothing is exported."""
+    return lambda function: function
+
+
+def impl_abstract(qualname: str, *, func: Any = None) -> Any:
+    """A decorator that gives back its function: what an operator gives without data is not asked."""
+    return (lambda function: function) if func is None else func
+
+
+def optimize(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that gives back its function."""
     return lambda function: function
 
 
@@ -48,7 +61,27 @@ def nccl_is_available(tensors: Any) -> bool:
     return False
 
 
+def renamed_memory(old: str, new: str) -> Callable[..., int]:
+    """A function that warns of its new name, and says that a GPU uses no memory."""
+
+    def bytes(device: Any = None) -> int:
+        warn_user(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning)
+        return 0
+
+    bytes.__name__ = bytes.__qualname__ = old
+    bytes.__doc__ = f"The old name of `{new}`."
+    return bytes
+
+
+@contextmanager
+def nvtx_range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """Refused when it is entered."""
+    raise RuntimeError(_NO_NVTX)
+    yield
+
+
 _NOT_HERE = {"is_available()": False}
+_SWITCHES = "Switches without effect."
 _NO_GRAPHS = "Penlight does not turn programs into graphs ahead of time."
 _NO_EXPORT = (
     "Penlight does not export programs.",
@@ -74,10 +107,24 @@ _INNER = {
     "set_per_process_memory_fraction": "setMemoryFraction",
     "synchronize": "deviceSynchronize",
 }
+_NO_NVTX = (
+    "NVTX functions not installed. Are you sure you have a CUDA build? "
+    "Use torch.profiler.record_function to name a part of the program"
+)
+_NO_CUDA = "Torch not compiled with CUDA enabled"
+_NO_DISPATCHER = "Penlight has no dispatcher to register operators with."
+_NO_COMPILER = ("Penlight does not compile.", "Run the function as it is written.")
 _NO_BYTES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 _FUNC = "grad grad_and_value"
 
 TABLE = {
+    "__future__": Row(
+        "Choices between old and new behaviour of module conversions.",
+        stored={
+            f"get_{choice}_module_params_on_conversion set_{choice}_module_params_on_conversion(value)": False
+            for choice in ("overwrite", "swap")
+        },
+    ),
     "_VF": Row(
         "Functions that recurrent layers are made of.",
         names={
@@ -88,14 +135,52 @@ TABLE = {
     "_custom_op": Row(
         "Operators of one's own, the old way.",
         refuses=(
-            "Penlight has no dispatcher to register operators with.",
+            _NO_DISPATCHER,
             "Call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
         ),
+    ),
+    "_custom_ops": Row(
+        "Operators of other packages. What they say about shapes is accepted.",
+        values={"impl_abstract": impl_abstract},
+        refused={
+            f"{_NO_DISPATCHER} Use torch.library.custom_op.": "custom_op impl get_ctx impl_save_for_backward impl_backward"
+        },
     ),
     "_decomp": Row(
         "Operators taken apart.",
         refuses=("Penlight's operators are not taken apart.", "Read penlight.ops, where each is one declaration."),
     ),
+    "_dynamo": Row(
+        "The front of PyTorch's compiler: its switches are accepted, and nothing is compiled.",
+        returns={"is_compiling()": False},
+        accepts=(
+            "graph_break(msg='')",
+            *(f"{name}(*args, **kwargs)" for name in ("mark_dynamic", "mark_static", "maybe_mark_dynamic")),
+        ),
+        values={"optimize": optimize},
+        names={
+            "penlight.compiler": """
+                OptimizedModule allow_in_graph disable list_backends reset assume_constant_result
+                assume_constant_result=nonstrict_trace assume_constant_result=disallow_in_graph
+                assume_constant_result=forbid_in_graph assume_constant_result=dont_skip_tracing
+                assume_constant_result=mark_static_address"""
+        },
+        refused={
+            "Penlight does not compile, so there is nothing to explain.": "explain",
+            "Penlight does not export programs.": "export",
+        },
+        refuses=_NO_COMPILER,
+    ),
+    "_dynamo._trace_wrapped_higher_order_op": Row(
+        _SWITCHES, values={"TransformGetItemToIndex": nullcontext}, settable=True
+    ),
+    "_dynamo.config": Row(_SWITCHES, settable=True),
+    "_dynamo.eval_frame": Row(
+        "Modules that were compiled.",
+        names={"penlight.compiler": "OptimizedModule is_compiling=is_dynamo_supported"},
+        refuses=_NO_COMPILER,
+    ),
+    "_dynamo.utils": Row(_SWITCHES, values={"counters": Counter()}, settable=True),
     "_functorch": Row("Where PyTorch has the code of `torch.func`."),
     "_functorch.apis": Row("The transforms by their public names.", names={"penlight.func": f"{_FUNC} vmap"}),
     "_functorch.eager_transforms": Row(
@@ -119,6 +204,19 @@ TABLE = {
     ),
     "_higher_order_ops": Row(
         "Control flow in graphs.", refuses=(_NO_GRAPHS, "Write Python's own `if`, `for` and `while`.")
+    ),
+    "_inductor": Row(
+        "The back of PyTorch's compiler: its switches are accepted, and nothing is compiled.",
+        returns={"list_options()": [], "list_mode_options(mode=None, dynamic=None)": {}},
+        refused={
+            "Penlight does not compile. Save the weights with torch.save(module.state_dict(), path).": """
+                compile aoti_compile_and_package aoti_load_package"""
+        },
+        refuses=_NO_COMPILER,
+    ),
+    "_inductor.config": Row(_SWITCHES, settable=True),
+    "_inductor.utils": Row(
+        _SWITCHES, values={"fresh_inductor_cache": nullcontext, "fresh_cache": nullcontext}, settable=True
     ),
     "_logging": Row(
         "Which parts of PyTorch's compiler report: there is nothing to report.", accepts=("set_logs(**options)",)
@@ -155,9 +253,87 @@ TABLE = {
             "USE_RTLD_GLOBAL_WITH_LIBTORCH": False,
         },
     ),
+    "_vmap_internals": Row(
+        "The older `vmap`, which packages import still.",
+        names={"penlight.func": "vmap", "penlight._functorch_package": "_vmap"},
+    ),
     "ao": Row("Quantisation.", refuses=_NO_QUANTISED),
+    "autograd.profiler_legacy": Row(
+        "The profiler's module of old; the class is the one of today.", names={"penlight.autograd.profiler": "profile"}
+    ),
+    "backends": Row(
+        "The switches of libraries below PyTorch. They can be set, and change nothing: NumPy computes.",
+        values={
+            "fp32_precision": "none",
+            "__allow_nonbracketed_mutation": nullcontext,  # a region in which switches may be set: here they always may
+        },
+    ),
+    "backends.cpu": Row("What the processor can do.", names={"penlight._backends": "get_cpu_capability"}),
+    "backends.cuda": Row(
+        "CUDA, which is not here: its switches can be set and change nothing. Attention is computed in one way.",
+        returns={
+            "is_built()": False,
+            "is_flash_attention_available()": False,
+            **{f"can_use_{way}_attention(params, debug=False)": False for way in ("cudnn", "efficient", "flash")},
+        },
+        values={
+            "matmul": _switches.Switches(
+                allow_tf32=False,
+                allow_fp16_reduced_precision_reduction=True,
+                allow_bf16_reduced_precision_reduction=True,
+                allow_fp16_accumulation=False,
+                fp32_precision="none",
+            )
+        },
+        names={"penlight._backends": "SDPAParams sdp_kernel"},
+        stored={
+            **{
+                f"{way}_sdp_enabled enable_{way}_sdp(enabled)": True
+                for way in ("cudnn", "flash", "math", "mem_efficient")
+            },
+            "fp16_bf16_reduction_math_sdp_allowed allow_fp16_bf16_reduction_math_sdp(enabled)": False,
+        },
+        refused={
+            (AssertionError, f"{_NO_CUDA}. Penlight runs on the CPU"): """
+                cufft_plan_cache preferred_blas_library preferred_linalg_library"""
+        },
+    ),
+    "backends.cudnn": Row(
+        "cuDNN, which is not here: its switches can be set and change nothing.",
+        returns={**_NOT_HERE, "version()": None, "is_acceptable(tensor)": False},
+        values={
+            **{"enabled": True, "deterministic": False, "benchmark": False, "benchmark_limit": None},
+            **{"allow_tf32": True, "fp32_precision": "none"},
+            **{name: _switches.Switches(fp32_precision="tf32") for name in ("conv", "rnn")},
+            "CUDNN_TENSOR_DTYPES": {dtypes.float16, dtypes.float32, dtypes.float64},
+        },
+        flags=(
+            """flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True,
+                fp32_precision='none')""",
+            """set_flags(_enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None,
+                _fp32_precision='none')""",
+        ),
+    ),
     "backends.cusparselt": Row("cuSPARSELt, which is not used here.", returns=_NOT_HERE),
     "backends.kleidiai": Row("KleidiAI, which is not used here.", returns=_NOT_HERE),
+    "backends.mha": Row(_SWITCHES, settable=True),
+    "backends.miopen": Row(_SWITCHES, settable=True),
+    "backends.mkl": Row(
+        "Whether NumPy computes with Intel's library.",
+        values={"VERBOSE_OFF": 0, "VERBOSE_ON": 1},
+        names={"penlight._backends": "mkl_is_available=is_available verbose"},
+    ),
+    "backends.mkldnn": Row(
+        "oneDNN, which is not here: its switches can be set and change nothing.",
+        returns={**_NOT_HERE, "is_acl_available()": False},
+        values={
+            **{"VERBOSE_OFF": 0, "VERBOSE_ON": 1, "VERBOSE_ON_CREATION": 2},
+            **{"enabled": True, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"},
+            **{name: _switches.Switches(fp32_precision="none") for name in ("matmul", "conv", "rnn")},
+        },
+        names={"penlight._backends": "verbose"},
+        flags=("flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision='none')",),
+    ),
     "backends.mps": Row(
         "Apple's GPU, which is not here.",
         returns={**_NOT_HERE, "is_built()": False},
@@ -168,11 +344,25 @@ TABLE = {
             ): "is_macos13_or_newer is_macos_or_newer"
         },
     ),
+    "backends.nnpack": Row(
+        "NNPACK, which is not used here.",
+        returns=_NOT_HERE,
+        values={"enabled": False},
+        flags=("flags(enabled=False)", "set_flags(_enabled)"),
+    ),
     "backends.openmp": Row("OpenMP: NumPy has threads of its own.", returns=_NOT_HERE),
+    "backends.opt_einsum": Row(
+        "The order of products in `einsum`, which is found without that package.",
+        returns={**_NOT_HERE, "get_opt_einsum()": None},
+        values={"enabled": False, "strategy": None},
+        flags=("flags(enabled=None, strategy=None)",),
+    ),
+    "backends.python_native": Row(_SWITCHES, settable=True),
     "backends.quantized": Row(
         "The engines of quantised arithmetic: there is none.",
         values={"engine": "none", "supported_engines": ["none"]},
     ),
+    "compiler.config": Row(_SWITCHES, settable=True),
     "cpu.amp": Row(
         "The old names of `torch.amp` for the CPU.",
         names={"penlight._device_amp": "CpuGradScaler=GradScaler cpu_autocast=autocast"},
@@ -188,6 +378,26 @@ TABLE = {
     "cuda.amp.common": Row(
         "Whether mixed precision on a GPU can work: there is no GPU.", returns={"amp_definitely_not_available()": True}
     ),
+    "cuda.memory": Row(
+        "The memory of GPUs: none is used, and none can be.",
+        returns={
+            **{f"{name}(device=None)": 0 for name in _NO_BYTES},
+            **{"memory_stats(device=None)": OrderedDict(), "memory_stats_as_nested_dict(device=None)": {}},
+            "host_memory_stats()": OrderedDict(),
+            "list_gpu_processes(device=None)": "pynvml module not found, please install nvidia-ml-py",
+        },
+        accepts=("empty_cache()", "caching_allocator_enable(value=True)"),
+        values={
+            name: renamed_memory(name, name.replace("cached", "reserved"))
+            for name in ("memory_cached", "max_memory_cached")
+        },
+        refused={
+            (AssertionError, f"{_NO_CUDA}. {_ASK_FIRST.format('cuda')}"): """
+                mem_get_info memory_snapshot memory_summary reset_accumulated_memory_stats reset_max_memory_allocated
+                reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction _dump_snapshot
+                _record_memory_history _snapshot"""
+        },
+    ),
     "cuda.nccl": Row(
         "NVIDIA's collectives, which are not here.",
         values={"is_available": nccl_is_available},
@@ -196,6 +406,11 @@ TABLE = {
                 all_gather all_reduce broadcast init_rank reduce reduce_scatter unique_id version"""
         },
     ),
+    "cuda.nvtx": Row(
+        "Marks for NVIDIA's profilers, which PyTorch refuses without CUDA.",
+        values={"range": nvtx_range},
+        refused={(RuntimeError, _NO_NVTX): "mark range_end range_pop range_push range_start"},
+    ),
     "cuda.random": Row(
         "The generators of GPUs: seeds are accepted, and there is no state.",
         names={
@@ -203,6 +418,7 @@ TABLE = {
                 get_rng_state_all manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all"""
         },
     ),
+    "cuda.streams": Row("Queues of work and marks in them.", names={"penlight.cuda": "Event ExternalStream Stream"}),
     "export": Row("Programs for other machines.", refuses=_NO_EXPORT),
     "functional": Row(
         "The old home of some functions that are at the top of torch.",
@@ -212,10 +428,12 @@ TABLE = {
                 cdist chain_matmul einsum istft lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"""
         },
     ),
-    "fx": Row(
-        "Programs as graphs.",
-        values={"wrap": wrap},
-        refuses=(_NO_GRAPHS, "Call the module itself; the graph of its backward is at output.grad_fn."),
+    "jit.annotations": Row(
+        "Names for the types of TorchScript, which functions carry as annotations.",
+        names={
+            "penlight.jit": "BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingListCls",
+            "typing": "Any Dict List Optional Tuple Union",
+        },
     ),
     "monitor": Row(
         "Events for monitors.",
@@ -280,7 +498,7 @@ TABLE = {
     "utils._foreach_utils": Row(
         "Helpers around the `_foreach_` functions that optimisers of other libraries use.",
         names={
-            "penlight._small_utils": """
+            "penlight._utils": """
                 _device_has_foreach_support _get_foreach_kernels_supported_devices _get_fused_kernels_supported_devices
                 _group_tensors_by_device_and_dtype _has_foreach_support"""
         },
@@ -364,6 +582,11 @@ def has_parts(name: str) -> bool:
     return any(other.startswith(f"{name}.") for other in TABLE)
 
 
+def new(name: str) -> ModuleType:
+    """An empty module for a row."""
+    return (_switches.Settings if TABLE[name.removeprefix("penlight.")].settable else ModuleType)(name)
+
+
 def make(module: ModuleType) -> None:
     """Fill a module from its row."""
     full = module.__name__
@@ -375,6 +598,11 @@ def make(module: ModuleType) -> None:
     for reason, names in row.refused.items():
         for name in names.split():
             setattr(module, name, _refused(f"{own}.{name}", reason))
+    for pair, value in row.stored.items():
+        module.__dict__.update({_name(text): made for text, made in zip(pair.split(), _stored(full, pair, value))})
+    module.__dict__.update({_name(text): _flags(module, text) for text in row.flags})
+    if row.settable:
+        return
     words = [(source, *word.split("=")) for source, names in row.names.items() for word in names.split()]
     sources = {ours[-1]: (source, ours[0]) for source, *ours in words}
     why, instead = row.refuses
@@ -409,14 +637,37 @@ def _name(signature: str) -> str:
     return signature.partition("(")[0]
 
 
+def _written(module: str, signature: str, result: str, doc: str, **names: Any) -> Any:
+    """A function of this signature that returns an expression, in which names have a meaning."""
+    name, _, arguments = signature.partition("(")
+    function = eval(f"(lambda {arguments.removesuffix(')')}: {result})", names)
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = module, doc
+    return function
+
+
 def _function(module: str, signature: str, value: Any) -> Any:
     """A function of this signature that does nothing but return a value."""
-    name, _, arguments = signature.partition("(")
-    result = "(int(seed), value)[1]" if arguments == "seed)" else "copy(value)"
-    function = eval(f"lambda {arguments.removesuffix(')')}: {result}", {"value": value, "copy": copy})
-    function.__name__ = function.__qualname__ = name
-    function.__module__, function.__doc__ = (
-        module,
-        f"{value}, always." if value is not None else "Accepted and without effect.",
+    result = "(int(seed), value)[1]" if signature.endswith("(seed)") else "copy(value)"
+    doc = f"{value}, always." if value is not None else "Accepted and without effect."
+    return _written(module, signature, result, doc, value=value, copy=copy)
+
+
+def _stored(module: str, pair: str, value: Any) -> tuple[Any, Any]:
+    """The function that returns what was stored, and the one that stores it."""
+    read, write = pair.split()
+    kept = [value]
+    argument = write.partition("(")[2].removesuffix(")")
+    return (
+        _written(module, f"{read}()", "kept[0]", "What was set.", kept=kept),
+        _written(module, write, f"kept.__setitem__(0, bool({argument}))", "Accepted, and without effect.", kept=kept),
     )
-    return function
+
+
+def _flags(module: ModuleType, signature: str) -> Any:
+    """`set_flags` or `flags` of a module. See compat/_switches.py."""
+    name, _, arguments = signature.removesuffix(")").partition("(")
+    given = [argument.partition("=")[0].strip() for argument in arguments.split(",")]
+    named = ", ".join(f"{argument.lstrip('_')}={argument}" for argument in given)
+    act = getattr(_switches, name)
+    return _written(module.__name__, signature, f"act(values, {named})", act.__doc__, act=act, values=vars(module))

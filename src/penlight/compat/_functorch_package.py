@@ -13,9 +13,12 @@ from typing import Any
 
 from penlight import func
 from penlight._common.user_warnings import warn_user
+from penlight.kernels.lazy import lazy_import
 from penlight.nn import Module
 from penlight.ops import stack
 from penlight.version import __version__ as __version__
+
+_tree = lazy_import(globals(), "_tree", "penlight.utils._pytree")
 
 __all__ = [
     "combine_state_for_ensemble",
@@ -60,6 +63,29 @@ grad, grad_and_value, vjp, jvp, jacrev, jacfwd, hessian, functionalize = (
     _old(name, f"torch.func.{name}")
     for name in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "functionalize")
 )
+
+
+_new_vmap = func.vmap
+
+
+def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Any:
+    """As `torch.vmap`; what a function returns may be None with `allow_none_pass_through`, which stays None."""
+    if not allow_none_pass_through:
+        return _new_vmap(func, in_dims, out_dims)
+
+    def mapped(*args: Any) -> Any:
+        structure: list[Any] = []
+
+        def present(*inner: Any) -> Any:
+            leaves, spec = _tree.tree_flatten(func(*inner))
+            structure[:] = [spec, [leaf is None for leaf in leaves]]
+            return tuple(leaf for leaf in leaves if leaf is not None)
+
+        found = iter(_new_vmap(present, in_dims, out_dims)(*args))
+        spec, absent = structure
+        return _tree.tree_unflatten([None if gone else next(found) for gone in absent], spec)
+
+    return mapped
 
 
 class FunctionalModuleWithBuffers(Module):

@@ -7,22 +7,19 @@ False
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from penlight._common.user_warnings import warn_once
 from penlight.creation import from_numpy
-from penlight.kernels.lazy import lazy_import
 from penlight.nn import Module
 from penlight.tensor import Tensor
 
-from ._settable import Settings
-
-_optimized_module = lazy_import(globals(), "_optimized_module", "._optimized_module")
+__path__: list[str] = []  # `compiler.config` is a row of the table
 
 
 def compile(
@@ -57,7 +54,34 @@ def compile(
 def _compiled(model: Any, disable: bool) -> Any:
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    return _optimized_module.OptimizedModule(model) if isinstance(model, Module) and not disable else model
+    return OptimizedModule(model) if isinstance(model, Module) and not disable else model
+
+
+class OptimizedModule(Module):
+    """What `torch.compile` makes of a module: its attributes are those of that, `_orig_mod`, which its names in a state dict begin with."""
+
+    __module__ = "penlight._dynamo.eval_frame"  # where PyTorch has it
+
+    def __init__(self, mod: Module) -> None:
+        super().__init__()
+        self._orig_mod = mod
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__["_modules"].get("_orig_mod")
+        return own if name == "_orig_mod" or own is None else getattr(own, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = self.__dict__.get("_modules", ())
+        if name == "_orig_mod" or name in self.__dict__ or "_orig_mod" not in known:
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._orig_mod(*args, **kwargs)
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
@@ -155,5 +179,4 @@ class set_stance:
 def __getattr__(name: str) -> Any:
     if name != "config":
         raise AttributeError(f"module 'torch.compiler' has no attribute '{name}'")
-    found = globals()["config"] = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
-    return found
+    return import_module(f"{__name__}.config")

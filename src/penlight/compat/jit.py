@@ -5,18 +5,16 @@
 False
 """
 
-from __future__ import annotations
-
 import builtins
+from importlib import import_module
 from typing import Any, Final as Final, Union, get_args, get_origin
 
 from penlight._common.user_warnings import warn_once
 from penlight._refused import missing, refused_class, refused_function
-from penlight.futures import Future
+from penlight.futures import Future as Future
 from penlight.nn import Module
 
-from . import _jit_annotations
-
+__path__: list[str] = []  # `jit.annotations` is a row of the table
 _AS_IT_IS = "Penlight has no TorchScript, and runs the {} as it is written"
 
 
@@ -93,7 +91,16 @@ def _same(fn: Any) -> Any:
 
 export = unused = interface = script_method = script_if_tracing = _script_if_tracing = _same
 _overload = _overload_method = _copy_to_script_wrapper = _same
-BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = _jit_annotations.BroadcastingList1  # of torch._jit_internal
+
+
+class BroadcastingListCls:
+    """`BroadcastingList2[int]`: a number or that many of them."""
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -188,14 +195,6 @@ CompilationUnit = refused_class(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Future":
-        return Future
+    if name == "annotations":
+        return import_module(f"{__name__}.annotations")
     raise missing(__name__, name)
-
-
-def _annotations() -> None:
-    """Make `torch.jit.annotations` a module below this one, in place of the name that the compiler leaves here."""
-    globals().update(annotations=_jit_annotations, __path__=[])
-
-
-_annotations()

@@ -18,7 +18,7 @@ from penlight.autograd.node import RemovableHandle
 
 from ..kernels.lazy import lazy_import
 
-_small_utils = lazy_import(globals(), "_small_utils", "penlight._small_utils")
+_utils = lazy_import(globals(), "_utils", "penlight._utils")
 
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -346,7 +346,7 @@ class Optimizer:
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
         """Rows of tensors in columns of one dtype each, for optimisers written elsewhere."""
-        return _small_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+        return _utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters: set them to None, or with ``set_to_none=False`` fill them with zeros.

@@ -62,14 +62,16 @@ class Form(NamedTuple):
 
 
 @cache
-def _table() -> dict[str, str]:
-    return dict(line.split(":", 1) for line in _torch_signatures.FORMS.strip().splitlines())
+def signatures() -> dict[str, str]:
+    """The lines of torch_signatures.py, by the name of each function and method."""
+    lines = (line.split(": ") for line in _torch_signatures.FORMS.strip().splitlines())
+    return {name: forms for names, forms in lines for name in names.split()}
 
 
 @cache
 def forms(name: str) -> tuple[list[Form], bool]:
     """The forms of a function, or of a method as `Tensor.name`; and whether it has others that are out of date."""
-    found = [part.strip() for part in (_table().get(name) or _own_form(name)).split("|")]
+    found = [part.strip() for part in (signatures().get(name) or _own_form(name)).split("|")]
     return [_form(part) for part in found if part != "~"], "~" in found
 
 

@@ -239,13 +239,12 @@ def plain_numbers(value: Any) -> Any:
 # PyTorch names the argument, or lists all overloads if the function has several.
 
 
-_torch_signatures = lazy_import(globals(), "_torch_signatures", "..._common.torch_signatures")
+_argument_errors = lazy_import(globals(), "_argument_errors", ".argument_errors")
 
 
 def _is_overloaded(name: str) -> bool:
     """Whether PyTorch has several forms of a function."""
-    _, _, forms = _torch_signatures.FORMS.partition(f"\n{name}: ")
-    return " | " in forms.partition("\n")[0]
+    return " | " in _argument_errors.signatures().get(name, "")
 
 
 def wrong_type(

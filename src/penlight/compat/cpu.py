@@ -12,6 +12,8 @@ from typing import Any
 
 from penlight._refused import missing
 
+__path__: list[str] = []  # `cpu.amp` is a row of the table
+
 
 def is_available() -> bool:
     """True."""

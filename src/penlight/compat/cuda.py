@@ -13,18 +13,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from penlight._refused import RefusedType, refused_class, refused_function
+from penlight._refused import RefusedType, missing, refused_class, refused_function
 from penlight.device import device as Device
 
-from .memory import *  # noqa: F403
-from .streams import (
-    Event as Event,
-    ExternalStream as ExternalStream,
-    Stream as Stream,
-    StreamContext as StreamContext,
-    stream as stream,
-)
+from .cpu import StreamContext as _StreamContext
 
+__path__: list[str] = []  # the modules below are rows of the table, or made here
 _WORDS = "Torch not compiled with CUDA enabled"
 _HINT = "Penlight runs on the CPU: ask torch.cuda.is_available() first (it is False here)"
 
@@ -164,6 +158,49 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
+# ----- Streams and events -----------------------------------------------------------------------------------------------
+
+_NO_STREAMS = _HINT.replace(":", ", one operation after the other:", 1)
+
+
+class Stream:
+    """A queue of work on a GPU; making one is refused."""
+
+    __module__ = "penlight.cuda.streams"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"torch.cuda.{cls.__name__} requires CUDA support. {_NO_STREAMS}")
+
+
+class ExternalStream(Stream):
+    """A queue of work that another library made; refused."""
+
+    __module__ = "penlight.cuda.streams"
+
+
+class Event:
+    """A mark in a stream; making one is refused. `time.perf_counter()` measures time here."""
+
+    __module__ = "penlight.cuda.streams"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"Tried to instantiate dummy base class Event. {_NO_STREAMS}, and measure time with time.perf_counter()"
+        )
+
+
+class StreamContext(_StreamContext):
+    """`with torch.cuda.stream(None)`: without effect."""
+
+
+def stream(stream: Any) -> StreamContext:
+    """Without effect: there is no stream to select."""
+    return StreamContext(stream)
+
+
+# ----- Errors -----------------------------------------------------------------------------------------------------------
+
+
 class CudaError(RuntimeError):
     """An error that a CUDA function returned."""
 
@@ -184,38 +221,12 @@ class OutOfMemoryError(RuntimeError):
 
 
 # What has no answer without a GPU. PyTorch raises for all of them, for some by an accident of its build.
-_REFUSED = [
-    "cudart",
-    "current_blas_handle",
-    "current_device",
-    "current_solver_handle",
-    "current_stream",
-    "default_stream",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "get_rng_state",
-    "get_stream_from_external",
-    "get_sync_debug_mode",
-    "init",
-    "initial_seed",
-    "ipc_collect",
-    "set_stream",
-    "set_sync_debug_mode",
-    "synchronize",
-    "can_device_access_peer",
-    "make_graphed_callables",
-    "graph_pool_handle",
-    "clock_rate",
-    "device_memory_used",
-    "memory_usage",
-    "power_draw",
-    "temperature",
-    "utilization",
-    "check_error",
-    "_lazy_init",
-    "_sleep",
-]
+_REFUSED = """
+    cudart current_blas_handle current_device current_solver_handle current_stream default_stream
+    get_device_capability get_device_name get_device_properties get_rng_state get_stream_from_external
+    get_sync_debug_mode init initial_seed ipc_collect set_stream set_sync_debug_mode synchronize
+    can_device_access_peer make_graphed_callables graph_pool_handle clock_rate device_memory_used memory_usage
+    power_draw temperature utilization check_error _lazy_init _sleep"""
 _REFUSED_CLASSES = ("CUDAGraph", "GreenContext", "graph", "MemPool", "CUDAPluggableAllocator")
 _TYPES = ["BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]
 _MODULES = {"amp", "comm", "gds", "graphs", "jiterator", "memory", "nccl", "nvtx", "profiler", "random", "sparse", "streams",
@@ -267,13 +278,15 @@ class _Refused(ModuleType):
 
 for _name in _MODULES - {"amp", "memory", "nccl", "nvtx", "random", "streams"}:
     _part(_name)
+_memory = _part("memory")
+globals().update({_name: getattr(_memory, _name) for _name in _memory.__all__})
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _part(name)
     made: Any
-    if name in _REFUSED:
+    if name in _REFUSED.split():
 
         def made(*args: Any, **kwargs: Any) -> Any:
             _refuse()
@@ -284,8 +297,6 @@ def __getattr__(name: str) -> Any:
     elif name.removesuffix("Tensor") in _TYPES or name.removesuffix("Storage") in _TYPES:
         made = legacy_type(__name__, name)
     else:
-        from penlight._refused import missing
-
         raise missing(__name__, name)
     globals()[name] = made
     return made

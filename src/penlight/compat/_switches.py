@@ -1,0 +1,65 @@
+"""Switches that may be set and have no effect: modules and objects of them, and functions that set some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ContextDecorator, contextmanager, nullcontext
+from types import ModuleType
+from typing import Any
+
+
+class Settings(ModuleType):
+    """A module whose attributes are switches. One that was not set is a namespace of more switches, which is false."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        made = Settings(f"{self.__name__}.{name}")
+        setattr(self, name, made)
+        return made
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """A function of switches: without effect."""
+
+    def patch(self, *args: Any, **kwargs: Any) -> Any:
+        """A region or decorator with other switches: without effect."""
+
+        class _Region(nullcontext, ContextDecorator):
+            pass
+
+        return _Region()
+
+
+class Switches:
+    """An object whose attributes can be set, and no others: a misspelt switch would go unnoticed."""
+
+    def __init__(self, **switches: Any) -> None:
+        self.__dict__.update(switches)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"Unknown attribute {name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            raise AttributeError(f"Unknown attribute {name}")
+        self.__dict__[name] = value
+
+
+def set_flags(values: dict[str, Any], **others: Any) -> tuple[Any, ...]:
+    """Give some values of a module others, and return what they were; None leaves one as it is."""
+    before = tuple(values[name] for name in others)
+    values.update({name: other for name, other in others.items() if other is not None})
+    return before
+
+
+@contextmanager
+def flags(values: dict[str, Any], **others: Any) -> Iterator[None]:
+    """A region in which some values of a module are others."""
+    before = set_flags(values, **others)
+    try:
+        yield
+    finally:
+        values.update(zip(others, before))
