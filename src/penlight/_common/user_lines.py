@@ -57,8 +57,14 @@ def user_frame() -> FrameType | None:
 
 def user_line() -> Line | None:
     """The innermost line that is not Penlight's own."""
-    frame = user_frame()
-    return None if frame is None else line_of(frame)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not is_ours(code.co_filename):
+            known = _lines.get((id(code), frame.f_lasti))  # first what `line_of` does in most calls: `watch` asks at every op
+            return line_of(frame) if known is None else known[1]
+        frame = frame.f_back
+    return None
 
 
 # What stands between a program and a function that it calls: see function_code.py and _takeover.py.

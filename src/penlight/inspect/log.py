@@ -15,11 +15,24 @@ from functools import partial
 from typing import Any
 
 from .._common.user_lines import Line, entered, user_line
-from ..autograd import engine, modes
+from ..autograd import modes
+from ..autograd.engine import task as running_pass
 from ..autograd.node import AccumulateGrad, Edge, Node, walk
 from ..autograd.views import edge_of
+from ..ops.machinery.rules import PackedFit
 from ..tensor import Tensor
-from .values import Array, array_of, contents, held_by, kinds_in, not_finite, owner, saved_by, tensors_in
+from .values import (
+    Array,
+    array_of,
+    contents,
+    held_by,
+    kinds_in,
+    not_finite,
+    owner,
+    run_noting_unpacked,
+    saved_by,
+    tensors_in,
+)
 
 _CASTS = {"to", "type", "long", "int", "short", "char", "byte", "bool"}
 _NOTHING: frozenset[str] = frozenset()
@@ -209,7 +222,7 @@ class Log(Listener):
     # ----- What it is told --------------------------------------------------------------------------------------------
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        if self._running is not None or engine.task.get() is not None:
+        if self._running is not None or running_pass.get() is not None:
             return go()
         inputs = [arguments[0]] if op.view else tensors_in(arguments)
         before = not_finite(inputs[0]._array) if self.sees_nodes and inplace else _NOTHING
@@ -220,7 +233,7 @@ class Log(Listener):
             self._running = None
         line = user_line()
         outs = (result,) if type(result) is Tensor else tensors_in(result)
-        if self.sees_nodes and not _keeps_finite(op, "op"):
+        if self.sees_nodes and "op" not in op.keeps_finite:
             # The later results of a private op are what its derivative needs: CTC's has -inf for what can't be.
             for out in outs[:1] if op.name.startswith("_") else outs:
                 if kinds := not_finite(out._array):
@@ -235,8 +248,10 @@ class Log(Listener):
             node = edge_of(out)[0]
             if node is None:
                 cut.append(out)
+            elif (more := getattr(node, "_more", None)) is None:
+                node._more = {"line": line}
             else:
-                node.extra().setdefault("line", line)
+                more.setdefault("line", line)
         if cut:
             self._on_cut_off(cut, op, inputs, outs, line)
         return result
@@ -267,10 +282,14 @@ class Log(Listener):
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Look at what a node makes of finite gradients and finite saved values."""
-        if not self.sees_nodes or _keeps_finite(getattr(node, "op", None), "rules"):
+        op = getattr(node, "op", None)  # a custom function has none
+        if not self.sees_nodes or (op is not None and "rules" in op.keeps_finite):
             return run(node, grad)
         held = held_by(node)  # running the node frees it
-        results = run(node, grad)
+        if type(node._fit) is PackedFit:
+            results = run_noting_unpacked(run, node, grad, held)
+        else:
+            results = run(node, grad)
         for index, made in enumerate(results):
             if made is not None and made is not grad and (array := array_of(made)) is not None:
                 if kinds := not_finite(array):
@@ -392,14 +411,6 @@ class Log(Listener):
         ]
         written = "".join(dict.fromkeys(lines))
         return (saved + (written or "penlight.inspect.watch() has not seen who wrote to it.")).rstrip()
-
-
-def _keeps_finite(op: Any, part: str) -> bool:
-    """Whether an "op" or its "rules" make no NaN and no infinity of their own: see `Traits`. A custom function has no op."""
-    if op is None:
-        return False
-    kept = op.traits.keeps_finite
-    return bool(op.view) if kept is None else part in kept
 
 
 def _call_of(op: Any, inplace: bool) -> str:
