@@ -170,7 +170,10 @@ def test_births_of_every_kind_are_named(who: str, program: Callable[[torch.Tenso
     x = torch.ones(size)
     x[-1] = 0.0
     x.requires_grad_()
-    with pytest.raises(FloatingPointError, match="made (NaN|Inf) from") as caught, torch.inspect.watch("raise", "raise"):
+    with (
+        pytest.raises(FloatingPointError, match=r"made (NaN|Inf) from") as caught,
+        torch.inspect.watch("raise", "raise"),
+    ):
         program(x)
     assert str(caught.value).startswith(who), caught.value
 

@@ -58,13 +58,9 @@ def user_frame() -> FrameType | None:
 def user_line() -> Line | None:
     """The innermost line that is not Penlight's own."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not is_ours(code.co_filename):
-            known = _lines.get((id(code), frame.f_lasti))  # first what `line_of` does in most calls: `watch` asks at every op
-            return line_of(frame) if known is None else known[1]
+    while frame is not None and is_ours(frame.f_code.co_filename):  # `watch` asks at every op: not by `user_frame`
         frame = frame.f_back
-    return None
+    return None if frame is None else line_of(frame)
 
 
 # What stands between a program and a function that it calls: see function_code.py and _takeover.py.

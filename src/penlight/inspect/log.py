@@ -165,6 +165,7 @@ class Log(Listener):
         self._events: dict[tuple[Any, ...], Event] = {}
         self._born = {"NaN": nan, "Inf": inf}
         self._made = _ByIdentity()  # of results without grad: where, and their cuts
+        self._underived: dict[tuple[Any, ...], tuple[Event, ...]] = {}  # of results without derivative, by op and line
         self._written = _ByIdentity()  # of memory: its writes, and the last version of each
         self._uses = _ByIdentity()  # of leaves: the line that used each first
         self._reached = _ByIdentity()  # of leaves: the line of the last backward pass
@@ -265,7 +266,10 @@ class Log(Listener):
                 self._follow(op, inputs, out, line)
             else:  # such as the indices that sort() gives
                 index = next(i for i, one in enumerate(outs) if one is out)
-                self._note_made(out, line, (Event(f"result {index} of {op.public}() has no derivative", line),))
+                key = op, index, line
+                if (cuts := self._underived.get(key)) is None:
+                    cuts = self._underived[key] = (Event(f"result {index} of {op.public}() has no derivative", line),)
+                self._made.put(out, (line, cuts))
 
     def _on_made(
         self, kinds: Set[str], op: Any, arguments: Any, inputs: list[Tensor], written: Any, line: Line | None
@@ -286,7 +290,7 @@ class Log(Listener):
         if not self.sees_nodes or (op is not None and "rules" in op.keeps_finite):
             return run(node, grad)
         held = held_by(node)  # running the node frees it
-        if type(node._fit) is PackedFit:
+        if type(node._fit) is PackedFit:  # type: ignore[attr-defined]  # a slot
             results = run_noting_unpacked(run, node, grad, held)
         else:
             results = run(node, grad)
@@ -321,11 +325,11 @@ class Log(Listener):
             why = "has no derivative" if modes.is_grad_enabled() else "ran under no_grad"
             self._cut(sources, out, f"{op.public}() {why}", line)
         else:
-            cuts = dict.fromkeys(event for t in inputs for event in self.cuts_of(t))
-            self._note_made(out, line, tuple(cuts)[:4])
-
-    def _note_made(self, out: Tensor, line: Line | None, cuts: tuple[Event, ...]) -> None:
-        self._made.put(out, (line, cuts))
+            cuts: tuple[Event, ...] = ()
+            for t in inputs:
+                if (known := self.cuts_of(t)) and known != cuts:
+                    cuts = tuple(dict.fromkeys(cuts + known))[:4]
+            self._made.put(out, (line, cuts))
 
     def on_backward(self, roots: Sequence[Edge], leaves: Iterable[Node]) -> None:
         line, reached = user_line(), self._reached
@@ -347,7 +351,7 @@ class Log(Listener):
         ]
         event.leaves.update(node for node in walk(nodes) if type(node) is AccumulateGrad)
         if out is not None:
-            self._note_made(out, event.line, (event,))
+            self._made.put(out, (event.line, (event,)))
 
     def on_write(self, tensors: Sequence[Tensor]) -> None:
         line, written = user_line(), self._written

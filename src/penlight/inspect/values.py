@@ -143,7 +143,7 @@ def tensors_in(value: Any) -> list[Tensor]:
             return []
     found: list[Tensor] = []
     for item in value:
-        if type(item) is Tensor:
+        if isinstance(item, Tensor):
             found.append(item)
         elif type(item) not in _NO_TENSORS:
             found += tensors_in(item)
