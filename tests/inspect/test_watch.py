@@ -14,10 +14,11 @@ import pytest
 
 import penlight as torch
 from penlight.autograd import modes
-from penlight.inspect.log import _keeps_finite
+from penlight.inspect.values import not_finite
 from penlight.ops import OPS
 from penlight.ops.fourier import spectrogram  # noqa: F401  # declares its ops when it is first used
 from penlight.ops.nn import recurrent  # noqa: F401
+from penlight.utils.checkpoint import checkpoint
 
 
 def notes(program: Callable[[], None], kind: type[Exception] = RuntimeError) -> str:
@@ -117,6 +118,87 @@ def test_large_values_are_finite(dtype: torch.dtype) -> None:
         with torch.inspect.watch(inf="note") as seen:
             x + x
         assert len(seen.infs) == 1
+
+
+@pytest.mark.parametrize("size", [1, 5, 8, 2**15 - 1, 2**15, 2**15 + 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_value_that_is_not_finite_is_found_wherever_it_is(size: int, dtype: type) -> None:
+    for layout in (lambda a: a, lambda a: a[::-1], lambda a: a.reshape(-1, 1).T, lambda a: np.repeat(a, 2)[::2]):
+        array = layout(np.zeros(size, dtype))
+        assert not not_finite(array)
+        for index in {0, size // 2 - 1, size // 2, (size + 1) // 2, size - 1} & set(range(size)):
+            for value, kind in ((np.nan, "NaN"), (np.inf, "Inf"), (-np.inf, "Inf")):
+                array.flat[index] = value
+                assert not_finite(array) == {kind}
+            array.flat[index] = 0
+    array = np.zeros(size, dtype)
+    array[0], array[-1] = np.inf, np.nan
+    assert not_finite(array) == ({"NaN"} if size == 1 else {"NaN", "Inf"})
+    assert not not_finite(np.full(size, np.finfo(dtype).max, dtype))
+
+
+class Reciprocal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(x)
+        return x + 1
+
+    @staticmethod
+    def backward(ctx, grad):  # type: ignore[no-untyped-def]
+        return grad / ctx.saved_tensors[0]
+
+
+@pytest.mark.parametrize("size", [2, 2**15 + 1])
+@pytest.mark.parametrize(
+    ("who", "program"),
+    [
+        ("log_()", lambda x: x.detach().clone().log_()),
+        ("div_()", lambda x: (x + 0).div_(x)),
+        ("var_mean()", lambda x: torch.var_mean(x * 3e38)),
+        ("log()", lambda x: checkpoint(lambda y: y.log() * 0, x, use_reentrant=False)),
+        ("log()", lambda x: checkpoint(lambda y: y.log() * 0, x, use_reentrant=True)),
+        ("LogBackward0", lambda x: checkpoint(lambda y: (y + 1e-45).log(), x, use_reentrant=False).sum().backward()),
+        ("LogBackward0", lambda x: checkpoint(lambda y: (y + 1e-45).log(), x, use_reentrant=True).sum().backward()),
+        ("log()", lambda x: torch.no_grad()(torch.log)(x)),
+        ("log()", lambda x: torch.inference_mode()(torch.log)(x.detach())),
+        ("Reciprocal", lambda x: Reciprocal.apply(x + 1e-45).sum().backward()),
+        ("SqrtBackward0", lambda x: torch.autograd.grad(x.sqrt().sum(), x)),
+        ("SqrtBackward0", lambda x: torch.autograd.grad(x.sqrt().sum(), x, create_graph=True)),
+    ],
+)  # fmt: skip
+def test_births_of_every_kind_are_named(who: str, program: Callable[[torch.Tensor], object], size: int) -> None:
+    x = torch.ones(size)
+    x[-1] = 0.0
+    x.requires_grad_()
+    with (
+        pytest.raises(FloatingPointError, match=r"made (NaN|Inf) from") as caught,
+        torch.inspect.watch("raise", "raise"),
+    ):
+        program(x)
+    assert str(caught.value).startswith(who), caught.value
+
+
+def test_what_a_hook_unpacks_is_unpacked_once() -> None:
+    calls = []
+    x = torch.tensor([0.0, 2.0], requires_grad=True)
+
+    def unpack(packed: torch.Tensor) -> torch.Tensor:
+        calls.append(packed)
+        return packed
+
+    with torch.inspect.watch(inf="note", nan="note") as seen:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+            y = x.sqrt()
+        for count in (1, 2):
+            y.sum().backward(retain_graph=True)
+            assert len(calls) == count
+    assert [event.count for event in seen.infs] == [2]
+
+
+def test_a_nan_in_a_checkpoint_that_is_handed_on_is_not_told() -> None:
+    x = torch.tensor([float("nan"), 2.0], requires_grad=True)
+    with torch.inspect.watch(nan="raise", inf="raise"):
+        checkpoint(lambda y: y * x, x, use_reentrant=False).sum().backward()
 
 
 def test_an_infinity_born_in_the_backward_pass_names_the_line_of_the_forward_pass() -> None:
@@ -326,10 +408,6 @@ def _kinds(tensor: torch.Tensor) -> set[str]:
     return {name for name, test in (("NaN", np.isnan), ("Inf", np.isinf)) if test(tensor.detach().numpy()).any()}
 
 
-def _kept(name: str) -> list[str]:
-    return [part for part in ("op", "rules") if _keeps_finite(OPS[name], part)]
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
 @pytest.mark.parametrize("name", _calls())
 def test_what_is_not_looked_at_makes_no_nan_and_no_infinity(name: str, dtype: torch.dtype) -> None:
@@ -338,9 +416,9 @@ def test_what_is_not_looked_at_makes_no_nan_and_no_infinity(name: str, dtype: to
     large, inf = torch.finfo(dtype).max, float("inf")
     for row in ([large, -large, 0.0, 1.0], [large, large, large, large], [inf, -inf, 0.0, large]):
         values = torch.tensor([row, row[::-1]], dtype=dtype)
-        if "op" in _kept(name):
+        if "op" in OPS[name].keeps_finite:
             assert _kinds(_first(_calls()[name](values))) <= _kinds(values)
-        if "rules" in _kept(name):
+        if "rules" in OPS[name].keeps_finite:
             x = torch.ones(2, 4, dtype=dtype, requires_grad=True)
             out = _first(_calls()[name](x))
             shape = (*out.shape, 2) if out.is_complex() else out.shape
@@ -352,11 +430,10 @@ def test_what_is_not_looked_at_makes_no_nan_and_no_infinity(name: str, dtype: to
 def test_every_op_that_is_not_looked_at_is_tried() -> None:
     source = """
 import importlib, pkgutil, penlight.ops
-from penlight.inspect.log import _keeps_finite
 for module in pkgutil.walk_packages(penlight.ops.__path__, "penlight.ops."):
     importlib.import_module(module.name)  # some declare their ops when they are first used
 ops = penlight.ops.OPS
-print(*[name for name in ops if _keeps_finite(ops[name], "op") or _keeps_finite(ops[name], "rules")])
+print(*[name for name in ops if ops[name].keeps_finite])
 """
     kept = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout.split()
     assert set(kept) == set(_calls())

@@ -57,7 +57,9 @@ def user_frame() -> FrameType | None:
 
 def user_line() -> Line | None:
     """The innermost line that is not Penlight's own."""
-    frame = user_frame()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code.co_filename):  # `watch` asks at every op: not by `user_frame`
+        frame = frame.f_back
     return None if frame is None else line_of(frame)
 
 

@@ -280,7 +280,7 @@ class EventList(list[Any]):
             events.sort(key=lambda event: getattr(event, attribute), reverse=True)
         widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
         table = Table(events, self._profile_memory, self._with_flops, widths, time_unit)
-        return table.text(header, row_limit, top_level_events_only)  # type: ignore[no-any-return]
+        return table.text(header, row_limit, top_level_events_only)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events into a file that chrome://tracing and Perfetto show."""

@@ -15,11 +15,24 @@ from functools import partial
 from typing import Any
 
 from .._common.user_lines import Line, entered, user_line
-from ..autograd import engine, modes
+from ..autograd import modes
+from ..autograd.engine import task as running_pass
 from ..autograd.node import AccumulateGrad, Edge, Node, walk
 from ..autograd.views import edge_of
+from ..ops.machinery.rules import PackedFit
 from ..tensor import Tensor
-from .values import Array, array_of, contents, held_by, kinds_in, not_finite, owner, saved_by, tensors_in
+from .values import (
+    Array,
+    array_of,
+    contents,
+    held_by,
+    kinds_in,
+    not_finite,
+    owner,
+    run_noting_unpacked,
+    saved_by,
+    tensors_in,
+)
 
 _CASTS = {"to", "type", "long", "int", "short", "char", "byte", "bool"}
 _NOTHING: frozenset[str] = frozenset()
@@ -152,6 +165,7 @@ class Log(Listener):
         self._events: dict[tuple[Any, ...], Event] = {}
         self._born = {"NaN": nan, "Inf": inf}
         self._made = _ByIdentity()  # of results without grad: where, and their cuts
+        self._underived: dict[tuple[Any, ...], tuple[Event, ...]] = {}  # of results without derivative, by op and line
         self._written = _ByIdentity()  # of memory: its writes, and the last version of each
         self._uses = _ByIdentity()  # of leaves: the line that used each first
         self._reached = _ByIdentity()  # of leaves: the line of the last backward pass
@@ -209,7 +223,7 @@ class Log(Listener):
     # ----- What it is told --------------------------------------------------------------------------------------------
 
     def on_op(self, op: Any, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-        if self._running is not None or engine.task.get() is not None:
+        if self._running is not None or running_pass.get() is not None:
             return go()
         inputs = [arguments[0]] if op.view else tensors_in(arguments)
         before = not_finite(inputs[0]._array) if self.sees_nodes and inplace else _NOTHING
@@ -220,7 +234,7 @@ class Log(Listener):
             self._running = None
         line = user_line()
         outs = (result,) if type(result) is Tensor else tensors_in(result)
-        if self.sees_nodes and not _keeps_finite(op, "op"):
+        if self.sees_nodes and "op" not in op.keeps_finite:
             # The later results of a private op are what its derivative needs: CTC's has -inf for what can't be.
             for out in outs[:1] if op.name.startswith("_") else outs:
                 if kinds := not_finite(out._array):
@@ -235,8 +249,10 @@ class Log(Listener):
             node = edge_of(out)[0]
             if node is None:
                 cut.append(out)
+            elif (more := getattr(node, "_more", None)) is None:
+                node._more = {"line": line}
             else:
-                node.extra().setdefault("line", line)
+                more.setdefault("line", line)
         if cut:
             self._on_cut_off(cut, op, inputs, outs, line)
         return result
@@ -250,7 +266,10 @@ class Log(Listener):
                 self._follow(op, inputs, out, line)
             else:  # such as the indices that sort() gives
                 index = next(i for i, one in enumerate(outs) if one is out)
-                self._note_made(out, line, (Event(f"result {index} of {op.public}() has no derivative", line),))
+                key = op, index, line
+                if (cuts := self._underived.get(key)) is None:
+                    cuts = self._underived[key] = (Event(f"result {index} of {op.public}() has no derivative", line),)
+                self._made.put(out, (line, cuts))
 
     def _on_made(
         self, kinds: Set[str], op: Any, arguments: Any, inputs: list[Tensor], written: Any, line: Line | None
@@ -267,10 +286,14 @@ class Log(Listener):
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Look at what a node makes of finite gradients and finite saved values."""
-        if not self.sees_nodes or _keeps_finite(getattr(node, "op", None), "rules"):
+        op = getattr(node, "op", None)  # a custom function has none
+        if not self.sees_nodes or (op is not None and "rules" in op.keeps_finite):
             return run(node, grad)
         held = held_by(node)  # running the node frees it
-        results = run(node, grad)
+        if type(node._fit) is PackedFit:  # type: ignore[attr-defined]  # a slot
+            results = run_noting_unpacked(run, node, grad, held)
+        else:
+            results = run(node, grad)
         for index, made in enumerate(results):
             if made is not None and made is not grad and (array := array_of(made)) is not None:
                 if kinds := not_finite(array):
@@ -302,11 +325,11 @@ class Log(Listener):
             why = "has no derivative" if modes.is_grad_enabled() else "ran under no_grad"
             self._cut(sources, out, f"{op.public}() {why}", line)
         else:
-            cuts = dict.fromkeys(event for t in inputs for event in self.cuts_of(t))
-            self._note_made(out, line, tuple(cuts)[:4])
-
-    def _note_made(self, out: Tensor, line: Line | None, cuts: tuple[Event, ...]) -> None:
-        self._made.put(out, (line, cuts))
+            cuts: tuple[Event, ...] = ()
+            for t in inputs:
+                if (known := self.cuts_of(t)) and known != cuts:
+                    cuts = tuple(dict.fromkeys(cuts + known))[:4]
+            self._made.put(out, (line, cuts))
 
     def on_backward(self, roots: Sequence[Edge], leaves: Iterable[Node]) -> None:
         line, reached = user_line(), self._reached
@@ -328,7 +351,7 @@ class Log(Listener):
         ]
         event.leaves.update(node for node in walk(nodes) if type(node) is AccumulateGrad)
         if out is not None:
-            self._note_made(out, event.line, (event,))
+            self._made.put(out, (event.line, (event,)))
 
     def on_write(self, tensors: Sequence[Tensor]) -> None:
         line, written = user_line(), self._written
@@ -392,14 +415,6 @@ class Log(Listener):
         ]
         written = "".join(dict.fromkeys(lines))
         return (saved + (written or "penlight.inspect.watch() has not seen who wrote to it.")).rstrip()
-
-
-def _keeps_finite(op: Any, part: str) -> bool:
-    """Whether an "op" or its "rules" make no NaN and no infinity of their own: see `Traits`. A custom function has no op."""
-    if op is None:
-        return False
-    kept = op.traits.keeps_finite
-    return bool(op.view) if kept is None else part in kept
 
 
 def _call_of(op: Any, inplace: bool) -> str:

@@ -68,7 +68,9 @@ NO_TENSOR: Any = object()
 
 def unwatched() -> bool:
     """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
-    return not interpreters.get() and not subclass_levels and unseen()
+    if interpreters.get() or subclass_levels or op_watchers.get() or node_watchers.get() or everywhere:
+        return False
+    return pack_hooks.get() is None
 
 
 def unseen() -> bool:

@@ -81,7 +81,7 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "Backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
+        "Backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "keeps_finite", "kernel",
         "kind", "kinds", "mixed", "name", "node_name", "operator", "parameters", "plain", "results", "rules", "source", "straight", "traits", "view", "wants",
     )  # fmt: skip
 
@@ -120,6 +120,8 @@ class Op:
         self.plain = tuple(p for p in self.parameters if self.kinds[p] == PLAIN)
         self.results = results or ("result",)
         self.floating, self.view, self.complex_rule = floating, view, complex_rule
+        kept = self.traits.keeps_finite
+        self.keeps_finite = kept if kept is not None else ("op", "rules") if view else ()
         self.node_name = node or _camel(self.name) + "Backward0"
         self.wants = {i: _names(rule) for i, rule in rules.items()}
         self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
