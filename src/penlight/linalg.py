@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .ops.linalg.factor import (
         cholesky as cholesky,
         cholesky_ex as cholesky_ex,
+        ldl_factor as ldl_factor,
+        ldl_factor_ex as ldl_factor_ex,
+        ldl_solve as ldl_solve,
         lu as lu,
         lu_factor as lu_factor,
         lu_factor_ex as lu_factor_ex,
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
         vander as vander,
         vecdot as vecdot,
     )
-    from .ops.linalg.indefinite import ldl_factor as ldl_factor, ldl_factor_ex as ldl_factor_ex, ldl_solve as ldl_solve
     from .ops.linalg.least_squares import lstsq as lstsq, matrix_rank as matrix_rank, pinv as pinv
     from .ops.linalg.norms import cond as cond, matrix_norm as matrix_norm, norm as norm
     from .ops.linalg.orthogonal import householder_product as householder_product, qr as qr
@@ -62,9 +64,8 @@ if TYPE_CHECKING:
 
 _TABLES = {
     "common": "LinAlgError",
-    "factor": "cholesky cholesky_ex lu lu_factor lu_factor_ex lu_solve",
+    "factor": "cholesky cholesky_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex lu_solve",
     "functions": "matrix_exp matrix_power multi_dot vander vecdot",
-    "indefinite": "ldl_factor ldl_factor_ex ldl_solve",
     "least_squares": "lstsq matrix_rank pinv",
     "norms": "cond matrix_norm norm",
     "orthogonal": "householder_product qr",

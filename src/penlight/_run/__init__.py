@@ -16,12 +16,14 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.metadata import Distribution, PackagePath
+from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._takeover import wake
+from ..version import __version__
 from . import class_names
-from .distribution import TorchDistribution
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
@@ -320,3 +322,27 @@ def _drop_own(trace: TracebackType | None) -> None:
             following = following.tb_next
         trace.tb_next = following
         trace = following
+
+
+# ----- What the standard library's `importlib.metadata` says of `torch` where Penlight has the name -------------------
+
+
+class TorchDistribution(Distribution):
+    """An installed package called torch, as far as its name, version and modules go.
+
+    >>> from penlight._run import TorchDistribution
+    >>> TorchDistribution().name
+    'torch'
+    """
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\nSummary: Penlight instead of PyTorch\n"
+        return "torch\nfunctorch\n" if filename == "top_level.txt" else None
+
+    def locate_file(self, path: Any) -> Any:
+        return Path(__file__).parents[2] / path
+
+    @property
+    def files(self) -> list[PackagePath] | None:
+        return None

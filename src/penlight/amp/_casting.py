@@ -30,7 +30,7 @@ _LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals ei
 # By module: what runs in the short dtype, what runs in float32, what runs in the widest dtype of its tensors.
 SHORT = {
     "ops.linalg.matmul": "mm _matmul bmm",
-    "ops.linalg.affine": "linear",
+    "ops.linalg.addmm": "linear",
     "ops.nn.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc",
     "nn.functional": "scaled_dot_product_attention prelu affine_grid",
     "linalg": "vecdot",

@@ -13,7 +13,7 @@ from ..ops import stack
 from ..random import rand, randn_like
 from ..tensor import Tensor, wrap
 from . import grad as differentiate
-from ._gradcheck_jacobians import forward_ad, inputs_with_grad, tangents
+from ._gradcheck_jacobians import forward_ad, inputs_with_grad
 from .gradcheck import (
     FAILED_BATCHED_GRAD_MSG,
     FAILED_BATCHED_GRAD_MSG_FWD_AD,
@@ -139,22 +139,6 @@ def _warn_undefined() -> None:
         "existing callers of this function. If this is true for you, you can call this function with "
         '"check_undefined_grad=False" to disable the feature',
     )
-
-
-def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
-    """An input without a tangent must act as one whose tangent is zero."""
-    indices = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
-    moved = {i: np.ones(inputs[i]._array.shape, inputs[i]._array.dtype) for i in indices}
-    for skipped in indices:
-        zero = tangents(func, inputs, {**moved, skipped: np.zeros_like(moved[skipped])})
-        others = {i: m for i, m in moved.items() if i != skipped}
-        given = tuple(t.detach() if i == skipped else t for i, t in enumerate(inputs))
-        for index, (a, b) in enumerate(zip(zero, tangents(func, given, others))):
-            if a is not None and b is not None and not np.allclose(a, b):
-                raise GradcheckError(
-                    f"Mismatch in tangent values for output with index: {index} when input: {inputs[skipped]} has an undefined "
-                    f"tangent value.  Got: {wrap(a)} but expected: {wrap(b)}"
-                )
 
 
 # ----- Batches ----------------------------------------------------------------------------------------------------------------------

@@ -6,12 +6,15 @@ Function has as `_backward_cls`. The results' edges hold the node; the node hold
 (`packing.Kept`), so that a function that saves its own output makes no reference cycle.
 
 The user's backward always sees tensors: in the array namespace of the engine the gradients are wrapped for it. How forward's
-results are tied into the graph is in `_function_outputs.py`, what `ctx` offers in `_function_context.py`.
+results are tied into the graph is in `_function_outputs.py`.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
+from collections import OrderedDict
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +22,15 @@ from .._common.user_warnings import warn_user
 from ..ops.machinery.dispatch import announce, interpreter
 from ..tensor import Tensor, wrap
 from . import hooks
-from ._function_context import FunctionCtx, _HookMixin
-from ._function_once import once_differentiable
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
 from .accumulate import writable
 from .modes import NAMESPACE, grad_mode, sequence
-from .node import FREED, USED_TWICE, Freed, Node
+from .node import FREED, NO_EDGE, USED_TWICE, Freed, Node, RemovableHandle
 from .views import edge_of
 
 if TYPE_CHECKING:
     from .packing import Kept, SavedTensor
+
 
 __all__ = [
     "BackwardCFunction",
@@ -39,6 +41,212 @@ __all__ = [
     "NestedIOFunction",
     "once_differentiable",
 ]
+
+
+# ----- What `ctx` offers inside of a custom Function ------------------------------------------------------------------
+
+
+class FunctionCtx:
+    """What `forward` can tell about itself through its `ctx`."""
+
+    to_save: tuple[Any, ...] | None
+    saved_for_forward: tuple[Any, ...] | None
+    dirty_tensors: tuple[Any, ...] | None
+    non_differentiable: tuple[Any, ...] | None
+    materialize_grads: bool
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
+
+        Save inputs and outputs this way, not as attributes: then in-place changes are noticed and nothing leaks.
+
+        >>> class Exp(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         y = x.exp()
+        ...         ctx.save_for_backward(y)
+        ...         return y
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (y,) = ctx.saved_tensors
+        ...         return grad * y
+        >>> x = torch.zeros(1, requires_grad=True)
+        >>> Exp.apply(x).backward(); x.grad
+        tensor([1.])
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for `jvp`, which reads them from `ctx.saved_tensors`.
+
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_forward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def jvp(ctx, tangent):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * tangent
+        >>> fwAD = torch.autograd.forward_ad
+        >>> with fwAD.dual_level():
+        ...     print(fwAD.unpack_dual(Square.apply(fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0)))).tangent)
+        tensor(6.)
+        """
+        for tensor in tensors:
+            if tensor is not None and not hasattr(tensor, "_vc"):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` changed in place. Each of them must be returned too.
+
+        >>> class AddOne(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.add_(1)
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad
+        >>> x = torch.zeros(2)
+        >>> AddOne.apply(x) is x
+        True
+        """
+        self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing; PyTorch keeps the name.
+
+        >>> torch.autograd.function.FunctionCtx.mark_shared_storage.__name__
+        'mark_shared_storage'
+        """
+        warn_user(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+            "`set_()` are not tracked",
+            FutureWarning,
+        )
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient. `backward` still gets a gradient for them: zeros.
+
+        >>> class Order(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         values, indices = x.sort()
+        ...         ctx.mark_non_differentiable(indices)
+        ...         return values, indices
+        ...     @staticmethod
+        ...     def backward(ctx, grad, no_grad):
+        ...         return grad
+        >>> values, indices = Order.apply(torch.tensor([2.0, 1.0], requires_grad=True))
+        >>> values.requires_grad, indices.requires_grad
+        (True, False)
+        """
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients that did not arrive come to `backward` as zeros (a `value` of True, the default) or as None.
+
+        >>> class Pair(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.set_materialize_grads(False)
+        ...         return x.clone(), x.clone()
+        ...     @staticmethod
+        ...     def backward(ctx, first, second):
+        ...         return first if second is None else first + second
+        >>> x = torch.tensor(1.0, requires_grad=True)
+        >>> Pair.apply(x)[0].backward()
+        >>> x.grad
+        tensor(1.)
+        """
+        self.materialize_grads = value
+
+
+class _HookMixin:
+    @staticmethod
+    def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
+        if backward_hooks is None:
+            backward_hooks = OrderedDict()
+        handle = RemovableHandle(backward_hooks)
+        backward_hooks[handle.id] = hook
+        return backward_hooks, handle
+
+
+# ----- A backward that is not differentiable itself -------------------------------------------------------------------
+
+
+class Error(Node):
+    """Stands behind the gradients of a function that differentiates only once: refuses to go on."""
+
+    __slots__ = ("message", "outputs")
+    runs_on_none = True
+
+    def __init__(self, message: str, next_functions: tuple[Any, ...]) -> None:
+        self.seq = next(sequence)
+        self._hooks = self._fit = None
+        self.message, self.next_functions = message, next_functions
+        self.outputs = len(next_functions)
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    run_graph = run_raw
+
+
+Error.__module__ = "torch.autograd.graph"
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a `backward` that is not differentiable itself: a second derivative raises instead of being wrong.
+
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.x = x.detach().numpy()
+    ...         return x * x
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return torch.from_numpy(2 * ctx.x * grad.numpy())
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        enabled = grad_mode.get()
+        try:
+            grad_mode.set(False)
+            outputs = fn(ctx, *args)
+        finally:
+            grad_mode.set(enabled)
+        if not enabled or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        guarded = _delayed_error(several)
+        return guarded if isinstance(outputs, tuple) else guarded[0]
+
+    return wrapper
+
+
+def _delayed_error(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values as the outputs of an `Error` node."""
+    leaves = [None if o is None else o.detach()._require_grad_() for o in outputs]
+    node = Error(
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        tuple(NO_EDGE if leaf is None else leaf._edge for leaf in leaves),
+    )
+    guarded = [None if o is None else o.detach() for o in outputs]
+    for nr, out in enumerate(guarded):
+        if out is not None:
+            out._edge = (node, nr)
+    return tuple(guarded)
+
+
+# ----- torch.autograd.Function ----------------------------------------------------------------------------------------
+
 
 AUTOGRAD_FUNCTION_COUNTER = count()
 

@@ -1,8 +1,7 @@
 """gradcheck and gradgradcheck: a function's gradients against finite differences.
 
-The Jacobians are in `_gradcheck_jacobians.py`, their comparison in `_gradcheck_compare.py`, the other checks in
-`_gradcheck_more.py`. They are imported at the first call: this module is imported with the package, for in PyTorch
-`torch.autograd.gradcheck` is both a function and a module.
+The Jacobians and their comparison are in `_gradcheck_jacobians.py`, the other checks in `_gradcheck_more.py`. They are imported at
+the first call: this module is imported with the package, for in PyTorch `torch.autograd.gradcheck` is both a function and a module.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 _gradcheck_jacobians = lazy_import(globals(), "_gradcheck_jacobians", "._gradcheck_jacobians")
 _gradcheck_more = lazy_import(globals(), "_gradcheck_more", "._gradcheck_more")
-_compare = lazy_import(globals(), "_compare", "._gradcheck_compare")
-_more = lazy_import(globals(), "_more", "._gradcheck_more")
 
 
 __all__ = [
@@ -113,22 +110,22 @@ def gradcheck(
     settings = Settings(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         args = as_tuple(inputs)
-        _more.check_inputs(args)
+        _gradcheck_more.check_inputs(args)
         func_out = func(*args)
         outputs = differentiable(func_out)
         if check_backward_ad:
-            _compare.backward_mode(func, func_out, args, outputs, settings)
+            _gradcheck_jacobians.backward_mode(func, func_out, args, outputs, settings)
         if check_forward_ad:
-            _compare.forward_mode(func, func_out, args, outputs, settings, check_undefined_grad)
+            _gradcheck_jacobians.forward_mode(func, func_out, args, outputs, settings, check_undefined_grad)
         if check_batched_forward_grad:
-            _more.batched_forward_grad(func, args)
+            _gradcheck_more.batched_forward_grad(func, args)
         if check_backward_ad:
             if check_batched_grad:
                 for index, out in enumerate(outputs):
-                    _more.batched_grad(args, out, index)
-            _more.multiplied_by_grad_output(outputs, args, bool(masked))
+                    _gradcheck_more.batched_grad(args, out, index)
+            _gradcheck_more.multiplied_by_grad_output(outputs, args, bool(masked))
             if check_undefined_grad:
-                _more.undefined_backward(func, outputs, args)
+                _gradcheck_more.undefined_backward(func, outputs, args)
     except GradcheckError:
         if raise_exception:
             raise

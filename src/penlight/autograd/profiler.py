@@ -17,7 +17,6 @@ from .._common.user_warnings import is_ours
 from ..ops.machinery.aten import overload_of
 from ..ops.machinery.dispatch import op_watchers
 from . import modes
-from ._profiler_flops import count
 from .engine import watchers
 from .node import Node
 from .profiler_util import (
@@ -30,6 +29,7 @@ from .profiler_util import (
     MemRecordsAcc,
     ProfilerActivity,
     ProfilerState,
+    count,
 )
 
 __all__ = [

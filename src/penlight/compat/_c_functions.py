@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penlight._refused import NotAvailable, message
-from penlight.autograd._function_once import Error
+from penlight.autograd.function import Error
 from penlight.autograd.node import AccumulateGrad as AccumulateGrad
 from penlight.autograd.views import edge_of
 from penlight.kernels.lazy import lazy_import

@@ -259,6 +259,9 @@ TABLE = {
         names={"penlight.func": "vmap", "penlight._functorch_package": "_vmap"},
     ),
     "ao": Row("Quantisation.", refuses=_NO_QUANTISED),
+    "autograd.profiler_legacy": Row(
+        "The profiler's module of old; the class is the one of today.", names={"penlight.autograd.profiler": "profile"}
+    ),
     "backends": Row(
         "The switches of libraries below PyTorch. They can be set, and change nothing: NumPy computes.",
         values={

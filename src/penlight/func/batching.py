@@ -49,14 +49,11 @@ def rule_for(op: Op) -> Rule:
     """The batching rule of an op. The modules with rules register them when they are imported."""
     if op.batch is None:
         from . import (  # noqa: F401
-            batching_counts,
             batching_dims,
             batching_index,
             batching_linalg,
             batching_losses,
-            batching_matmul,
             batching_nn,
-            batching_recurrent,
             batching_windows,
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._common.user_lines import Line
 from ..autograd import engine
-from ..autograd._arguments import root_edges, root_grads
+from ..autograd._calls import root_edges, root_grads
 from ..autograd.node import AccumulateGrad, Freed, Node
 from ..tensor import Tensor
 from .draw import Drawing, draw_with_nodes

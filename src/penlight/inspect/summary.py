@@ -6,7 +6,7 @@ import gc
 from time import perf_counter
 from typing import Any
 
-from ..autograd._profiler_flops import count
+from ..autograd.profiler_util import count
 from ..kernels.lazy import lazy_import
 from ..ops.machinery.aten import overload_of
 from .log import Listener

@@ -21,7 +21,7 @@ from ..ops.machinery.declare import OPS as _OPS
 from ..ops.nn.activation import log_softmax as _log_softmax
 from ..ops.nn.activation import relu as _relu
 from ..ops.nn.activation import softmax as _softmax
-from ..ops.linalg.affine import linear as linear
+from ..ops.linalg.addmm import linear as linear
 from ..ops.nn.attention import (
     _canonical_mask as _canonical_mask,
     _check_key_padding_mask as _check_key_padding_mask,

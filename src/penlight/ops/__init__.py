@@ -23,7 +23,7 @@ from .reduce.sums import *  # noqa: F403
 from .reduce.extremes import *  # noqa: F403
 from .reduce.norms import norm as norm
 from .linalg.matmul import *  # noqa: F403
-from .linalg.affine import *  # noqa: F403
+from .linalg.addmm import *  # noqa: F403
 from .linalg.einsum import *  # noqa: F403
 from .index.advanced import *  # noqa: F403
 from .index.gather import *  # noqa: F403
@@ -43,7 +43,6 @@ from .nn.distance import *  # noqa: F403
 from .shape.rearrange import *  # noqa: F403
 from .shape.stacking import *  # noqa: F403
 from .linalg.products import *  # noqa: F403
-from .linalg.added_products import *  # noqa: F403
 from .index.scatter import *  # noqa: F403
 from .index.positions import *  # noqa: F403
 from .shape.replaced import *  # noqa: F403
@@ -55,7 +54,7 @@ from . import lazy_methods as _lazy_methods  # noqa: F401
 from types import SimpleNamespace as _SimpleNamespace
 
 _aten = _lazy_import(globals(), "_aten", ".machinery.aten")
-_custom_ops = _lazy_import(globals(), "_custom_ops", "..library.custom_ops")
+_library = _lazy_import(globals(), "_library", "..library")
 _refused = _lazy_import(globals(), "_refused", ".._refused")
 
 
@@ -68,7 +67,7 @@ def __getattr__(name: str) -> object:
         return _aten.aten
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    own = {op._name: op for op in _custom_ops.REGISTERED.values() if op._namespace == name}
+    own = {op._name: op for op in _library.REGISTERED.values() if op._namespace == name}
     if own:
         return _SimpleNamespace(**own)
     why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"

@@ -16,8 +16,7 @@ from ..machinery.declare import OPS, linear
 from ..machinery.guards import type_name
 from ..machinery.op import traits
 from ..shape.slicing import _unfold_array
-from .arguments import BY_N, BY_ROOT_N, NONE
-from .transforms import _fft_c2c, _fft_c2r, _fft_r2c
+from .transforms import BY_N, BY_ROOT_N, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 
 __all__ = ["istft", "stft"]
 

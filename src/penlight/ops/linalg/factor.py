@@ -1,4 +1,4 @@
-"""Triangular factorisations: Cholesky, LU, and solving with them."""
+"""Factorisations: Cholesky, LU, and solving with them; LDL."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import numpy as np
 
 from ... import dtypes
 from ...kernels import linalg as kernels
+from ...kernels.linalg import ldl
 from ...kernels.numpy_calls import eye
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both, raw
 from ..machinery.declare import OPS, differentiable, plain
-from ..machinery.guards import not_implemented
+from ..machinery.guards import no_derivative, not_implemented
 from .common import (
     NOT_INVERTIBLE,
     NOT_POSITIVE,
+    LinAlgError,
     are_matrices,
     by_columns,
     columns,
@@ -37,8 +39,8 @@ from .common import (
 from .solve import _check_fit, in_both_namespaces
 
 __all__ = [
-    "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
-    "lu_unpack"
+    "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lu",
+    "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack"
 ]  # fmt: skip
 
 # ----- Cholesky -------------------------------------------------------------------------------------------------------
@@ -485,3 +487,82 @@ def lu_unpack(
     P = _permutation(LU_pivots, rows, LU_data.dtype) if unpack_pivots else wrap(empty)
     L, U = _lu_unpack(LU_data) if unpack_data else (wrap(empty), wrap(empty.copy()))
     return into("lu_unpack", out, named("lu_unpack", "P L U", (P, L, U)), LU_data)
+
+
+# ----- The LDL factorisation of symmetric and Hermitian matrices ------------------------------------------------------
+
+
+@differentiable(by_columns(ldl.ldl_factor, 0), node="NotImplemented", results=("LD", "pivots", "info"),
+                input=no_derivative("linalg_ldl_factor_ex", several=True))  # fmt: skip
+def _linalg_ldl_factor_ex(input: Tensor, hermitian: bool) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+def _factored(input: Tensor, hermitian: bool, function: str, check: bool) -> tuple[Tensor, Tensor, Tensor]:
+    if not is_square(input):
+        need_tensor("linalg_ldl_factor", input=input)
+        need_square(input, "torch.linalg.ldl_factor_ex")
+        need_floating(input, "torch.linalg.ldl_factor_ex")
+        need_lapack(input, "ldl_factor_kernel_cpu")
+    result = _linalg_ldl_factor_ex(input, hermitian)
+    if check:
+        refuse_info(
+            f"torch.linalg.{function}", result[2],
+            "The factorization has a zero on D's diagonal: D[{0},{0}] is zero, and solving with it would divide by zero.", LinAlgError,
+        )  # fmt: skip
+    return result
+
+
+def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
+    """L and D of a symmetric (or Hermitian) matrix's LDL factorisation in one matrix, and its pivots, for `ldl_solve`.
+
+    >>> torch.linalg.ldl_factor(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).LD
+    tensor([[2.0000, 0.0000],
+            [0.5000, 1.5000]])
+    """
+    LD, pivots, _ = _factored(input, hermitian, "ldl_factor", True)
+    return into("linalg_ldl_factor", out, named("linalg_ldl_factor", "LD pivots", (LD, pivots)), input)
+
+
+def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """Like `ldl_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
+
+    >>> LD, pivots, info = torch.linalg.ldl_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> info
+    tensor(0, dtype=torch.int32)
+    """
+    result = _factored(input, hermitian, "ldl_factor_ex", check_errors)
+    return into("linalg_ldl_factor_ex", out, named("linalg_ldl_factor_ex", "LD pivots info", result), input)
+
+
+@differentiable(
+    by_columns(ldl.ldl_solve),
+    node="NotImplemented",
+    LD=no_derivative("linalg_ldl_solve"),
+    B=no_derivative("linalg_ldl_solve"),
+)
+def _linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor: ...
+
+
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """X with A X = B, where `LD` and `pivots` are from `ldl_factor(A)`.
+
+    >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[3.0], [3.0]]))
+    tensor([[1.],
+            [1.]])
+    """
+    if not make_system(LD, B) or not isinstance(pivots, Tensor):
+        need_tensor("linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
+        if B.dim() < 2:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(B.dim(), 1)}, {max(B.dim(), 1) - 1}], but got -2)"
+            )
+        check_system("torch.linalg.ldl_solve", "torch.linalg.ldl_solve: ", B, LD)
+    if pivots.dtype.category != dtypes.INTEGRAL:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtypes.LEGACY[pivots.dtype]}")
+    if tuple(LD.shape[:-1]) != tuple(pivots.shape):
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
+    return into("linalg_ldl_solve", out, _linalg_ldl_solve(LD, pivots, B, hermitian), LD, B)

@@ -1,4 +1,4 @@
-"""Matrix products: mm, bmm, mv, dot, matmul, outer products. With something added: affine.py, added_products.py."""
+"""Matrix products: mm, bmm, mv, dot, matmul, outer products. With something added: addmm.py."""
 
 from __future__ import annotations
 

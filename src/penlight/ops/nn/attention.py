@@ -13,7 +13,7 @@ from ...kernels import attention as kernels
 from ...kernels.lazy import lazy_import
 from ...kernels.softmax import softmax as _softmax_kernel
 from ...tensor import Tensor, wrap
-from ..linalg.affine import baddbmm, linear
+from ..linalg.addmm import baddbmm, linear
 from ..linalg.matmul import bmm
 from ..machinery.arguments import mismatch
 from ..machinery.array_namespace import both

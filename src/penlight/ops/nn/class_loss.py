@@ -21,7 +21,7 @@ from ...kernels import loss as kernels, softmax as softmax_kernels
 from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
-from ..linalg.affine import linear as apply
+from ..linalg.addmm import linear as apply
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented

@@ -13,7 +13,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
-from ..linalg.affine import linear
+from ..linalg.addmm import linear
 from .recurrent import fused, stacked
 
 State = tuple[Tensor, ...]

@@ -1,6 +1,6 @@
-"""Functions registered as operators: `torch.library.custom_op`. There is no dispatcher: an operator is called, and differentiated.
+"""torch.library: functions as operators with a derivative (`custom_op`); the rest is refused when it is used.
 
-The function itself runs outside of the graph; its derivative is what `register_autograd` gave, by way of autograd.Function.
+There is no dispatcher: an operator is called, and differentiated. The function itself runs outside of the graph; its derivative is what `register_autograd` gave, by way of autograd.Function.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from ..autograd import Function
+from ._refused import refuse
+from .autograd import Function
 
 REGISTERED: dict[str, CustomOpDef] = {}
 
@@ -157,3 +158,10 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, **_: Any) -
     tensor([1.])
     """
     return _found(op).register_kernel(device_types, func)
+
+
+__getattr__ = refuse(
+    __name__,
+    "Penlight has no dispatcher to register operators with.",
+    "Use torch.library.custom_op, call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
+)
