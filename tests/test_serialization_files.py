@@ -143,7 +143,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, legacy):
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
-    from penlight._serialization import archive
+    from penlight._serialization import zipformat
 
     path = tmp_path / "a.pt"
     torch.save("old", path)
@@ -153,8 +153,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         add(self, name, data)
 
-    add = archive.ArchiveWriter.add
-    monkeypatch.setattr(archive.ArchiveWriter, "add", fail)
+    add = zipformat.ArchiveWriter.add
+    monkeypatch.setattr(zipformat.ArchiveWriter, "add", fail)
     with pytest.raises(OSError, match="No space left"):
         torch.save(torch.ones(3), path)
     monkeypatch.undo()
@@ -213,7 +213,7 @@ def test_records_are_aligned_for_mapping(tmp_path):
 
 
 def test_an_archive_beyond_four_gigabytes_is_described_in_64_bits(tmp_path):
-    from penlight._serialization.archive import ArchiveReader, ArchiveWriter
+    from penlight._serialization.zipformat import ArchiveReader, ArchiveWriter
 
     class Sparse:
         """A file that skips over zeros, so that a large archive takes no space."""

@@ -13,7 +13,6 @@ import penlight
 from penlight._common.user_warnings import warn_user
 from penlight._serialization import zipformat
 from penlight._serialization.atomic import is_path, replacing
-from penlight._serialization.inspecting import globals_named
 from penlight._serialization.legacy import (
     MAGIC_NUMBER as MAGIC_NUMBER,
     PROTOCOL_VERSION as PROTOCOL_VERSION,
@@ -314,7 +313,7 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
     if not _is_zipfile(f):
         raise ValueError("Expected input to be a checkpoint returned by torch.save")
     allowed = builtin_globals().keys() | user_globals().keys() | {PARAMETER}
-    return sorted(globals_named(f) - allowed)
+    return sorted(zipformat.globals_named(f) - allowed)
 
 
 # ----- Settings -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import penlight
 from penlight import Tensor
-from penlight._common.declared_init import declared_init
+from penlight._common.declared_classes import declared_init
 from penlight._common.docstrings import complete
 from penlight.autograd.modes import grad_mode
 from penlight.optim import _raw, _vectors

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import autograd, dtypes
-from .._common.one_class import take_over
+from .._common.declared_classes import take_over
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node

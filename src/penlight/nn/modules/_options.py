@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from penlight import Tensor
-from penlight._common.declared_init import argument_names, declared_init
+from penlight._common.declared_classes import argument_names, declared_init
 
 from .module import Module
 

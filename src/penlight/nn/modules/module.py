@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from penlight._common.arguments import explain
+from penlight._common.declared_classes import take_over
 from penlight._common.docstrings import complete, example
-from penlight._common.one_class import take_over
 from penlight._common.user_warnings import warn_user
 
 from . import _hooks

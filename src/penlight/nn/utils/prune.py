@@ -10,7 +10,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._common.arguments import explain as _explain
-from penlight._common.declared_init import declared_init as _declared_init
+from penlight._common.declared_classes import declared_init as _declared_init
 from penlight._common.docstrings import documented, example
 
 from ._norm_hooks import hooks_for as _hooks_for
