@@ -45,7 +45,7 @@ def _limits(dtype: dtypes.dtype) -> tuple[float, float, float, float]:
 
 
 @cache
-def _whole_limits(dtype: dtypes.dtype) -> tuple[int, int, int, str]:
+def _integer_limits(dtype: dtypes.dtype) -> tuple[int, int, int, str]:
     info: Any = np.iinfo(dtype.np)
     return int(info.min), int(info.max), 8 * dtype.itemsize, str(dtype).removeprefix("torch.")
 
@@ -103,7 +103,7 @@ class iinfo:
             if type is dtypes.bool_:
                 raise TypeError("torch.bool is not supported by torch.iinfo")
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        self.min, self.max, self.bits, self.dtype = _whole_limits(type)
+        self.min, self.max, self.bits, self.dtype = _integer_limits(type)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

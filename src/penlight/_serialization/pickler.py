@@ -169,8 +169,8 @@ class _TorchNames:
     def _reduce_without_data(self, tensor: Any) -> tuple[Any, ...]:
         """A tensor on the meta device: what it is described by."""
         if isinstance(tensor, penlight.nn.Parameter):
-            whole: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
-            return self.global_named("torch._utils", "_rebuild_parameter"), whole
+            rebuild_arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
+            return self.global_named("torch._utils", "_rebuild_parameter"), rebuild_arguments
         described = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
         return self.global_named("torch._utils", "_rebuild_meta_tensor_no_storage"), described
 
@@ -193,8 +193,8 @@ class _TorchNames:
 
     def _reduce_subclass(self, tensor: Any) -> tuple[Any, ...]:
         function, arguments = self._reduce_data(tensor)
-        whole = (function, type(tensor), arguments, _attributes(tensor) or None)
-        return self.global_named("torch._tensor", "_rebuild_from_type_v2"), whole
+        rebuild_arguments = (function, type(tensor), arguments, _attributes(tensor) or None)
+        return self.global_named("torch._tensor", "_rebuild_from_type_v2"), rebuild_arguments
 
     # ----- Names ----------------------------------------------------------------------------------------------------
 

@@ -197,7 +197,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return (value,) if is_edge(value) else tuple(value)
 
 
-def place_of(value: Any) -> Edge:
+def as_edge(value: Any) -> Edge:
     """The edge in the graph of a tensor or GradientEdge."""
     return (value.node, value.output_nr) if is_edge(value) else edge_of(value)
 
@@ -282,7 +282,7 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
     """Where a pass starts."""
     edges = []
     for index, out in enumerate(outputs):
-        edge = edge_of(out) if isinstance(out, Tensor) else place_of(out)
+        edge = edge_of(out) if isinstance(out, Tensor) else as_edge(out)
         if edge[0] is None:
             error = RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
             seen = log.get()
@@ -302,7 +302,7 @@ def input_edges(inputs: Sequence[Any]) -> list[Edge]:
     for value in inputs:
         if not isinstance(value, Tensor) and not is_edge(value):
             raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}")
-        edge = place_of(value)
+        edge = as_edge(value)
         if edge is NO_EDGE:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         edges.append(edge)

@@ -199,10 +199,10 @@ class DualLevel:
                 moved = tensor.new_zeros(tensor.shape)
             base = tensor._base
             if present is None and base is not None and self.tangent(base) is None:
-                whole = _batched.strided_zeros(moved, base.shape, base.stride())
-                self.attach(base, whole)
+                base_tangent = _batched.strided_zeros(moved, base.shape, base.stride())
+                self.attach(base, base_tangent)
                 offset = tensor.storage_offset() - base.storage_offset()
-                present = as_strided(whole, tensor.shape, tensor.stride(), offset)
+                present = as_strided(base_tangent, tensor.shape, tensor.stride(), offset)
             if present is None or (base is None and not _has_views(tensor)):
                 present = _laid_like(tensor, moved)
             else:
@@ -349,8 +349,8 @@ def _in_as_much_memory(tensor: Tensor, tangent: Any) -> Any:
     elements = root_of(array).nbytes // array.itemsize
     if root_of(tangent._array).nbytes // tangent._array.itemsize == elements:
         return tangent
-    whole = tangent.new_zeros(elements)
-    return as_strided(whole, tensor.shape, tensor.stride(), tensor.storage_offset()).copy_(tangent)
+    memory = tangent.new_zeros(elements)
+    return as_strided(memory, tensor.shape, tensor.stride(), tensor.storage_offset()).copy_(tangent)
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:

@@ -139,7 +139,7 @@ def history_first(*tensors: Any) -> None:
 
 def _window(view: Tensor, source: Tensor) -> Any:
     """A function that takes the same strided window of a tensor like `source` that `view` is."""
-    part, whole = (
+    part, memory = (
         _conjugates.memory_of(view),
         _conjugates.memory_of(source),
     )  # what follows from them is seldom asked for
@@ -147,7 +147,7 @@ def _window(view: Tensor, source: Tensor) -> Any:
     def take(tensor: Tensor) -> Tensor:
         from ..tensor import wrap
 
-        return _ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))  # type: ignore[no-any-return]
+        return _ops.as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, memory))  # type: ignore[no-any-return]
 
     return take
 
@@ -342,27 +342,27 @@ def move_retain(tensor: Tensor, node: Node) -> None:
         node.hooks().retain[0] = wish
 
 
-def _offset(window: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> int:
-    """Where `window` starts in `whole`'s memory, in elements."""
-    return bytes_between(window, whole) // whole.itemsize
+def _offset(window: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> int:
+    """Where `window` starts in `base`'s memory, in elements."""
+    return bytes_between(window, base) // base.itemsize
 
 
-def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-    """The window of `whole`'s memory with these strides in bytes that starts `offset` elements after `whole` does.
+def strided_window(base: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    """The window of `base`'s memory with these strides in bytes that starts `offset` elements after `base` does.
 
-    The offset may be negative or the window larger than `whole`: it may reach anywhere in the memory that `whole` shares.
+    The offset may be negative or the window larger than `base`: it may reach anywhere in the memory that `base` shares.
     """
-    if offset >= 0 and whole.flags.c_contiguous:
+    if offset >= 0 and base.flags.c_contiguous:
         try:
-            return _ndarray(shape, whole.dtype, whole, 0 if 0 in shape else offset * whole.itemsize, strides)
+            return _ndarray(shape, base.dtype, base, 0 if 0 in shape else offset * base.itemsize, strides)
         except ValueError:  # it leaves the array, though perhaps not the memory that the array is a part of
-            if whole.base is None:
+            if base.base is None:
                 raise
-    root = whole
+    root = base
     while isinstance(root.base, np.ndarray):
         root = root.base
-    start = bytes_between(whole, root) + offset * whole.itemsize
-    return _ndarray(shape, whole.dtype, _buffer(root), 0 if 0 in shape else start, strides)
+    start = bytes_between(base, root) + offset * base.itemsize
+    return _ndarray(shape, base.dtype, _buffer(root), 0 if 0 in shape else start, strides)
 
 
 def _buffer(root: np.ndarray[Any, Any]) -> Any:
@@ -384,41 +384,41 @@ class CopySlices(Node):
         self.next_functions = (edge_of(base), *fn.next_functions[1:])
         self.fn: Node | Freed = fn
         self.replay = replay
-        whole = base._array
-        self.shape, self.strides = whole.shape, whole.strides
+        array = base._array
+        self.shape, self.strides = array.shape, array.strides
         self._shape = self.shape
         self.view_shape, self.view_strides = part.shape, part.strides
-        self.offset = 0 if replay is not None else _offset(part, whole)
+        self.offset = 0 if replay is not None else _offset(part, array)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         fn = self._fn()
         if self.replay is not None:
             return _on_arrays(self, grad, keep)
-        whole = np.empty(self.shape, np.asarray(grad).dtype)
-        if whole.strides != self.strides:
-            whole = _empty_like_strides(self.shape, self.strides, whole.dtype)
-        whole[...] = grad
-        part = strided_window(whole, self.view_shape, self.view_strides, self.offset)
+        base_grad = np.empty(self.shape, np.asarray(grad).dtype)
+        if base_grad.strides != self.strides:
+            base_grad = _empty_like_strides(self.shape, self.strides, base_grad.dtype)
+        base_grad[...] = grad
+        part = strided_window(base_grad, self.view_shape, self.view_strides, self.offset)
         inner = fn.run_raw(part.copy(), keep)
         part[...] = 0 if inner[0] is None else inner[0]
         if not keep:
             self.fn = FREED
-        return (whole if self.next_functions[0][0] is not None else None, *inner[1:])
+        return (base_grad if self.next_functions[0][0] is not None else None, *inner[1:])
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         fn = self._fn()
         itemsize = grad._array.itemsize
         if self.replay is not None and grad._level is not None and not grad._level.batching:
-            whole = grad.clone()  # memory is the class's own affair
+            base_grad = grad.clone()  # memory is the class's own affair
         else:
-            whole = _batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
-            whole.copy_(grad)
+            base_grad = _batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
+            base_grad.copy_(grad)
         take = self.replay or (
             lambda t: _ops.as_strided(
                 t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset
             )
         )
-        part = take(whole)
+        part = take(base_grad)
         inner = fn.run_graph(part.clone(), keep)
         if inner[0] is None:
             part.zero_()
@@ -426,7 +426,7 @@ class CopySlices(Node):
             part.copy_(inner[0])
         if not keep:
             self.fn = FREED
-        return (whole if self.next_functions[0][0] is not None else None, *inner[1:])
+        return (base_grad if self.next_functions[0][0] is not None else None, *inner[1:])
 
     def _fn(self) -> Node:
         if isinstance(self.fn, Freed):

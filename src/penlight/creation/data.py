@@ -210,18 +210,18 @@ def _unusable(array: Any, dtype: dtypes.dtype | None) -> Exception:
     kind = type(bad).__name__
     if dtype is None:
         return RuntimeError(f"Could not infer dtype of {kind}")
-    whole = dtype.category == dtypes.INTEGRAL
+    integral = dtype.category == dtypes.INTEGRAL
     return TypeError(
-        f"'{kind}' object cannot be interpreted as an integer" if whole else f"must be real number, not {kind}"
+        f"'{kind}' object cannot be interpreted as an integer" if integral else f"must be real number, not {kind}"
     )
 
 
 def _number(value: Any, to: dtypes.dtype) -> Any:
     """A number as data of a dtype: floats may become infinite, integers must fit."""
     if isinstance(value, complex) and to.category in (dtypes.INTEGRAL, dtypes.FLOATING):
-        whole = to.category == dtypes.INTEGRAL
+        integral = to.category == dtypes.INTEGRAL
         raise TypeError(
-            "'complex' object cannot be interpreted as an integer" if whole else "must be real number, not complex"
+            "'complex' object cannot be interpreted as an integer" if integral else "must be real number, not complex"
         )
     if to.category != dtypes.INTEGRAL:
         return value

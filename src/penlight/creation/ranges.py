@@ -24,7 +24,7 @@ def arange(
     >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
     (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
     """
-    if dtype is None is device and out is None and not more and (array := _whole_range(args)) is not None:
+    if dtype is None is device and out is None and not more and (array := _integer_range(args)) is not None:
         return _leaf(wrap(array), requires_grad)
     if device is None is out and not more and (array := _float_values(args, dtype)) is not None:
         return _leaf(wrap(array), requires_grad)
@@ -66,7 +66,7 @@ def _isfinite(value: Any) -> bool:
     return math.isfinite(value) if type(value) in (int, float) else bool(np.isfinite(value))
 
 
-def _whole_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
+def _integer_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
     """The usual range, of whole numbers that the machine's integers hold; None for any other."""
     for a in args:
         if type(a) is not int or not -_FAR < a < _FAR:

@@ -184,7 +184,7 @@ def _solid(input: Any) -> tuple[Any, tuple[int, ...]]:
     return value, tuple(range(1, value.dim()))
 
 
-def _whole(name: str, along: str, *rest: Any) -> None:
+def _over_all_dims(name: str, along: str, *rest: Any) -> None:
     """An op over all elements of a sample: the one along dims, over all but the batch."""
 
     @rule(name)
@@ -192,9 +192,9 @@ def _whole(name: str, along: str, *rest: Any) -> None:
         return OPS[along].function(*_solid(input), *rest)
 
 
-_whole("_sum_all", "_sum_dims", False)
-_whole("_mean_all", "_mean_dims", False)
-_whole("_prod_all", "_prod_dims", False)
+_over_all_dims("_sum_all", "_sum_dims", False)
+_over_all_dims("_mean_all", "_mean_dims", False)
+_over_all_dims("_prod_all", "_prod_dims", False)
 
 
 def _medians(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:

@@ -20,7 +20,7 @@ Argnums = int | tuple[int, ...]
 # ----- Which arguments ----------------------------------------------------------------------------------------------
 
 
-def _place(argnum: Any, count: int) -> int:
+def _argument_index(argnum: Any, count: int) -> int:
     if not isinstance(argnum, int):
         raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
     if not -count <= argnum < count:
@@ -31,12 +31,12 @@ def _place(argnum: Any, count: int) -> int:
 def indices(argnums: Any, count: int) -> tuple[int, ...]:
     """The positions of the arguments that are differentiated."""
     if isinstance(argnums, int):
-        return (_place(argnums, count),)
+        return (_argument_index(argnums, count),)
     if not isinstance(argnums, tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if not argnums:
         raise RuntimeError("argnums must be non-empty")
-    found = tuple([_place(a, count) for a in argnums])
+    found = tuple([_argument_index(a, count) for a in argnums])
     if len(set(found)) != len(found):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     return found

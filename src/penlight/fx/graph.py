@@ -280,7 +280,7 @@ class Graph:
                 n.op,
                 n.name,
                 n.target,
-                *(map_arg(part, lambda used: _Place(index[used])) for part in (n.args, n.kwargs)),
+                *(map_arg(part, lambda used: _NodeIndex(index[used])) for part in (n.args, n.kwargs)),
                 n.type,
             )
             for n in self.nodes
@@ -288,7 +288,7 @@ class Graph:
         return _rebuild, (rows, self._tracer_cls)
 
 
-class _Place(NamedTuple):
+class _NodeIndex(NamedTuple):
     """Stands for a node in a pickle."""
 
     at: int
@@ -299,7 +299,7 @@ def _rebuild(rows: list[Any], tracer_cls: Any) -> Graph:
     made: list[Node] = []
 
     def put_back(a: Any) -> Any:
-        if isinstance(a, _Place):
+        if isinstance(a, _NodeIndex):
             return made[a.at]
         if isinstance(a, (tuple, list)):
             return type(a)(put_back(item) for item in a)

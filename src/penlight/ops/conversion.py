@@ -66,8 +66,8 @@ def _float_to_int(array: Any, target: Any) -> Any:
         return convert.cast(array, target)
     if target.itemsize == 4 and target.kind == "u":
         return array.astype(np.int64).astype(target)
-    whole = convert.truncate(array)
-    return (array.astype(np.int32) if whole is None else whole).astype(target, copy=False)
+    truncated = convert.truncate(array)
+    return (array.astype(np.int32) if truncated is None else truncated).astype(target, copy=False)
 
 
 def _convert_rule(grad: Any, input_dtype: Any, xp: Any) -> Any:

@@ -309,7 +309,7 @@ def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         raise RuntimeError("add of a compressed sparse tensor and a number: use Tensor.to_dense() first")
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
         kind = next(type(t) for t in (input, other) if isinstance(t, CompressedTensor))
-        return compressed(coo._add(_by_places(input), _by_places(other), alpha=alpha), kind)
+        return compressed(coo._add(_as_coo(input), _as_coo(other), alpha=alpha), kind)
     dense = [t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other)]
     return penlight.add(*dense, alpha=alpha)
 
@@ -322,7 +322,7 @@ def _sum(s: CompressedTensor, dim: Any = None, keepdim: bool = False, dtype: Any
     return compressed(coo.from_dense(s.to_dense().sum(dim, True, dtype=dtype)), type(s))
 
 
-def _by_places(s: Any) -> Any:
+def _as_coo(s: Any) -> Any:
     """The same by coordinates; those of columns come out unsorted, as in PyTorch."""
     return SparseTensor(s._coordinates, s._inner, s._size, type(s) is RowTensor)
 
@@ -330,7 +330,7 @@ def _by_places(s: Any) -> Any:
 def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: Any) -> Any:
     """A sparse tensor in a layout."""
     if layout in (None, sparse_coo):
-        return _by_places(s) if isinstance(s, CompressedTensor) else s
+        return _as_coo(s) if isinstance(s, CompressedTensor) else s
     return from_dense(s, layout)
 
 

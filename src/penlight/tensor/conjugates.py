@@ -102,9 +102,9 @@ class Marked(Tensor):
         Tensor.data.fset(self, value)  # type: ignore[attr-defined]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        whole = self.clone()
-        whole[index] = value
-        self.copy_(whole)
+        changed = self.clone()
+        changed[index] = value
+        self.copy_(changed)
 
     def share_memory_(self) -> Tensor:
         raise RuntimeError(

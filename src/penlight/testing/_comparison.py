@@ -29,14 +29,14 @@ _TOLERANCES = {
     dtypes.complex128: (1e-7, 1e-7),
 }
 
-Place = tuple[Any, ...]  # where in the containers a pair is
+Keys = tuple[Any, ...]  # where in the containers a pair is
 Identifier = str | Callable[[str], str] | None  # what an error calls the inputs, or a function of what it calls them
 
 
 class ErrorMeta(Exception):
     """A pair does not agree: the class of error to raise, its words, and where in the containers the pair is."""
 
-    def __init__(self, type: type[Exception], msg: str, *, id: Place = ()) -> None:
+    def __init__(self, type: type[Exception], msg: str, *, id: Keys = ()) -> None:
         super().__init__(msg)
         self.type, self.msg, self.id = type, msg, id
 
@@ -70,7 +70,7 @@ def default_tolerances(
     return max(r for r, _ in own), max(a for _, a in own)
 
 
-def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: Place = ()) -> tuple[float, float]:
+def get_tolerances(*inputs: Any, rtol: float | None, atol: float | None, id: Keys = ()) -> tuple[float, float]:
     """The tolerances that were given, or the widest of those of the tensors or dtypes."""
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"
@@ -145,7 +145,7 @@ def _item(value: Any) -> Any:
 class Pair:
     """Two inputs that `compare` compares. Arguments that a pair does not know are for other pairs."""
 
-    def __init__(self, actual: Any, expected: Any, *, id: Place = (), **unknown_parameters: Any) -> None:
+    def __init__(self, actual: Any, expected: Any, *, id: Keys = (), **unknown_parameters: Any) -> None:
         self.actual, self.expected, self.id = actual, expected, id
         self._unknown_parameters = unknown_parameters
 
@@ -158,7 +158,7 @@ class Pair:
         if not all(isinstance(given, cls) for given in inputs):
             Pair._inputs_not_supported()
 
-    def _fail(self, type: type[Exception], msg: str, *, id: Place = ()) -> NoReturn:
+    def _fail(self, type: type[Exception], msg: str, *, id: Keys = ()) -> NoReturn:
         raise ErrorMeta(type, msg, id=self.id if not id and hasattr(self, "id") else id)
 
     def compare(self) -> None:
@@ -201,7 +201,7 @@ class NonePair(Pair):
 class BooleanPair(Pair):
     """Two bools, Python's or NumPy's."""
 
-    def __init__(self, actual: Any, expected: Any, *, id: Place = (), **other_parameters: Any) -> None:
+    def __init__(self, actual: Any, expected: Any, *, id: Keys = (), **other_parameters: Any) -> None:
         self._check_inputs_isinstance(actual, expected, cls=(bool, np.bool_))
         super().__init__(bool(actual), bool(expected), **other_parameters)  # PyTorch forgets the path of bools
 
@@ -213,7 +213,7 @@ class BooleanPair(Pair):
 class NumberPair(Pair):
     """Two numbers, Python's or NumPy's."""
 
-    def __init__(self, actual: Any, expected: Any, *, id: Place = (), rtol: float | None = None, atol: float | None = None,
+    def __init__(self, actual: Any, expected: Any, *, id: Keys = (), rtol: float | None = None, atol: float | None = None,
                  equal_nan: bool = False, check_dtype: bool = False, **other_parameters: Any) -> None:  # fmt: skip
         self._check_inputs_isinstance(actual, expected, cls=(int, float, complex, np.number))
         a, b = (n.item() if isinstance(n, np.number) else n for n in (actual, expected))
@@ -240,7 +240,7 @@ class TensorLikePair(Pair):
     """Two tensors, or two arrays of NumPy's."""
 
     def __init__(
-        self, actual: Any, expected: Any, *, id: Place = (), allow_subclasses: bool = True, rtol: float | None = None,
+        self, actual: Any, expected: Any, *, id: Keys = (), allow_subclasses: bool = True, rtol: float | None = None,
         atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
         check_layout: bool = True, check_stride: bool = False, **other_parameters: Any,
     ) -> None:  # fmt: skip
@@ -250,9 +250,7 @@ class TensorLikePair(Pair):
         self.equal_nan, self.check_device, self.check_dtype = equal_nan, check_device, check_dtype
         self.check_layout, self.check_stride = check_layout, check_stride
 
-    def _process_inputs(
-        self, actual: Any, expected: Any, *, id: Place, allow_subclasses: bool
-    ) -> tuple[Tensor, Tensor]:
+    def _process_inputs(self, actual: Any, expected: Any, *, id: Keys, allow_subclasses: bool) -> tuple[Tensor, Tensor]:
         """The two tensors to compare."""
         related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
         if not (related if allow_subclasses else type(actual) is type(expected)):
@@ -310,7 +308,7 @@ class TensorLikePair(Pair):
 
 def originate_pairs(
     actual: Any, expected: Any, *, pair_types: Sequence[type[Pair]], sequence_types: tuple[type, ...] = (Sequence,),
-    mapping_types: tuple[type, ...] = (Mapping,), id: Place = (), **options: Any,
+    mapping_types: tuple[type, ...] = (Mapping,), id: Keys = (), **options: Any,
 ) -> list[Pair]:  # fmt: skip
     """The pairs that two inputs consist of: containers are taken apart, and each item is of the first type that knows it."""
 

@@ -159,8 +159,8 @@ def _selects_nothing(input: Tensor, indices: Sequence[Any]) -> bool:
     given = [i for i in indices if i is not None]
     if any(i.dtype in (dtypes.bool_, dtypes.uint8) for i in given):
         return False
-    whole = [n for n, i in zip_longest(input.shape, indices) if i is None]
-    return 0 in whole or any(not i.numel() for i in given)
+    unindexed = [n for n, i in zip_longest(input.shape, indices) if i is None]
+    return 0 in unindexed or any(not i.numel() for i in given)
 
 
 def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:

@@ -54,7 +54,7 @@ def _as_limit(value: int, dtype: Any) -> int:
     return value if least else value & most
 
 
-_WHOLE = (int, None.__class__)
+_INT_OR_NONE = (int, None.__class__)
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -66,7 +66,7 @@ def _limited(ufunc: Any, input: Any, limit: Any) -> Any:
 
 @one_pass
 def _clamp_array(input: Any, min: Any, max: Any) -> Any:
-    if input.dtype.kind in "iu" and type(min) in _WHOLE and type(max) in _WHOLE:
+    if input.dtype.kind in "iu" and type(min) in _INT_OR_NONE and type(max) in _INT_OR_NONE:
         return _clip_integers(input, min, max)
     clipped = type(input) is np.ndarray and (input.dtype in _FLOATS or (input.size >= HALVES and is_half(input.dtype)))
     if clipped and min is not None and max is not None:

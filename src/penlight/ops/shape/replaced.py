@@ -129,8 +129,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 def _strided(array: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
     """A strided window of a contiguous array, counted in elements."""
-    whole = np.ascontiguousarray(array)
-    return views.strided_window(whole, tuple(size), tuple(s * whole.itemsize for s in stride), offset)
+    contiguous = np.ascontiguousarray(array)
+    return views.strided_window(contiguous, tuple(size), tuple(s * contiguous.itemsize for s in stride), offset)
 
 
 def _strided_tensor(grad: Tensor, size: Any, stride: Any, offset: int) -> Tensor:

@@ -120,8 +120,10 @@ def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
 def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
     begin = _start_inside(geometry, window)
     if begin is not None:
-        whole = np.ascontiguousarray(input)
-        return views.strided_window(whole, window[0], tuple([s * whole.itemsize for s in window[1]]), begin).copy()
+        contiguous = np.ascontiguousarray(input)
+        return views.strided_window(
+            contiguous, window[0], tuple([s * contiguous.itemsize for s in window[1]]), begin
+        ).copy()
     tensor_offsets, window_offsets, span = _flat_map(geometry, window)
     if _overlaps(tensor_offsets):
         flat = _add_up((span,), (tensor_offsets.ravel(),), input.ravel())
