@@ -71,6 +71,44 @@ def test_switches_can_be_set():
     torch._dynamo.reset()
 
 
+def test_flags_are_set_and_given_back():
+    cudnn = torch.backends.cudnn
+    assert cudnn.set_flags(False, _benchmark_limit=3) == (True, False, None, False, True, "none")
+    assert not cudnn.enabled and cudnn.benchmark_limit == 3 and cudnn.allow_tf32
+    cudnn.enabled, cudnn.benchmark_limit = True, None
+    assert torch.backends.nnpack.set_flags(True) == (False,) and torch.backends.nnpack.set_flags(False) == (True,)
+    with torch.backends.opt_einsum.flags(strategy="greedy"):
+        assert (torch.backends.opt_einsum.enabled, torch.backends.opt_einsum.strategy) == (False, "greedy")
+    assert torch.backends.opt_einsum.strategy is None
+
+
+def test_what_was_set_is_returned():
+    cuda = torch.backends.cuda
+    cuda.enable_flash_sdp(False)
+    assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
+    with pytest.warns(FutureWarning, match="sdp_kernel"):
+        region = cuda.sdp_kernel(enable_math=False)
+    with region:
+        assert cuda.flash_sdp_enabled() and not cuda.math_sdp_enabled()
+    assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
+    cuda.enable_flash_sdp(True)
+    future = torch.__future__
+    future.set_swap_module_params_on_conversion(True)
+    assert future.get_swap_module_params_on_conversion() and not future.get_overwrite_module_params_on_conversion()
+    future.set_swap_module_params_on_conversion(False)
+
+
+def test_switches_are_modules_too():
+    import penlight._dynamo.config as config
+    from penlight._inductor import config as inner, utils
+
+    assert config is torch._dynamo.config and inner is torch._inductor.config
+    assert not inner.triton.nothing_of_this_name and inner.patch(max_autotune=True)(len)([1]) == 1
+    with utils.fresh_inductor_cache():
+        pass
+    assert torch._dynamo.utils.counters == {} and not torch.compiler.config.nothing_of_this_name
+
+
 def test_accelerators():
     accelerator = torch.accelerator
     assert (

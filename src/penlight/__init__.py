@@ -137,7 +137,7 @@ int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 _sys.meta_path.append(_TableFinder)
-# Modules of PyTorch's that have little or nothing behind them here: `penlight.mps` is found in compat/mps.py.
+# Modules of PyTorch's that have little or nothing behind them here: `penlight.jit` is found in compat/jit.py, others in its table.
 __path__.append(_os.path.join(__path__[0], "compat"))  # noqa: F405
 
 # What is imported when it is first used: modules, and names by the module that has them.

@@ -29,9 +29,8 @@ class Row(NamedTuple):
     refuses: tuple[str, str] = ("", "")  # every other name that PyTorch has: why, and what to use instead
     # Functions (classes, with a capital) by the reason why they are refused, or by the error that they raise, as PyTorch does.
     refused: Mapping[str | tuple[type[Exception], str], str] = {}
-    stored: Mapping[
-        str, Any
-    ] = {}  # functions that return what another was given, which follows; and the value at first
+    # Pairs of functions, of which the first returns what the second was given; and what it returns before.
+    stored: Mapping[str, Any] = {}
     flags: tuple[str, ...] = ()  # functions that change values: `set_flags` for good, `flags` in a region
     settable: bool = False  # every other name is a switch too, which may be set
 
