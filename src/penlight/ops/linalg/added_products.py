@@ -22,11 +22,11 @@ def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
-    return xp.broadcast_back(_scaled_back(grad, alpha), (count, *grad.shape), (0,), False)
+    return xp.broadcast_back(_scaled_back(grad, alpha, xp), (count, *grad.shape), (0,), False)
 
 
 @differentiable(_addbmm_array, node="AddbmmBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
                 batch1=lambda grad, batch2, alpha, batch1_shape, xp:
                     xp._bmm(_shared(grad, batch1_shape[0], alpha, xp), xp.conj(xp._transpose(batch2, 1, 2))),
                 batch2=lambda grad, batch1, alpha, batch2_shape, xp:
@@ -69,22 +69,17 @@ def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
 
 
 @differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(widen(mat), widen(vec)), input, beta, alpha), node="AddmvBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                mat=lambda grad, vec, alpha, xp: _scaled_back(_times(grad, xp.conj(vec), xp), alpha),
-                vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                mat=lambda grad, vec, alpha, xp: _scaled_back(xp._outer(grad, xp.conj(vec)), alpha, xp),
+                vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp._t(xp.conj(mat)), grad), alpha, xp))  # fmt: skip
 def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number) -> Tensor: ...
-
-
-def _times(column: Any, row: Any, xp: Any) -> Any:
-    """All products of two vectors' elements."""
-    return xp.reshape(column, (-1, 1)) * xp.reshape(row, (1, -1))
 
 
 @differentiable(lambda input, vec1, vec2, beta, alpha: _added(widen(vec1)[:, None] * widen(vec2), input, beta, alpha), node="AddrBackward0",
                 inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha),
-                vec2=lambda grad, vec1, alpha, xp: _scaled_back(xp._mv(xp._transpose(grad, 0, 1), xp.conj(vec1)), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha, xp),
+                vec2=lambda grad, vec1, alpha, xp: _scaled_back(xp._mv(xp._t(grad), xp.conj(vec1)), alpha, xp))  # fmt: skip
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 

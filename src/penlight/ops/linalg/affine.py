@@ -59,19 +59,19 @@ def _scaled(x: Any, factor: Any) -> Any:
     return x if factor == 1 else x * factor
 
 
-def _scaled_back(grad: Any, factor: Any) -> Any:
+def _scaled_back(grad: Any, factor: Any, xp: Any) -> Any:
     """A gradient through `_scaled`: times the conjugate."""
-    return grad if factor == 1 else grad * factor.conjugate()
+    return grad if factor == 1 else xp.times(grad, factor.conjugate())
 
 
 def _addmm_left(grad: Any, mat2: Any, mat1_strides: Any, alpha: Any, xp: Any) -> Any:
     made = xp.left_factor(grad, mat2, mat1_strides)
-    return made if alpha == 1 else made * alpha.conjugate()
+    return _scaled_back(made, alpha, xp)
 
 
 def _addmm_right(grad: Any, mat1: Any, mat2_strides: Any, alpha: Any, xp: Any) -> Any:
     made = xp.right_factor(grad, mat1, mat2_strides)
-    return made if alpha == 1 else made * alpha.conjugate()
+    return _scaled_back(made, alpha, xp)
 
 
 def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
@@ -90,7 +90,7 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
 
 
 @differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad if beta == 1 else grad * beta.conjugate(), input_shape),
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
                 mat1=_addmm_left,
                 mat2=_addmm_right)  # fmt: skip
 @traits(shows=geometry("mat1", "mat2"), hides=("self_sym_sizes",))
@@ -98,9 +98,9 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Numbe
 
 
 @differentiable(_addmm_array, node="BaddbmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha),
-                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha, xp),
+                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha, xp))  # fmt: skip
 def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
