@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 import penlight as torch
+from penlight._common import user_warnings
 from penlight.storage import TypedStorage, UntypedStorage
 
 
@@ -33,8 +34,12 @@ def test_the_storage_of_a_tensor():
     tensor = torch.arange(6.0)
     storage = tensor[2:].untyped_storage()
     assert storage.nbytes() == 24 and storage.data_ptr() == tensor.data_ptr()
+    user_warnings._warned.clear()
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         typed = tensor.view(2, 3).T.storage()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tensor.storage()  # the second time it is silent, as in PyTorch
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert typed.tolist() == [0, 1, 2, 3, 4, 5] and len(typed) == typed.size() == 6 and typed[1] == 1.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penlight
-from penlight._common.user_warnings import warn_user
+from penlight._common.user_warnings import warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,7 +246,7 @@ def _listing(values: list[Any], closing: str) -> str:
 
 
 def _warn_of_removal() -> None:
-    warn_user(
+    warn_once(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
         "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
         "tensor.untyped_storage() instead of tensor.storage()"

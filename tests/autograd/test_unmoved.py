@@ -1,4 +1,4 @@
-"""Gradients that do not depend on the inputs still lead to them, as in PyTorch. See Note [Gradients that nothing moves]."""
+"""Gradients that do not depend on the inputs still lead to them, as in PyTorch. See Note [Backward passes as nodes]."""
 
 from __future__ import annotations
 

@@ -136,6 +136,7 @@ TOPICS: dict[str, str] = {
         y[0] = torch.ones(5)
         y[[0, 1]] = torch.ones(3)
         torch.tensor(1.0)[0]
+        torch.tensor(1.0)[torch.tensor(0)]
         torch.tensor(1.0)[...], torch.tensor(1.0)[None], torch.tensor([1.0, 2.0])[torch.tensor(1)]
         x.gather(1, torch.tensor([[0], [1], [2]])), x.index_select(1, torch.tensor([3, 0])), x.masked_select(x % 2 == 0), x.take if False else x.nonzero()[:3].tolist()
         torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 5.0), torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3)), torch.zeros(3).index_add(0, torch.tensor([1, 1]), torch.ones(2))
@@ -175,6 +176,7 @@ TOPICS: dict[str, str] = {
         y = a * 2; z = y.sin(); y.add_(1); z.sum().backward()
         d = (a * 2).detach(); d.add_(1); d.requires_grad, d._version, (a * 2)[:1].detach_()
         c = torch.ones(4); c[1:].add_(c[:-1])
+        e = torch.zeros(5, 1)[::2]; e.view(3, 1, 1).stride(), e.view(1, 3).stride(), e.reshape(1, 3, 1).stride(), torch.zeros(4, 6)[:, ::2].view(1, 2, 1, 2, 3, 1).stride()
     """,
     "backward": """
         x = torch.tensor([1.0, 2.0], requires_grad=True); y = (x * x).sum(); y.backward(); x.grad
@@ -203,6 +205,8 @@ TOPICS: dict[str, str] = {
         h = []; v = torch.ones(2, requires_grad=True); u = v * 2; u.register_hook(lambda g: h.append("u") or g * 10); v.register_hook(lambda g: h.append("v")); u.grad_fn.register_prehook(lambda g: h.append("pre")); u.grad_fn.register_hook(lambda i, o: h.append("node")); v.register_post_accumulate_grad_hook(lambda p: h.append("post")); u.sum().backward(); h, v.grad
         k = v.register_hook(lambda g: g * 0); k.remove(); v.grad = None; v.sum().backward(); v.grad
         torch.ones(1).register_hook(print)
+        v.grad = torch.ones(2, dtype=torch.float64)
+        v.grad = torch.ones(2, dtype=torch.float16)
         v.register_hook(lambda g: torch.ones(3)); v.sum().backward()
         s = (v * 2).sum(); f = s.grad_fn; f(torch.tensor(1.0)), f.next_functions[0][0](torch.ones(2))[0], f.next_functions[0][0].next_functions[0][0].variable is v, f.next_functions[0][0].next_functions[0][0].name()
         q = torch.ones(2, requires_grad=True); (q * q).grad_fn._saved_self, q.exp().grad_fn._saved_result, q.sum().grad_fn._saved_self_sym_sizes, (q**2).grad_fn._saved_exponent, (q * 2).grad_fn._saved_other, f.metadata
@@ -280,6 +284,7 @@ TOPICS: dict[str, str] = {
         class_with = type("Net", (), dict(act=torch.tanh, total=torch.sum, flip=torch.fft.fftshift, norm=torch.linalg.norm)); class_with().act(x.detach()), class_with().norm(x.detach())
     """,
     "kinks": """
+        z = torch.tensor([0.0, -0.0]); [[str(n) for n in f(z.to(d), -z.to(d)).tolist()] for f in (torch.fmax, torch.fmin) for d in (torch.float32, torch.float16, torch.bfloat16)]
         def d(f, *v): x = torch.tensor(v if len(v) > 1 else v[0], dtype=torch.float64, requires_grad=True); f(x).sum().backward(); return x.grad.tolist()
         d(torch.relu, 0.0), d(torch.abs, 0.0), d(torch.sqrt, 0.0), d(lambda x: x**0.5, 0.0), d(lambda x: x**0, 0.0), d(torch.sign, 0.0), d(torch.round, 0.5)
         d(lambda x: x.norm(), 0.0, 0.0), d(lambda x: x.std(), 1.0, 1.0), d(lambda x: x.max(), 1.0, 1.0), d(lambda x: x.amax(0), 1.0, 1.0), d(lambda x: x.max(0)[0], 1.0, 1.0)

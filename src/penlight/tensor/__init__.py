@@ -32,6 +32,7 @@ else:
         __slots__ = ()
 
 
+_guards = lazy_import(globals(), "_guards", "..ops.machinery.guards")
 _legacy = lazy_import(globals(), "_legacy", "..creation.legacy")
 _takeover = lazy_import(globals(), "_takeover", ".._takeover")
 _forward_ad = lazy_import(globals(), "_forward_ad", "..autograd.forward_ad")
@@ -503,7 +504,8 @@ def _check_grad(tensor: Tensor, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.dtype is not tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{_plain(value)}' to a tensor with grad_dtype '{_plain(tensor)}'. "
+            f"attempting to assign a gradient with dtype '{_guards.c_name(value.dtype)}' to a tensor with grad_dtype "
+            f"'{dtypes.LEGACY[tensor.dtype]}'. "
             "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
             "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
             "the dtypes of a tensor and its gradient may break downstream systems that assume they match."
@@ -513,10 +515,6 @@ def _check_grad(tensor: Tensor, value: Any) -> None:
             f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(tensor.shape)}'. Please "
             "ensure that the gradient and the tensor are the same size"
         )
-
-
-def _plain(tensor: Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def resize_to(tensor: Tensor, shape: Any) -> None:

@@ -86,7 +86,7 @@ def _gather_back(grad: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any
 def _gather(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
 
 
-@linear(_gather_back, node="GatherBackwardBackward0", input=lambda grad, dim, index, xp: xp._gather(grad, dim, index))
+@linear(_gather_back, node="ScatterAddBackward0", input=lambda grad, dim, index, xp: xp._gather(grad, dim, index))
 def _gather_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
 
 
@@ -280,7 +280,7 @@ def _index_select_back(input: Any, shape: tuple[int, ...], dim: int, index: Any)
 
 
 @linear(_index_select_back,
-        node="IndexSelectBackwardBackward0", input=lambda grad, dim, index, xp: xp._index_select(grad, dim, index))  # fmt: skip
+        node="IndexAddBackward0", input=lambda grad, dim, index, xp: xp._index_select(grad, dim, index))  # fmt: skip
 def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
 
 

@@ -176,7 +176,7 @@ def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]
     if ndim == 0 and len(items) == 1 and consumed:
         if isinstance(items[0], slice):
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        if isinstance(items[0], int):
+        if isinstance(items[0], int) and not isinstance(index, Tensor):
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
                 "0-dim tensor to a number"

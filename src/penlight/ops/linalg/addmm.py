@@ -62,19 +62,19 @@ def _scaled(x: Any, factor: Any) -> Any:
     return x if factor == 1 else x * factor
 
 
-def _scaled_back(grad: Any, factor: Any) -> Any:
+def _scaled_back(grad: Any, factor: Any, xp: Any) -> Any:
     """A gradient through `_scaled`: times the conjugate."""
-    return grad if factor == 1 else grad * factor.conjugate()
+    return grad if factor == 1 else xp.times(grad, factor.conjugate())
 
 
 def _addmm_left(grad: Any, mat2: Any, mat1_strides: Any, alpha: Any, xp: Any) -> Any:
     made = xp.left_factor(grad, mat2, mat1_strides)
-    return made if alpha == 1 else made * alpha.conjugate()
+    return made if alpha == 1 else xp.times(made, alpha.conjugate())
 
 
 def _addmm_right(grad: Any, mat1: Any, mat2_strides: Any, alpha: Any, xp: Any) -> Any:
     made = xp.right_factor(grad, mat1, mat2_strides)
-    return made if alpha == 1 else made * alpha.conjugate()
+    return made if alpha == 1 else xp.times(made, alpha.conjugate())
 
 
 def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
@@ -93,7 +93,7 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
 
 
 @differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad if beta == 1 else grad * beta.conjugate(), input_shape),
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad if beta == 1 else xp.times(grad, beta.conjugate()), input_shape),
                 mat1=_addmm_left,
                 mat2=_addmm_right)  # fmt: skip
 @traits(shows=geometry("mat1", "mat2"), hides=("self_sym_sizes",))
@@ -101,9 +101,9 @@ def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Numbe
 
 
 @differentiable(_addmm_array, node="BaddbmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha),
-                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha, xp),
+                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha, xp))  # fmt: skip
 def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
@@ -236,11 +236,11 @@ def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
-    return xp.broadcast_back(_scaled_back(grad, alpha), (count, *grad.shape), (0,), False)
+    return xp.broadcast_back(_scaled_back(grad, alpha, xp), (count, *grad.shape), (0,), False)
 
 
 @differentiable(_addbmm_array, node="AddbmmBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
                 batch1=lambda grad, batch2, alpha, batch1_shape, xp:
                     xp._bmm(_shared(grad, batch1_shape[0], alpha, xp), xp.conj(xp._transpose(batch2, 1, 2))),
                 batch2=lambda grad, batch1, alpha, batch2_shape, xp:
@@ -283,22 +283,17 @@ def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
 
 
 @differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(widen(mat), widen(vec)), input, beta, alpha), node="AddmvBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                mat=lambda grad, vec, alpha, xp: _scaled_back(_times(grad, xp.conj(vec), xp), alpha),
-                vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                mat=lambda grad, vec, alpha, xp: _scaled_back(xp._outer(grad, xp.conj(vec)), alpha, xp),
+                vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp._t(xp.conj(mat)), grad), alpha, xp))  # fmt: skip
 def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number) -> Tensor: ...
-
-
-def _times(column: Any, row: Any, xp: Any) -> Any:
-    """All products of two vectors' elements."""
-    return xp.reshape(column, (-1, 1)) * xp.reshape(row, (1, -1))
 
 
 @differentiable(lambda input, vec1, vec2, beta, alpha: _added(widen(vec1)[:, None] * widen(vec2), input, beta, alpha), node="AddrBackward0",
                 inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha),
-                vec2=lambda grad, vec1, alpha, xp: _scaled_back(xp._mv(xp._transpose(grad, 0, 1), xp.conj(vec1)), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta, xp), input_shape),
+                vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha, xp),
+                vec2=lambda grad, vec1, alpha, xp: _scaled_back(xp._mv(xp._t(grad), xp.conj(vec1)), alpha, xp))  # fmt: skip
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 

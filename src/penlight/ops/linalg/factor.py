@@ -47,13 +47,13 @@ __all__ = [
 
 
 def _cholesky_back(grad: Any, L: Any, upper: bool, xp: Any) -> Any:
-    """The gradient of a Hermitian matrix from that of its factor: half of L^-H (phi + phi^H) L^-1, phi = tril(L^H grad)."""
+    """The gradient of a Hermitian matrix from that of its factor: L^-H (phi + phi^H) / 2 L^-1, phi = tril(L^H grad)."""
     if upper:
         grad, L = xp.adjoint(grad), xp.adjoint(L)
     phi = xp.tril(xp.adjoint(L) @ grad, 0)
-    phi = phi + xp.adjoint(xp.tril(phi, -1))
+    phi = xp.times(phi + xp.adjoint(xp.tril(phi, -1)), 0.5)
     middle = xp._linalg_solve_triangular(xp.adjoint(L), phi, True, True, False)
-    return xp._linalg_solve_triangular(L, middle, False, False, False) * 0.5
+    return xp._linalg_solve_triangular(L, middle, False, False, False)
 
 
 @differentiable(by_columns(kernels.cholesky, 0), node="LinalgCholeskyExBackward0", results=("L", "info"),

@@ -149,7 +149,7 @@ def _adjoint_array(x: Any) -> Any:
 
 
 def _adjoint_graph(x: Any) -> Any:
-    transposed = x.t() if x.dim() == 2 else x.transpose(-2, -1)
+    transposed = x.transpose(-2, -1)
     return transposed.conj() if x.is_complex() else transposed
 
 
@@ -196,8 +196,20 @@ def _right_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
     return _matmul_array(grad.T, other.T).T if strides[0] < strides[1] else _matmul_array(other, grad)
 
 
-both("left_factor", _left_array, lambda grad, other, strides: graph._mm(grad, graph.adjoint(other)))
-both("right_factor", _right_array, lambda grad, other, strides: graph._mm(graph.adjoint(other), grad))
+def _left_graph(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
+    if strides[0] < strides[1]:
+        return graph._mm(graph.conj(other), grad.t()).t()
+    return graph._mm(grad, graph.conj(other.t()))
+
+
+def _right_graph(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
+    if strides[0] < strides[1]:
+        return graph._mm(grad.t(), graph.conj(other)).t()
+    return graph._mm(graph.conj(other.t()), grad)
+
+
+both("left_factor", _left_array, _left_graph)
+both("right_factor", _right_array, _right_graph)
 
 
 @bilinear(_matmul_array, node="MmBackward0",
@@ -215,7 +227,7 @@ def _bmm(input: Tensor, mat2: Tensor) -> Tensor: ...
 
 @bilinear(_matmul_array, node="MvBackward0",
           input=lambda grad, vec, xp: xp._outer(grad, xp.conj(vec)),
-          vec=lambda grad, input, xp: xp._mv(xp.adjoint(input), grad))  # fmt: skip
+          vec=lambda grad, input, xp: xp._mv(xp._t(xp.conj(input)), grad))  # fmt: skip
 def _mv(input: Tensor, vec: Tensor) -> Tensor: ...
 
 
@@ -225,7 +237,7 @@ def _mv(input: Tensor, vec: Tensor) -> Tensor: ...
 def _dot(input: Tensor, tensor: Tensor) -> Tensor: ...
 
 
-both("_outer", np.multiply.outer, lambda a, b: a.unsqueeze(1) * b)
+both("_outer", np.multiply.outer, lambda a, b: a.view(-1, 1) * b)
 
 
 def _match(a: Tensor, b: Tensor) -> bool:

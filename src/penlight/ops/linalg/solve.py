@@ -143,7 +143,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 def _inv_rule(grads: Any, inverse: Any, xp: Any) -> Any:
     other = xp.adjoint(inverse)
-    return -(other @ grads[0] @ other)
+    return -(other @ (grads[0] @ other))
 
 
 @differentiable(by_columns(kernels.inv, 0), node="LinalgInvExBackward0", results=("inverse", "info"), A=_inv_rule)

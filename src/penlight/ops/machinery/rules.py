@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...autograd import engine, modes, saved, views
-from ...autograd.modes import NAMESPACE, is_grad_enabled, sequence
-from ...autograd.node import DEAD_END, FREED, USED_TWICE, Edge, Freed, Node
+from ...autograd.modes import NAMESPACE, grad_mode, is_grad_enabled, sequence
+from ...autograd.node import DEAD_END, FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Edge, Freed, Node
 from ...kernels.copies.convert import is_half
 from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import HALVES, LARGE
@@ -83,8 +83,8 @@ NAMESPACE["wanted_edges"] = wanted_edges
 
 def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
     """Run a node's rules on tensors: the same formulas over differentiable ops."""
-    results = _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
-    return attach(node, results) if unmoved(node.op.node_name) else results
+    results = _run_as_node(node, grads, keep) if node.op.traits.backward else None
+    return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"]) if results is None else results
 
 
 def nothing(grads: list[Any]) -> bool:
@@ -104,12 +104,11 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
     given = {"grad": grads, "grads": grads, "xp": xp}
     edges = engine.wanted_edges(node) if NAMESPACE["PICKY"] else node.next_functions
     given["needs"] = [e[0] is not None for e in edges]
-    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
-    conjugate = isinstance(fit, ComplexFit) and not op.complex_rule
-    if conjugate and op.outputs == 1:
+    fit = _fit_of(node)
+    if _conjugates(op, fit):
         given["grad"] = xp.conj(grads)
     results: list[Any] = []
-    for index, (i, rule) in enumerate(op.rules.items()):
+    for index, i in enumerate(op.rules):
         edge = node.next_functions[index]
         if op.kinds[i] != LIST and edge[0] is None and not (edge is DEAD_END and saved_anyhow(op, i)):
             results.append(None)
@@ -120,23 +119,36 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         if op.kinds[i] != LIST and edges[index][0] is None:
             results.append(None)
             continue
-        values = [given[want] for want in op.wants[i]]
-        g = _gradient(op, i, rule, values, grads)
+        g = _gradient_of(op, index, given, fit)
         if op.kinds[i] == LIST:
             results += g
-            continue
-        if g is not None and fit is not None:
-            if conjugate:
-                g = xp.conj(g)
-            if isinstance(fit, ComplexFit):
-                g = fit_gradient(g, fit[index], xp)
-            elif tuple(g.shape) != fit[index]:
-                g = xp.sum_to(g, fit[index])
-        results.append(g)
+        else:
+            results.append(g)
     if not keep:
         for slot in node.saved_slots:
             setattr(node, slot, FREED)
     return tuple(results)
+
+
+def _fit_of(node: Any) -> Any:
+    return node._fit.fit if type(node._fit) is PackedFit else node._fit
+
+
+def _conjugates(op: Op, fit: Any) -> bool:
+    """Whether an op's rules are to be run on the conjugate of the gradient. See Note [Complex rules]."""
+    return isinstance(fit, ComplexFit) and not op.complex_rule and op.outputs == 1
+
+
+def _gradient_of(op: Op, index: int, given: dict[str, Any], fit: Any) -> Any:
+    """The gradient by the input that has the rule at this index, in that input's shape and dtype."""
+    i, rule = list(op.rules.items())[index]
+    grad, xp = given["grad"], given["xp"]
+    g = _gradient(op, i, rule, [given[want] for want in op.wants[i]], grad)
+    if g is None or fit is None or op.kinds[i] == LIST:
+        return g
+    if isinstance(fit, ComplexFit):
+        return fit_gradient(xp.conj(g) if not op.complex_rule else g, fit[index], xp)
+    return g if tuple(g.shape) == fit[index] else xp.sum_to(g, fit[index])
 
 
 def elementwise_rule(op: Op, i: str) -> bool:
@@ -168,7 +180,7 @@ def unpack_raw(op: Op, node: Any, want: str) -> Any:
 
 def _of_halves(node: Any) -> bool:
     """Whether a gradient is to be one of 16-bit floats. See Note [Numbers beside 16-bit floats] in scalars.py."""
-    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
+    fit = _fit_of(node)
     return isinstance(fit, ComplexFit) and any(of is not None and is_half(of[1]) for of in fit)
 
 
@@ -211,75 +223,119 @@ def restore_result(node: Node, array: Any, vc: Any, output_nr: int) -> Tensor:
     return out
 
 
-# ----- Gradients that do not depend on an op's inputs, as PyTorch's graph has them ------------------------------------
-# Note [Gradients that nothing moves]
-# PyTorch's backward passes are ops of their own, and some take the forward pass's inputs although the gradient does not depend on them: pools, pads,
-# the likelihood of classes, and the gradient of a bias, which comes from the same op as those of the input and the weight. With `create_graph=True` such a
-# gradient requires grad there, and its derivative in those inputs is zero, or nothing. The rules here only name what the gradient depends on: it would be
-# cut off from the inputs, and `autograd.grad` of it refused. So it gets a node that leads to them as well.
+# ----- Backward passes that are one node of the gradient's own graph ------------------------------------------------
+# Note [Backward passes as nodes]
+# In PyTorch the backward pass of some ops is an op itself. With `create_graph=True` the gradient of `glu` has the node GluBackwardBackward0, which
+# leads to the incoming gradient and to the input. Here that gradient is a formula over other ops. `traits(backward="grad input")` says that it
+# is one node, and what the node leads to. The kernel of a plain backward pass then computes the gradient, and the node differentiates the
+# formula when it runs. It leads also to what the gradient does not depend on (that of a pool does not depend on the pool's input, that of a
+# bias on nothing): to this it gives zeros, or nothing if the op has several gradients.
 
 
 _dispatch = lazy_import(globals(), "_dispatch", ".dispatch")
 _creation = lazy_import(globals(), "_creation", "...creation")
 
 
-_ZERO = ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "FractionalMaxPool", "ReflectionPad", "ReplicationPad", "NllLoss")  # fmt: skip
-_NOTHING = ("ConvolutionBackward", "NativeLayerNorm", "NativeBatchNorm")
+class BackwardPass(Node):
+    """Behind the gradient of one input of a node: see Note [Backward passes as nodes]."""
 
+    __slots__ = ("given", "op", "position", "versions")
+    op: Op
 
-class Unmoved(Node):
-    """Behind a gradient: leads on to what it depends on, if to anything, and to inputs that it does not depend on; those get zeros, or nothing."""
-
-    __slots__ = ("zeros",)
-
-    def __init__(self, through: Edge, edges: tuple[Edge, ...], zeros: bool) -> None:
+    def __init__(self, node: Any, position: int, given: dict[str, Any], edges: tuple[Edge, ...]) -> None:
         self.seq = next(sequence)
-        self._hooks = self._fit = None
-        self.next_functions, self.zeros = (through, *edges), zeros
+        self._hooks, self._fit = None, node._fit
+        self.op, self.position, self.next_functions = node.op, position, edges
+        self.given: Any = given
+        self.versions = [(name, v._version) for name, v in given.items() if isinstance(v, Tensor)]
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        return self._given(grad, np.zeros_like(grad) if self.zeros else None)
+        results = self._differentiate(wrap(np.asarray(grad)), _leaf, keep, False)
+        return tuple(getattr(r, "_array", r) for r in results)
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        return self._given(grad, _creation.zeros_like(grad) if self.zeros else None)
+        return self._differentiate(grad, NAMESPACE["ops"]._alias, keep, is_grad_enabled())
 
-    def _given(self, grad: Any, nothing: Any) -> tuple[Any, ...]:
-        return (grad if self.next_functions[0][0] is not None else None, *[nothing] * (len(self.next_functions) - 1))
+    def _differentiate(self, grad: Tensor, stand_in: Any, keep: bool, create_graph: bool) -> tuple[Any, ...]:
+        """The gradients by what the formula depends on: it runs on stand-ins, since a pass to the tensors themselves would call their hooks."""
+        if self.given is FREED:
+            raise RuntimeError(USED_TWICE)
+        for name, version in self.versions:
+            if self.given[name]._version != version:
+                saved.input_modified(self.given[name], version)
+        given, fit, before = dict(self.given), _fit_of(self), grad_mode.get()
+        if not keep:
+            self.given, self.versions = FREED, []
+        captured: list[Edge] = []
+        try:
+            grad_mode.set(True)
+            for name, edge in zip(self.op.traits.backward.split(), self.next_functions):
+                if edge[0] is None or name not in given:
+                    captured.append(NO_EDGE)
+                    continue
+                given[name] = stand_in(given[name])
+                captured.append(views.edge_of(given[name]))
+            outer = [given["grad"], *[None] * (self.op.outputs - 1)]
+            needs = [index == self.position for index in range(len(self.op.rules))]
+            given.update(grads=outer, xp=NAMESPACE["ops"], needs=needs)
+            if _conjugates(self.op, fit):
+                given["grad"] = given["grad"].conj()
+            inner = _gradient_of(self.op, self.position, given, fit)
+        finally:
+            grad_mode.set(before)
+        captures = engine.Captures(captured)
+        if inner.requires_grad:
+            engine.execute([views.edge_of(inner)], [grad], create_graph, create_graph, captures)
+        results = zip(captures.grads, self.next_functions)
+        several = len(self.op.rules) > 1
+        return tuple(g if g is not None or several or e[0] is None else _creation.zeros_like(grad) for g, e in results)
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    leaf = wrap(tensor._array)
+    leaf._require_grad_()
+    return leaf
 
 
 @functools.cache
-def _class(name: str) -> type[Unmoved]:
-    return type(name, (Unmoved,), {"__slots__": (), "__module__": "torch.autograd.graph"})
+def _class(name: str) -> type[BackwardPass]:
+    made = type(name, (BackwardPass,), {"__slots__": (), "__module__": "torch.autograd.graph"})
+    ONE_OUTPUT.add(made)
+    return made
 
 
-@functools.cache
-def unmoved(name: str) -> bool:
-    """Whether gradients of nodes of this name are among those of Note [Gradients that nothing moves]."""
-    return name.startswith(_ZERO + _NOTHING)
-
-
-def attach(node: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A node's gradients, those that nothing moves with a way to its inputs."""
-    if (
-        not is_grad_enabled() or _dispatch.interpreters.get()
-    ):  # a transform gives zeros for what depends on nothing anyway
-        return grads
-    edges = tuple(edge for name, edge in zip(node.op.rules, node.next_functions) if name != "bias")
+def _run_as_node(node: Any, grads: Any, keep: bool) -> tuple[Any, ...] | None:
+    """A node's gradients, each behind one node that leads to what its op's traits say; None where a formula is to be run."""
+    op: Op = node.op
+    grad = grads[0] if type(grads) is list else grads
+    if type(grad) is not Tensor or grad._level is not None or not is_grad_enabled() or _dispatch.interpreters.get():
+        return None  # a transform gives zeros for what depends on nothing anyway
+    edges = tuple(_edge_to(node, name, grad) for name in op.traits.backward.split())
     if all(edge[0] is None for edge in edges):
-        return grads
-    name = node.op.node_name
-    zeros = name.startswith(_ZERO)
-    return tuple(_attached(name, g, edges, zeros) if type(g) is Tensor and (zeros or not g.requires_grad) else g for g in grads)  # fmt: skip
+        return None
+    given: dict[str, Any] = {"grad": grad}
+    for i in op.rules:
+        for want in unpack_order(op, i):
+            if slot_kind(op, want) != "call" and want not in given:
+                given[want] = unpack_graph(op, node, want)
+    arrays = [None if g is None else g._array for g in grads] if type(grads) is list else grads._array
+    results: list[Any] = list(node.run_raw(arrays, keep))
+    made = _class(op.node_name[:-1] + "Backward0")
+    for position, array in enumerate(results):
+        if array is not None:
+            results[position] = out = wrap(np.asarray(array))
+            out._edge = (made(node, position, given, edges), 0)
+    return tuple(results)
 
 
-def _attached(name: str, grad: Tensor, edges: tuple[Edge, ...], zeros: bool) -> Tensor:
-    through = views.edge_of(grad)
-    if grad._vc is None:
-        grad._vc = [0, None]
-    out = wrap(grad._array)
-    out._vc = grad._vc  # a rule may have given on what it got
-    out._edge = (_class(name[:-1] + "Backward0")(through, edges, zeros), 0)
-    return out
+def _edge_to(node: Any, name: str, grad: Tensor) -> Edge:
+    """The edge to an incoming gradient, an input or a result of a node."""
+    op: Op = node.op
+    if name == "grad":
+        return views.edge_of(grad)
+    if name in op.rules:
+        return node.next_functions[list(op.rules).index(name)]  # type: ignore[no-any-return]
+    return (node, op.results.index(name)) if name == "result" else NO_EDGE
 
 
 # ----- Gradients of several inputs from one backward kernel -----------------------------------------------------------

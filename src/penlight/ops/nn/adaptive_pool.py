@@ -64,9 +64,9 @@ def _declare(dims: int) -> None:
 
     def fractional(input: Tensor, kernel_size: Ints, output_size: Ints, samples: Tensor) -> tuple[Tensor, Tensor]: ...
 
-    pair, followed = ("result0", "result1"), traits(channels_last=(4,) if dims == 2 else ())
+    pair, followed = ("result0", "result1"), traits(channels_last=(4,) if dims == 2 else (), backward="grad input")
     followed(mean), followed(largest)
-    traits(refuses={"biuc": f"fractional_max_pool{dims}d_out_frame"})(fractional)
+    traits(refuses={"biuc": f"fractional_max_pool{dims}d_out_frame"}, backward="grad input")(fractional)
     mean.__name__, largest.__name__ = f"_adaptive_avg_pool{dims}d", f"_adaptive_max_pool{dims}d"
     fractional.__name__ = f"_fractional_max_pool{dims}d"
     linear(_mean_array, node=f"AdaptiveAvgPool{dims}DBackward0", input=_mean_rule)(mean)

@@ -22,9 +22,10 @@ from ...kernels.loss import compiled
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
 from ..linalg.addmm import linear as apply
-from ..machinery.array_namespace import both
+from ..machinery.array_namespace import both, graph
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
+from ..machinery.op import traits
 from ..pointwise.arithmetic import _div_number, _mul_number
 from .activation import log_softmax
 from .loss_reduction import WORDS, need_tensors, not_differentiable, reduction_number
@@ -80,10 +81,12 @@ def _nll_backward(
 
 
 @linear(_nll_array, node="NllLossBackward0", input=_nll_rule)
+@traits(backward="grad input")
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int) -> Tensor: ...
 
 
 @linear(_nll_array, node="NllLoss2DBackward0", input=_nll_rule)
+@traits(backward="grad input")
 def _nll_loss2d(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int) -> Tensor: ...
 
 
@@ -200,7 +203,7 @@ def _log_softmax_fused(grad: Any, result: Any, shared: _Shared) -> Any:
 def _log_softmax_graph(grad: Any, result: Any, shared: _Shared) -> Any:
     probabilities = wrap(shared.log_probabilities())
     probabilities._edge = result._edge
-    return grad - probabilities.exp() * grad.sum(1, True)
+    return graph._log_softmax_backward(grad, probabilities, 1)
 
 
 def _nll_graph(
@@ -222,6 +225,7 @@ def _shared_log_softmax(input: Tensor, dim: int, shared: Any) -> Tensor: ...
 @differentiable(_fused_nll_array, node="NllLossBackward0",
                 input=lambda grad, input_shape, target, weight, ignore_index, reduction, shared, xp:
                     xp.shared_nll(grad, target, weight, ignore_index, reduction, input_shape, shared))  # fmt: skip
+@traits(backward="grad input")
 def _shared_nll(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int, shared: Any
 ) -> Tensor: ...

@@ -118,7 +118,7 @@ def _bias_rule(grad: Any, bias_shape: Ints, xp: Any) -> Any:
 @differentiable(
     _convolution_array, node="ConvolutionBackward0", input=_input_rule, weight=_weight_rule, bias=_bias_rule
 )
-@traits(channels_last=(4, 5), channels_last_of=2)
+@traits(channels_last=(4, 5), channels_last_of=2, backward="grad input weight")
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
     output_padding: Ints, groups: int,

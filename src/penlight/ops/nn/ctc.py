@@ -10,7 +10,7 @@ from ... import dtypes
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable
-from ..machinery.guards import lazy, no_derivative
+from ..machinery.guards import lazy, no_derivative, refuse_tangents
 from ..pointwise.elementary import where
 from .loss_reduction import reduce_values, reduction_number
 
@@ -112,6 +112,7 @@ def ctc(
     zero_infinity: bool,
 ) -> Tensor:
     """`ctc_loss` by the number of its reduction."""
+    refuse_tangents("_ctc_loss", log_probs)
     if any(isinstance(n, Tensor) and n._level is not None for n in (input_lengths, target_lengths)):
         lengths_of_samples = (input_lengths, target_lengths)
         return _with_own_lengths(log_probs, targets, lengths_of_samples, blank, reduction, zero_infinity)

@@ -182,7 +182,7 @@ both("mT", lambda x: np.swapaxes(x, -1, -2), lambda x: x.mT)
                 x1=lambda grad, x1, x2, p, result, x1_shape, xp: xp.sum_to(xp.cdist_backward(grad, x1, x2, p, result), x1_shape),
                 x2=lambda grad, x1, x2, p, result, x2_shape, xp:
                     xp.sum_to(xp.cdist_backward(xp.mT(grad), x2, x1, p, xp.mT(result)), x2_shape))  # fmt: skip
-@traits(refuses={"h": "cdist"})
+@traits(refuses={"h": "cdist"}, backward="grad x1 x2 result")
 def _cdist(x1: Tensor, x2: Tensor, p: float, by_product: bool) -> Tensor: ...
 
 
@@ -279,6 +279,7 @@ both("pdist_backward", _pdist_back_array, _pdist_back_graph)
 
 @differentiable(_pdist_array, node="PdistBackward0",
                 input=lambda grad, input, p, result, xp: xp.pdist_backward(grad, input, p, result))  # fmt: skip
+@traits(backward="grad input result")
 def _pdist(input: Tensor, p: float) -> Tensor: ...
 
 

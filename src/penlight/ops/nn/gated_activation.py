@@ -33,7 +33,7 @@ _samplers = lazy_import(globals(), "_samplers", "...kernels.random.samplers")
 _uniform = lazy_import(globals(), "_uniform", "...kernels.random.uniform")
 
 
-@pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False,
+@pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False, node="PreluKernelBackwardBackward0",
            upstream=lambda grad, input, weight, xp: xp.where(input >= 0, grad, grad * weight), input=flat,
            weight=lambda grad, upstream, input, xp: xp.where(input >= 0, 0.0, grad * upstream))  # fmt: skip
 def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Tensor: ...
@@ -178,6 +178,7 @@ both("glu_backward", kernels.glu_backward, _glu_slope)
 
 
 @differentiable(kernels.glu, node="GluBackward0", input=lambda grad, input, dim, xp: xp.glu_backward(grad, input, dim))
+@traits(backward="grad input")
 def _glu(input: Tensor, dim: int) -> Tensor: ...
 
 

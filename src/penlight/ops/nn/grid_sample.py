@@ -25,6 +25,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import not_implemented
+from ..machinery.op import traits
 from ..machinery.rules import saved_as_input
 from ..shape.views import _alias
 
@@ -172,12 +173,14 @@ def _grid_rule(
 
 
 @differentiable(_sample_array, node="GridSampler2DBackward0", input=_image_rule, grid=_grid_rule)
+@traits(backward="grad input grid")
 def _grid_sampler2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor: ...
 
 
 @differentiable(_sample_array, node="GridSampler3DBackward0", input=_image_rule, grid=_grid_rule)
+@traits(backward="grad input grid")
 def _grid_sampler3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor: ...

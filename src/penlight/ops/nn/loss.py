@@ -178,7 +178,7 @@ both("huber_backward", _by_word(kernels.huber_loss_backward), _huber_slope)
                 node="SmoothL1LossBackward0",
                 input=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, input, target, reduction, beta),
                 target=lambda grad, input, target, reduction, beta, xp: xp.smooth_l1_backward(grad, target, input, reduction, beta))  # fmt: skip
-@traits(refuses={"c": "smooth_l1_cpu"})
+@traits(refuses={"c": "smooth_l1_cpu"}, backward="grad input target")
 def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor: ...
 
 
@@ -186,7 +186,7 @@ def _smooth_l1_loss(input: Tensor, target: Tensor, reduction: int, beta: float) 
                 node="HuberLossBackward0",
                 input=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, input, target, reduction, delta),
                 target=lambda grad, input, target, reduction, delta, xp: xp.huber_backward(grad, target, input, reduction, delta))  # fmt: skip
-@traits(refuses={"c": "huber_cpu"})
+@traits(refuses={"c": "huber_cpu"}, backward="grad input target")
 def _huber_loss(input: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor: ...
 
 
@@ -344,7 +344,7 @@ def _bce_target_rule(grad: Any, input: Any, weight: Any, reduction: int, xp: Any
                 node="BinaryCrossEntropyBackward0",
                 input=lambda grad, input, target, weight, reduction, xp: xp.bce_backward(grad, input, target, weight, reduction),
                 target=_bce_target_rule)  # fmt: skip
-@traits(refuses={"c": "binary_cross_entropy"})
+@traits(refuses={"c": "binary_cross_entropy"}, backward="grad input target")
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor: ...
 
 

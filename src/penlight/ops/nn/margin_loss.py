@@ -60,6 +60,7 @@ def _soft_margin_rule(grad: Any, input: Any, target: Any, reduction: int, xp: An
 
 
 @differentiable(_soft_margin_array, node="SoftMarginLossBackward0", input=_soft_margin_rule)
+@traits(backward="grad input")
 def _soft_margin_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 

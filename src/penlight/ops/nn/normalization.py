@@ -103,7 +103,7 @@ def _layer_rule(position: int) -> Any:
 
 @differentiable(_layer_array, node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
                 input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
-@traits(refuses={"biuc": "LayerNormKernelImpl"})
+@traits(refuses={"biuc": "LayerNormKernelImpl"}, backward="grad input result1 result2 weight bias")
 def _native_layer_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Any: ...

@@ -52,8 +52,8 @@ def _declare(mode: str, dims: int) -> None:
     def rule(grad: Any, input_shape: Ints, padding: Ints, xp: Any) -> Any:
         return xp._pad_backward(grad, input_shape, padding, mode)
 
-    if (mode, dims) in _CHANNELS_LAST:
-        traits(channels_last=_CHANNELS_LAST[mode, dims])(face)
+    backward = "" if mode == "circular" else "grad input"
+    traits(channels_last=_CHANNELS_LAST.get((mode, dims), ()), backward=backward)(face)
     face.__name__ = f"_{mode}_pad{dims}d"
     linear(kernel, node=f"{_NAMES[mode]}Pad{dims}DBackward0", input=rule)(face)
 

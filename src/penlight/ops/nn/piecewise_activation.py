@@ -225,12 +225,12 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @pointwise(kernels.shrink_backward, inplace=False,
-           upstream=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd), input=flat)  # fmt: skip
-def _shrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
+           upstream=lambda grad, input, lambd, xp: xp._softshrink_backward(grad, input, lambd), input=flat)  # fmt: skip
+def _softshrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 
 
 @pointwise(kernels.softshrink, node="SoftshrinkBackward0", floating=True, inplace=False, check=floats_only("softshrink_check"),
-           input=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd))  # fmt: skip
+           input=lambda grad, input, lambd, xp: xp._softshrink_backward(grad, input, lambd))  # fmt: skip
 def _softshrink(input: Tensor, lambd: float) -> Tensor: ...
 
 
@@ -255,8 +255,13 @@ def dtypes_max(input: Tensor) -> float:
     return float(np.finfo(input._array.dtype).max)
 
 
+@pointwise(kernels.shrink_backward, inplace=False,
+           upstream=lambda grad, input, lambd, xp: xp._hardshrink_backward(grad, input, lambd), input=flat)  # fmt: skip
+def _hardshrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
+
+
 @pointwise(kernels.hardshrink, floating=True, inplace=False, check=floats_only("hardshrink_cpu"),
-           input=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd))  # fmt: skip
+           input=lambda grad, input, lambd, xp: xp._hardshrink_backward(grad, input, lambd))  # fmt: skip
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 within `lambd` of 0.
 

@@ -106,8 +106,9 @@ def _declare(dims: int) -> None:
 
     def unpool(input: Tensor, indices: Tensor, output_size: Ints) -> Tensor: ...
 
-    traits(channels_last=(4,) if dims == 2 else (4, 5))(largest)
-    traits(channels_last=(4,) if dims == 2 else (), refuses={} if dims == 2 else {"h": "avg_pool3d_out_frame"})(mean)
+    traits(channels_last=(4,) if dims == 2 else (4, 5), backward="grad input")(largest)
+    refused = {} if dims == 2 else {"h": "avg_pool3d_out_frame"}
+    traits(channels_last=(4,) if dims == 2 else (), refuses=refused, backward="grad input")(mean)
     traits(channels_last=(4,) if dims == 2 else (), refuses={"biuc": f"max_unpool{dims}d"})(unpool)
     largest.__name__, mean.__name__, unpool.__name__ = f"_max_pool{dims}d", f"_avg_pool{dims}d", f"_max_unpool{dims}d"
     differentiable(

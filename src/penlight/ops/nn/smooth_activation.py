@@ -1,6 +1,6 @@
 """Smooth activations beyond sigmoid, tanh and softmax.
 
-A gradient has two forms, paired by `both`: a kernel for arrays, and a composition of differentiable ops.
+A gradient is an op itself, with a derivative of its own, or has two forms, paired by `both`: a kernel for arrays, and a composition of ops.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable, pointwise
 from ..machinery.op import traits
-from ..pointwise.elementary import where
 from .activation import as_number, floats_only, run
 
 __all__ = [
@@ -29,15 +28,22 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 # ----- Exponential units --------------------------------------------------------------------------------------------
 
 
-def _elu_slope(grad: Any, x: Any, alpha: float, scale: float, input_scale: float, is_result: bool) -> Any:
-    low = where(x < 0, x, 0.0)  # so that no infinity is met in the branch that is not taken, and 0 does not bend
-    slope = (
-        (low + scale * alpha) * input_scale if is_result else (low * input_scale).exp() * (scale * alpha * input_scale)
-    )
-    return where(x > 0, grad * scale, grad * slope)
+def _elu_bend(upstream: Any, x: Any, alpha: float, scale: float, input_scale: float, is_result: bool, xp: Any) -> Any:
+    """The derivative of elu's derivative by the input, or the result, that it is computed from, times `upstream`."""
+    if is_result:
+        return xp.where(x < 0, upstream * input_scale, 0.0)
+    low = xp.where(x < 0, x, 0.0)  # so that no infinity is met in the branch that is not taken
+    return xp.where(x < 0, upstream * (xp.exp(low * input_scale) * (scale * alpha * input_scale**2)), 0.0)
 
 
-both("elu_backward", kernels.elu_backward, _elu_slope)
+@pointwise(kernels.elu_backward, inplace=False,
+           upstream=lambda grad, x, alpha, scale, input_scale, is_result, xp:
+               xp._elu_backward(grad, x, alpha, scale, input_scale, is_result),
+           x=lambda grad, upstream, x, alpha, scale, input_scale, is_result, xp:
+               _elu_bend(grad * upstream, x, alpha, scale, input_scale, is_result, xp))  # fmt: skip
+def _elu_backward(
+    upstream: Tensor, x: Tensor, alpha: float, scale: float, input_scale: float, is_result: bool
+) -> Tensor: ...
 
 
 def _result_rule(grad: Any, result: Any, alpha: float, scale: float, input_scale: float, xp: Any) -> Any:
@@ -46,12 +52,12 @@ def _result_rule(grad: Any, result: Any, alpha: float, scale: float, input_scale
             "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
             "by calling in-place forward function with a negative slope, please call out-of-place version instead."
         )
-    return xp.elu_backward(grad, result, alpha, scale, input_scale, True)
+    return xp._elu_backward(grad, result, alpha, scale, input_scale, True)
 
 
 @pointwise(kernels.elu, node="EluBackward0", floating=True, inplace=False, check=floats_only("elu_cpu"),
            input=lambda grad, input, alpha, scale, input_scale, xp:
-               xp.elu_backward(grad, input, alpha, scale, input_scale, False))  # fmt: skip
+               xp._elu_backward(grad, input, alpha, scale, input_scale, False))  # fmt: skip
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor: ...
 
 
@@ -61,7 +67,7 @@ def _elu_written(input: Tensor, alpha: float, scale: float, input_scale: float) 
 
 @pointwise(lambda input, alpha: kernels.elu(input, alpha, 1.0, 1 / alpha), node="CeluBackward0", floating=True,
            check=floats_only("elu_cpu"),
-           input=lambda grad, input, alpha, xp: xp.elu_backward(grad, input, alpha, 1.0, 1 / alpha, False))  # fmt: skip
+           input=lambda grad, input, alpha, xp: xp._elu_backward(grad, input, alpha, 1.0, 1 / alpha, False))  # fmt: skip
 def _celu(input: Tensor, alpha: float) -> Tensor: ...
 
 
@@ -243,16 +249,20 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return run("_mish", inplace, input)
 
 
-def _softplus_slope(grad: Any, input: Any, beta: float, threshold: float) -> Any:
-    scaled = input * beta
-    return where(scaled > threshold, grad, grad * scaled.sigmoid())
+def _softplus_bend(upstream: Any, input: Any, beta: float, threshold: float, xp: Any) -> Any:
+    gate = xp.sigmoid(input * beta)
+    return xp.where(input * beta > threshold, 0.0, upstream * (gate * (1 - gate) * beta))
 
 
-both("softplus_backward", kernels.softplus_backward, _softplus_slope)
+@pointwise(kernels.softplus_backward, inplace=False,
+           upstream=lambda grad, input, beta, threshold, xp: xp._softplus_backward(grad, input, beta, threshold),
+           input=lambda grad, upstream, input, beta, threshold, xp:
+               _softplus_bend(grad * upstream, input, beta, threshold, xp))  # fmt: skip
+def _softplus_backward(upstream: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor: ...
 
 
 @pointwise(kernels.softplus, node="SoftplusBackward0", floating=True, inplace=False, check=floats_only("softplus_cpu"),
-           input=lambda grad, input, beta, threshold, xp: xp.softplus_backward(grad, input, beta, threshold))  # fmt: skip
+           input=lambda grad, input, beta, threshold, xp: xp._softplus_backward(grad, input, beta, threshold))  # fmt: skip
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor: ...
 
 
@@ -265,11 +275,19 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tens
     return _softplus(input, beta, threshold, out=out)
 
 
-both("logsigmoid_backward", kernels.logsigmoid_backward, lambda grad, input: grad * (-input).sigmoid())
+def _logsigmoid_bend(upstream: Any, input: Any, xp: Any) -> Any:
+    gate = xp.sigmoid(input)
+    return upstream * (gate * (gate - 1))
+
+
+@pointwise(kernels.logsigmoid_backward, node="LogSigmoidBackwardBackward0", inplace=False,
+           upstream=lambda grad, input, xp: xp._logsigmoid_backward(grad, input),
+           input=lambda grad, upstream, input, xp: _logsigmoid_bend(grad * upstream, input, xp))  # fmt: skip
+def _logsigmoid_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 
 @pointwise(kernels.logsigmoid, node="LogSigmoidBackward0", floating=True, inplace=False, check=floats_only("log_sigmoid_cpu"),
-           input=lambda grad, input, xp: xp.logsigmoid_backward(grad, input))  # fmt: skip
+           input=lambda grad, input, xp: xp._logsigmoid_backward(grad, input))  # fmt: skip
 @traits(contiguous=True)
 def _logsigmoid(input: Tensor) -> Tensor: ...
 

@@ -28,7 +28,7 @@ def _real_only(name: str, kernel: Any) -> Any:
 
 
 @pointwise(_real_only("deg2rad", lambda input: input * (math.pi / 180)), node="Deg2RadBackward0", floating=True,
-           input=lambda grad, xp: xp.deg2rad(grad))  # fmt: skip
+           input=lambda grad, xp: xp.times(grad, math.pi / 180))  # fmt: skip
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians.
 
@@ -38,7 +38,7 @@ def deg2rad(input: Tensor) -> Tensor:
 
 
 @pointwise(_real_only("rad2deg", lambda input: input * (180 / math.pi)), node="Rad2DegBackward0", floating=True,
-           input=lambda grad, xp: xp.rad2deg(grad))  # fmt: skip
+           input=lambda grad, xp: xp.times(grad, 180 / math.pi))  # fmt: skip
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees.
 

@@ -145,7 +145,7 @@ def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
 @pointwise(lambda input, other, alpha: _subtract_multiple(other, input, alpha), node="RsubBackward0", inplace=False, check=no_bools,
-           input=lambda grad, alpha, xp: xp._mul_number(grad, -alpha),
+           input=lambda grad, alpha, xp: -grad if alpha == 1 else xp._mul_number(grad, -alpha),
            other=lambda grad: grad)  # fmt: skip
 def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
 
@@ -172,7 +172,7 @@ def _sub_number(input: Tensor, other: Tensor | Number) -> Tensor:
     """The difference from a number where PyTorch's own functions subtract one."""
 
 
-@pointwise(np.multiply, node="MulBackward1", inplace=False, input=lambda grad, other: grad * other)
+@pointwise(np.multiply, node="MulBackward1", inplace=False, input=lambda grad, other, xp: xp.times(grad, other))
 def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
     """The product with a number where PyTorch's own functions multiply by one."""
 
@@ -181,10 +181,19 @@ def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
 both("times", operator.mul, _mul_number)
 
 
-@pointwise(np.true_divide, node="DivBackward1", inplace=False, floating=True, input=lambda grad, other: grad / other)
+@pointwise(
+    np.true_divide,
+    node="DivBackward1",
+    inplace=False,
+    floating=True,
+    input=lambda grad, other, xp: xp.over(grad, other),
+)
 @traits(full_scalars=True)
 def _div_number(input: Tensor, other: Tensor | Number) -> Tensor:
     """The quotient by a number where PyTorch's own functions divide by one."""
+
+
+both("over", operator.truediv, _div_number)
 
 
 @pointwise(np.true_divide, "/", node="DivBackward0", floating=True,

@@ -104,7 +104,7 @@ def sqrt(input: Tensor) -> Tensor:
 @pointwise(
     one_pass(lambda input: np.reciprocal(np.sqrt(input))),
     floating=True,
-    input=lambda grad, result: -0.5 * grad * (result * result * result),
+    input=lambda grad, result, xp: xp.times(grad, -0.5) * xp.cubed(result),
 )
 def rsqrt(input: Tensor) -> Tensor:
     """One over the square root of each element.
@@ -153,7 +153,7 @@ def tan(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arcsin, floating=True, input=lambda grad, input, xp: grad * xp.rsqrt(1 - input * input))
+@pointwise(np.arcsin, floating=True, input=lambda grad, input, xp: grad * xp.rsqrt(xp._add_number(-input * input, 1)))
 def asin(input: Tensor) -> Tensor:
     """The arc sine of each element.
 
@@ -162,7 +162,7 @@ def asin(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arccos, floating=True, input=lambda grad, input, xp: grad * -xp.rsqrt(1 - input * input))
+@pointwise(np.arccos, floating=True, input=lambda grad, input, xp: grad * -xp.rsqrt(xp._add_number(-input * input, 1)))
 def acos(input: Tensor) -> Tensor:
     """The arc cosine of each element.
 
@@ -276,7 +276,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _extreme(grad: Any, loses: Any, ties: Any, xp: Any) -> Any:
-    return xp.cleared(xp.where(ties, grad / 2, grad), loses)
+    return xp.cleared(xp.where(ties, xp.over(grad, 2), grad), loses)
 
 
 def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
@@ -285,7 +285,7 @@ def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
 
 @pointwise(np.arctan2, floating=True,
            input=lambda grad, input, other, xp: _atan2_rule(grad, other, input * input + other * other, xp),
-           other=lambda grad, input, other, xp: _atan2_rule(-grad, input, input * input + other * other, xp))  # fmt: skip
+           other=lambda grad, input, other, xp: _atan2_rule(grad, -input, input * input + other * other, xp))  # fmt: skip
 @traits(refuses={"c": "atan2_cpu"})
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input).

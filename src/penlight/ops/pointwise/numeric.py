@@ -129,8 +129,10 @@ def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
 
 
 def _not_nan(first: Any, input: Any, other: Any) -> Any:
-    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch; NumPy's
-    own fmax and fmin give either."""
+    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch, and the
+    second in bfloat16; NumPy's own fmax and fmin give either."""
+    if input.dtype.kind == "V":
+        first = first & (input != other)
     return np.where(first | (other != other), input, other)
 
 

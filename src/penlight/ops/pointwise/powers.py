@@ -71,6 +71,7 @@ def _pow(input: Tensor, exponent: Number) -> Tensor: ...
 
 
 both("squared", np.square, lambda input: _pow(input, 2))
+both("cubed", lambda input: input * input * input, lambda input: _pow(input, 3))
 
 
 @one_pass

@@ -31,7 +31,7 @@ def _cumprod_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
     place of factor k: nothing is divided, so zeros are exact, at every order.
     """
     if input._array.all():
-        tail = (grad * result.conj()).flip(dim).cumsum(dim).flip(dim)
+        tail = (result.conj() * grad).flip(dim).cumsum(dim).flip(dim)
         return tail / input.conj()
     rows, n = input.movedim(dim, -1).conj(), input.shape[dim]
     own = wrap(np.eye(n, dtype=bool))

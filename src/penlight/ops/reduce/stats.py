@@ -15,7 +15,6 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import check_keepdim, sizes, values_of, wrap_dim, wrap_dims
-from ..machinery.array_namespace import shared
 from ..machinery.declare import differentiable, in_float32, method, warning_free
 from ..machinery.guards import lazy, not_implemented
 from ..machinery.op import traits
@@ -97,7 +96,7 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
         steep = xp.cast(xp.where(input == mean, math.nan, math.inf), xp.np_dtype(input))
         return xp.broadcast_back(grad, shape, dim, keepdim) * steep
     scale, centred = 2.0 / free if free else math.inf, input - mean
-    return xp.broadcast_back(xp.times(grad, scale), shape, dim, keepdim) * centred
+    return xp.factor_back(xp.times(grad, scale), shape, dim, keepdim or type(dim) is _AllDims) * centred
 
 
 class _AllDims(tuple[int, ...]):
@@ -253,7 +252,7 @@ def _quick_var_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
 
 
 def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    return xp.broadcast_back(shared(grad, _count(shape, dim) or 1), shape, dim, keepdim)
+    return xp.average(grad, _count(shape, dim) or 1, shape, dim, keepdim or type(dim) is _AllDims)
 
 
 def _two_parts(first: Any, second: Any) -> Any:

@@ -91,13 +91,19 @@ def _average_array(grad: Any, count: int, shape: tuple[int, ...], dim: tuple[int
 
 
 def _broadcast_back_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    return _unsqueezed(grad, shape, dim, keepdim).expand(shape)
+
+
+def _unsqueezed(value: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
     if not keepdim:
         for d in sorted(dim):
-            grad = grad.unsqueeze(d)
-    return grad.expand(shape)
+            value = value.unsqueeze(d)
+    return value
 
 
 both("broadcast_back", _broadcast_back_array, _broadcast_back_tensor)
+# The same for a factor, which the multiplication broadcasts: PyTorch's graph has no expansion there.
+both("factor_back", _broadcast_back_array, _unsqueezed)
 both(
     "average",
     _average_array,
@@ -255,9 +261,9 @@ def mean(
 def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
     """The product of the others. Where something is zero it is computed without dividing, so zeros are exact."""
     shape = tuple(input.shape)
-    wide = xp.broadcast_back(grad, shape, dim, keepdim)
+    wide = xp.factor_back(grad, shape, dim, keepdim)
     if not xp.any_zero(input):
-        return wide * xp.conj(xp.broadcast_back(result, shape, dim, keepdim) / input)
+        return wide * xp.conj(xp.factor_back(result, shape, dim, keepdim) / input)
     return wide * xp.conj(xp._others(input, dim))
 
 
@@ -441,7 +447,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 
 @differentiable(logsumexp_kernel, node="LogsumexpBackward0",
                 input=lambda grad, input, result, dim, keepdim, xp:
-                    xp.broadcast_back(grad, tuple(input.shape), dim, keepdim) * xp.conj(xp.exp(input - xp.broadcast_back(result, tuple(input.shape), dim, keepdim))))  # fmt: skip
+                    xp.factor_back(grad, tuple(input.shape), dim, keepdim) * xp.conj(xp.exp(input - xp.factor_back(result, tuple(input.shape), dim, keepdim))))  # fmt: skip
 def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

@@ -26,11 +26,23 @@ __all__ = ["broadcast_to", "flatten", "ravel", "reshape", "squeeze", "unflatten"
 # ----- Another shape over the same elements -------------------------------------------------------------------------
 
 
+def _ones_as_pytorch(view: Any, input: Any) -> Any:
+    """A view of what is not contiguous, in which dimensions of size 1 have PyTorch's strides: the step to what would come next."""
+    if 1 not in view.shape or not view.size or not input.ndim:
+        return view
+    strides, step = [], input.strides[-1]
+    for n, stride in zip(reversed(view.shape), reversed(view.strides)):
+        strides.append(step if n == 1 else stride)
+        step = n * strides[-1]
+    strides.reverse()
+    return view if tuple(strides) == view.strides else views.strided_window(view, view.shape, tuple(strides), 0)
+
+
 def _view_array(input: Any, size: tuple[int, ...]) -> Any:
     if input.flags.c_contiguous:
         return input.reshape(size)
     try:
-        return np.reshape(input, size, copy=False)
+        return _ones_as_pytorch(np.reshape(input, size, copy=False), input)
     except ValueError:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -51,7 +63,7 @@ if np.lib.NumpyVersion(np.__version__) < "2.1.0":
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                 "contiguous subspaces). Use .reshape(...) instead."
             ) from None
-        return out
+        return _ones_as_pytorch(out, input)
 
 
 @linear(_view_array, view=True, node="ViewBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))

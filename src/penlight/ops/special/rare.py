@@ -57,7 +57,7 @@ def _special_log_ndtr(input: Tensor) -> Tensor:
 
 
 @pointwise(kernel("entr", "entr_cpu"), node="SpecialEntrBackward0", floating=True, inplace=False,
-           input=lambda grad, input, xp: grad * (-xp.log(input) - 1))  # fmt: skip
+           input=lambda grad, input, xp: grad * -xp._add_number(xp.log(input), 1))  # fmt: skip
 def _special_entr(input: Tensor) -> Tensor:
     """`-x ln(x)` for each element: 0 at 0, -inf below.
 
