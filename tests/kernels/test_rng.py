@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 import threading
 import zlib
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -398,13 +400,13 @@ def test_multinomial_errors() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("drawn", [0, 3, 5000])
 def test_a_forked_child_draws_on_though_a_thread_of_its_parent_was_drawing(drawn: int) -> None:
-    """NumPy's generator has a lock, which nobody in the child would ever release."""
+    """The engine and NumPy's generator have locks, which nobody in the child would ever release."""
     engine, taken, done = Engine(7), threading.Event(), threading.Event()
     engine.random32(drawn)
     lock = engine._twister().lock
 
     def hold() -> None:
-        with lock:
+        with engine.lock, lock:
             taken.set()
             done.wait()
 
@@ -423,6 +425,37 @@ def test_a_forked_child_draws_on_though_a_thread_of_its_parent_was_drawing(drawn
     assert os.read(read, 6000) == engine.random32(1500).tobytes()
     os.close(read)
     os.close(write)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda engine: uniform.uniform(engine, (3,), F32),
+        lambda engine: uniform.uniform(engine, (3,), F64),
+        lambda engine: normal.normal(engine, (3,), F64),
+        lambda engine: normal.normal(engine, (100,), F32),
+        lambda engine: rejection.standard_gamma(engine, np.ones(3)),
+        lambda engine: integers.random(engine, (700,), I64),
+    ],
+)
+def test_threads_never_get_the_same_draws(draw: Callable[[Engine], np.ndarray]) -> None:
+    """Note [No draw twice]."""
+    engine, drawn = Engine(3), []
+
+    def work() -> None:
+        for _ in range(400):
+            drawn.append(draw(engine).tobytes())
+
+    threads, interval = [threading.Thread(target=work) for _ in range(4)], sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(set(drawn)) == 1600
 
 
 @pytest.mark.parametrize("p", [0.5, 0.3, 1e-5, 0.99, 1 - 2.0**-20])

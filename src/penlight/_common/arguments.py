@@ -669,9 +669,9 @@ def meaning(function: str, argument: str) -> str | None:
     ('how many', 'keep a reduced dimension with size 1')
     """
     if not _meanings:
-        for line in _TABLE.strip().splitlines():
-            names, _, words = line.partition(": ")
-            _meanings.update(dict.fromkeys(names.split(", "), words))
+        lines = [line.partition(": ") for line in _TABLE.strip().splitlines()]
+        # At once, since other threads find it filled then.
+        _meanings.update({name: words for names, _, words in lines for name in names.split(", ")})
     return _meanings.get(f"{argument}.{function}") or _meanings.get(argument)
 
 
@@ -689,7 +689,7 @@ def explain(names: Mapping[str, Any]) -> None:
         for part in function.__mro__ if isinstance(function, type) else ():
             if part not in _explained and part.__module__.startswith(_OURS):
                 _explained.add(part)
-                explain({n: member for n, member in vars(part).items() if not isinstance(member, type)})
+                explain({n: member for n, member in list(vars(part).items()) if not isinstance(member, type)})
 
 
 @lru_cache(1024)  # torch.exp and Tensor.exp have the same

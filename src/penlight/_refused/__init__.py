@@ -46,9 +46,8 @@ def missing(module: str, name: str) -> AttributeError:
 def submodules(module: str) -> list[str]:
     """The public modules that PyTorch has right below one of its."""
     if not _modules:
-        for line in files(__name__).joinpath("modules.txt").read_text().splitlines():
-            above, _, names = line.partition(":")
-            _modules[above] = names.split()
+        lines = [line.partition(":") for line in files(__name__).joinpath("modules.txt").read_text().splitlines()]
+        _modules.update({above: names.split() for above, _, names in lines})  # at once, for other threads
     return _modules.get(module, [])
 
 
@@ -144,12 +143,14 @@ _names: dict[str, dict[str, str]] = {}
 def names_of(module: str) -> dict[str, str]:
     """What PyTorch has in a module of it: its kind for each name, `f` or `c` with the members of an enumeration."""
     if not _names:
-        for line in files(__name__).joinpath("names.txt").read_text().splitlines():
-            name, _, rest = line.partition(":")
-            kinds = _names[name] = {}
-            for word in rest.split():
-                own, is_class, members = word.partition("!")
-                kinds[own] = "c" + members if is_class else "f"
+        lines = [line.partition(":") for line in files(__name__).joinpath("names.txt").read_text().splitlines()]
+        words = {name: [word.partition("!") for word in rest.split()] for name, _, rest in lines}
+        _names.update(
+            {
+                name: {own: "c" + members if is_class else "f" for own, is_class, members in kinds}
+                for name, kinds in words.items()
+            }
+        )
     return _names.get(module, {})
 
 

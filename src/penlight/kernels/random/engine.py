@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from ..lazy import lazy_import
 from . import MOST_FROM_BLOCK
 
+F = TypeVar("F", bound=Callable[..., Any])
 executable = lazy_import(globals(), "executable", "..executable")
 machine = lazy_import(globals(), "machine", "..native")
 twister = lazy_import(globals(), "twister", ".twister")
@@ -70,6 +73,17 @@ def unit53(words: np.ndarray) -> np.ndarray:
     return out
 
 
+def one_at_a_time(function: F) -> F:
+    """To decorate functions of an engine, their first argument, that one thread at a time may run. See Note [No draw twice]."""
+
+    @wraps(function)
+    def run(engine: Engine, *args: Any) -> Any:
+        with engine.lock:
+            return function(engine, *args)
+
+    return run  # type: ignore[return-value]
+
+
 class Engine:
     """The stream of 32-bit draws, and the second half of the last pair of normal samples.
 
@@ -88,6 +102,10 @@ class Engine:
     # Note [Uniform samples ahead]
     # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
     # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
+    #
+    # Note [No draw twice]
+    # Threads share the default generator. Whoever moves on in the stream holds `lock`, so that no two of them get the same draws. A block
+    # is never written to again, so what is a view of one needs no lock. Draws of one op may be those before and after another thread's.
     __slots__ = (
         "__weakref__",
         "_bits",
@@ -100,17 +118,21 @@ class Engine:
         "_seed",
         "_singles",
         "_words",
+        "lock",
     )
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits: Any = None  # a numpy.random.MT19937
         self._memory: tuple[Any, Any] = (None, None)  # it, and its words
+        self.lock = threading.RLock()  # Note [No draw twice]
+        _engines.add(self)
         self.manual_seed(seed)
 
     def __del__(self) -> None:
         if self._bits is not None and len(_spare) < _KEPT:
             _spare.append(self._bits)
 
+    @one_at_a_time
     def manual_seed(self, seed: int) -> Engine:
         """Start the stream that belongs to a seed; -2**63 to 2**64 - 1, negative ones wrap around."""
         if type(seed) is not int:
@@ -151,15 +173,17 @@ class Engine:
                 self._bits = _spare.pop()
             except IndexError:
                 self._bits = MT19937(0)
-            _twisters.add(self)
         if self._fresh:
             RandomState(self._bits).seed(self._seed & 0xFFFFFFFF)
         return self._bits
 
     def unlock(self) -> None:
-        """Free NumPy's generator of its lock, which a thread that is no more may have taken."""
-        self._bits.lock._at_fork_reinit()  # as Python's own modules do; from NumPy 2.5 on even its state can't be read before
+        """Free the engine and NumPy's generator of their locks, which a thread that is no more may have taken."""
+        self.lock = threading.RLock()
+        if self._bits is not None:
+            self._bits.lock._at_fork_reinit()  # as Python's own modules do; from NumPy 2.5 on even its state can't be read before
 
+    @one_at_a_time
     def get_state(self) -> np.ndarray:
         """The state as the 5056 bytes of `torch.get_rng_state()`."""
         twisted = self._twister().state
@@ -198,6 +222,7 @@ class Engine:
         self._float_normal = float(fields["float_normal"]) if fields["has_float_normal"] else None
         return self
 
+    @one_at_a_time
     def _load(self, seed: int, key: np.ndarray, position: int, fresh: bool) -> None:
         """Put a twister's words in place, and make again the block that is being read."""
         self.manual_seed(seed)
@@ -212,49 +237,52 @@ class Engine:
 
     def raw(self, n: int) -> np.ndarray:
         """The next n draws as uint64 below 2**32; possibly a view of the block: not to be written to."""
-        start = self._next
-        stop = start + n
-        if stop <= BLOCK:
-            self._next = stop
-            return self._words[start:stop]
-        missing = stop - BLOCK
-        blocks = -(-missing // BLOCK)
-        bits = self._generator()
-        self._fresh = False
-        made: np.ndarray = bits.random_raw(blocks * BLOCK)
-        rest = self._words[start:]
-        self._words = made if blocks == 1 else made[-BLOCK:].copy()
-        self._next = missing - (blocks - 1) * BLOCK
-        return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
+        with self.lock:
+            start = self._next
+            stop = start + n
+            if stop <= BLOCK:
+                self._next = stop
+                return self._words[start:stop]
+            missing = stop - BLOCK
+            blocks = -(-missing // BLOCK)
+            bits = self._generator()
+            self._fresh = False
+            made: np.ndarray = bits.random_raw(blocks * BLOCK)
+            rest = self._words[start:]
+            self._words = made if blocks == 1 else made[-BLOCK:].copy()
+            self._next = missing - (blocks - 1) * BLOCK
+            return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
 
     def ahead24(self, n: int) -> np.ndarray | None:
         """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to. None if they are many, or reach beyond the block."""
-        start = self._next
-        stop = start + n
-        if n > MOST_FROM_BLOCK or stop > BLOCK:
-            return None
-        words, samples = self._singles
-        if words is not self._words:
-            samples = (self._words & _LOW24).astype(np.float32)
-            samples *= _F32_SCALE
-            self._singles = self._words, samples
-        self._next = stop
-        return samples[start:stop]
+        with self.lock:
+            start = self._next
+            stop = start + n
+            if n > MOST_FROM_BLOCK or stop > BLOCK:
+                return None
+            words, samples = self._singles
+            if words is not self._words:
+                samples = (self._words & _LOW24).astype(np.float32)
+                samples *= _F32_SCALE
+                self._singles = self._words, samples
+            self._next = stop
+            return samples[start:stop]
 
     def ahead53(self, n: int) -> np.ndarray | None:
         """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
-        start = self._next
-        stop = start + 2 * n
-        if n > MOST_FROM_BLOCK or stop > BLOCK:
-            return None
-        words, odd, samples = self._doubles
-        if words is not self._words or odd != start & 1:
-            odd = start & 1
-            samples = unit53(self._words[odd : BLOCK - odd])
-            self._doubles = self._words, odd, samples
-        self._next = stop
-        first = (start - odd) >> 1
-        return samples[first : first + n]
+        with self.lock:
+            start = self._next
+            stop = start + 2 * n
+            if n > MOST_FROM_BLOCK or stop > BLOCK:
+                return None
+            words, odd, samples = self._doubles
+            if words is not self._words or odd != start & 1:
+                odd = start & 1
+                samples = unit53(self._words[odd : BLOCK - odd])
+                self._doubles = self._words, odd, samples
+            self._next = stop
+            first = (start - odd) >> 1
+            return samples[first : first + n]
 
     def _state(self) -> np.ndarray | None:
         """The words of NumPy's generator as a view of its memory; None where there is no machine code."""
@@ -287,6 +315,7 @@ class Engine:
         """NumPy's generator."""
         return self._twister() if self._fresh else self._bits
 
+    @one_at_a_time
     def _natively(self, n: int) -> np.ndarray | None:
         """The next n draws, more than a block, as uint32 by machine code; None where there is none. See kernels/random/twister.py."""
         state = self._state()
@@ -349,7 +378,7 @@ class Engine:
         return out
 
 
-_twisters: WeakSet[Engine] = WeakSet()  # the engines that have a generator of NumPy
+_engines: WeakSet[Engine] = WeakSet()
 
 # NumPy's generators whose engines are gone, for new ones: making one takes fifty times as long as seeding it.
 _spare: list[Any] = []
@@ -358,7 +387,7 @@ _KEPT = 8  # at once
 
 def _unlock_all() -> None:
     """A forked child has none of the parent's threads, one of which may have been drawing."""
-    for engine in _twisters:
+    for engine in _engines:
         engine.unlock()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..fma import fma32, fma64
 from .box_muller import box_muller32
-from .engine import Engine
+from .engine import Engine, one_at_a_time
 from .uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -97,6 +97,7 @@ def normal_tensors(
     return out
 
 
+@one_at_a_time
 def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
     if n < 16:
@@ -123,6 +124,7 @@ def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     return out
 
 
+@one_at_a_time
 def _short_pairs(engine: Engine, n: int) -> np.ndarray:
     """The same number by number, which for some is quicker than calls of NumPy."""
     made = [] if engine._normal is None or not n else [engine._normal]

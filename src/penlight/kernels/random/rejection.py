@@ -16,7 +16,7 @@ import numpy as np
 from ..compiler.loops import checked, compile_loops
 from ..numpy_warnings import silent
 from . import LEAST_FOR_ALL, MOST_FROM_BLOCK
-from .engine import BLOCK, Engine
+from .engine import BLOCK, Engine, one_at_a_time
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
 Doubles: TypeAlias = Any  # arrays of float64, or lists
@@ -154,6 +154,7 @@ def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> 
 _NO_DRAWS = np.zeros(1)
 
 
+@one_at_a_time
 def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarray) -> None:
     """Run a kernel over a table of rows of so many numbers, with draws as long as it asks for more."""
     left, rows, made = out.size, table, out

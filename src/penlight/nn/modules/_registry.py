@@ -460,4 +460,4 @@ def make_quick(module: Any, table: str, name: str, plain_getattr: Any) -> None:
 
 def member_names(cls: type[Any]) -> set[str]:
     """The names for which a class has descriptors: those of members that some instance has or had."""
-    return {name for base in cls.__mro__ for name, value in base.__dict__.items() if type(value) is Member}
+    return {name for base in cls.__mro__ for name, value in list(vars(base).items()) if type(value) is Member}

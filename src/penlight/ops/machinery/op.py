@@ -78,6 +78,9 @@ def saved_anyhow(op: Op, parameter: str) -> bool:
     return any(all(want in wants for wants in op.wants.values()) for want in tensors)
 
 
+_backward_of: dict[Op, Any] = {}  # the first class of nodes that was made for each op
+
+
 class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
@@ -136,10 +139,10 @@ class Op:
         self.into: Any = None  # its kernel in a form that writes to the first operand
 
     def __getattr__(self, name: str) -> Any:
-        """`Backward` is made when it is first asked for."""
+        """`Backward` is made when it is first asked for. Threads that ask at the same time get the same class: only that gets its `run_raw`."""
         if name != "Backward":
             raise AttributeError(f"'Op' object has no attribute '{name}'")
-        self.Backward = self._make_backward(self) if self.rules else None
+        self.Backward = _backward_of.setdefault(self, self._make_backward(self) if self.rules else None)
         return self.Backward
 
     @property
