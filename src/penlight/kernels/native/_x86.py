@@ -52,7 +52,7 @@ _BINARY = {
     "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0),
     "vandps": (0x54, 1, 0), "vxorps": (0x57, 1, 0), "vaddpd": (0x58, 1, 1),
     "vfmadd231ps": (0xB8, 2, 1), "vfmadd231pd": (0xB8, 2, 1 | _W),
-    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1), "vpcmpgtq": (0x37, 2, 1),
+    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1),
 }  # fmt: skip
 # How to round to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
@@ -126,10 +126,6 @@ class Assembler:
     def swap_halves(self, target: int, source: int) -> None:
         """Exchange the upper four lanes and the lower."""
         self._vector(0x06, 3, 1, target, source, source, b"\x01")  # vperm2f128
-
-    def shuffle(self, target: int, source: int, order: int) -> None:
-        """Reorder the lanes within each half."""
-        self._vector(0x04, 3, 1, target, source, tail=bytes((order,)))  # vpermilps
 
     def halves(self, target: int, first: int, second: int, order: int) -> None:
         """Each half of the target from one of the four of the sources, numbered by a digit of `order` in base 16."""

@@ -14,7 +14,7 @@ import numpy as np
 from .. import call, executable
 from ..compiler.rows import Rows
 from ..compiler.values import as_float, as_whole, cast, logical_right
-from ..native._x86 import RCX, RDI, RDX, RSI, Address, Assembler, Pooled
+from ..native._x86 import RDI, RDX, RSI, Address, Assembler, Pooled
 
 WORDS = 624  # of the state
 _MIDDLE = 397
@@ -115,47 +115,3 @@ def uniform53(b: Rows) -> None:
         out.store((upper + lower) * 2.0**-53)
 
     b.each(element)
-
-
-def bernoulli(words: np.ndarray, bound: int, out: np.ndarray) -> None:
-    """1 where the lower 53 bits of a pair of words, the first of which is the upper half, are below a bound, else 0, as float32."""
-    whole = out.size // 8
-    if words.dtype != np.uint32 or out.dtype != np.float32 or words.size != 2 * out.size:
-        raise ValueError("bernoulli() wants pairs of uint32 words and makes float32")
-    if not (words.flags.c_contiguous and out.flags.c_contiguous):
-        raise ValueError("bernoulli() wants contiguous arrays")
-    if whole:
-        numbers = np.array([bound, (1 << 53) - 1], np.int64)
-        _below()(whole, words, out, numbers)
-    for i in range(8 * whole, out.size):
-        first, second = words[2 * i : 2 * i + 2].tolist()
-        out[i] = (((first << 32) | second) & ((1 << 53) - 1)) < bound
-
-
-@lru_cache(1)
-def _below() -> Any:
-    """The numbers are the bound and a mask of 64 bits."""
-    asm = Assembler()
-    for pointer in (RSI, RDX, RCX):
-        asm.load_register(pointer, Address(pointer, None, executable.DATA_OFFSET))
-    asm.broadcast_long(15, Address(RCX))
-    asm.broadcast_long(14, Address(RCX, None, 8))
-    asm.move(13, Pooled(0x3F800000))
-    asm.label("eight")
-    for i in (0, 1):
-        asm.move(i, Address(RSI, None, 32 * i))
-        asm.shuffle(i, i, 0xB1)
-        asm.binary("vandps", i, i, 14)
-        asm.binary("vpcmpgtq", i, 15, i)
-    asm.pick(0, 0, 1, 0x88)
-    asm.pairs(0, 0, 0xD8)
-    asm.binary("vandps", 0, 0, 13)
-    asm.store(Address(RDX), 0)
-    asm.add_number(RSI, 64)
-    asm.add_number(RDX, 32)
-    asm.add_number(RDI, -1)
-    asm.jump("eight", "not zero")
-    asm.forget_upper()
-    asm.leave()
-    signature = "vectors, words: u32[16 * vectors], out: written f32[8 * vectors], numbers: i64[2]"
-    return call.load(asm.finish(), signature)

@@ -10,7 +10,7 @@ from ..fma import fma32, fma64
 from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from . import MOST_FROM_BLOCK
-from .engine import BLOCK, PIECE, Engine, low53, unit53
+from .engine import BLOCK, PIECE, Engine, unit53
 
 machine = lazy_import(globals(), "machine", ".twister")
 native = lazy_import(globals(), "native", "..native")
@@ -229,15 +229,11 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
         return (samples.reshape(shape) < p).astype(dtype)
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
-    bound = math.ceil(p * 2.0**53)  # k * 2**-53 < p, in whole numbers
     start = 0
     for words in engine.pieces(2 * flat.size):
         part = flat[start : start + words.size // 2]
         start += part.size
-        if words.dtype == np.uint32 and part.dtype == np.float32:
-            machine.bernoulli(words, bound, part)
-        else:
-            part[...] = low53(words) < bound
+        part[...] = unit53(words) < p
     return out
 
 
