@@ -52,20 +52,15 @@ _HIGH21 = np.uint64(0x1FFFFF << 32)
 _F32_SCALE = np.float32(2.0**-24)
 
 
-def low53(words: np.ndarray) -> np.ndarray:
-    """The lower 53 bits of each pair of draws, as int64."""
-    pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
-    bits = pairs << 32
-    bits &= _HIGH21
-    pairs >>= 32
-    bits |= pairs
-    return bits.view(np.int64)
-
-
 def unit53(words: np.ndarray) -> np.ndarray:
-    """The same as multiples of 2**-53 below 1, in float64."""
+    """The lower 53 bits of each pair of draws as multiples of 2**-53 below 1, in float64."""
     if not machine.available():
-        return low53(words) * 2.0**-53
+        pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
+        bits = pairs << 32
+        bits &= _HIGH21
+        pairs >>= 32
+        bits |= pairs
+        return bits.view(np.int64) * 2.0**-53
     out = np.empty(words.size // 2)
     if out.size:
         pairs = words.astype(np.uint32, copy=False)[: 2 * out.size].view(np.float64)

@@ -1,6 +1,6 @@
 """Oscillating Bessel functions: bessel_j0, bessel_j1, bessel_y0, bessel_y1, spherical_bessel_j0, and airy_ai.
 
-See Note [How the special functions are evaluated] in `special_common`. All are computed in float64.
+See Note [How the special functions are evaluated] in special/common.py. All are computed in float64.
 """
 
 from __future__ import annotations

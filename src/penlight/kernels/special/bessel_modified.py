@@ -1,6 +1,6 @@
 """Modified Bessel functions: i0, i0e, i1, i1e, and k0, k1 with their scaled forms.
 
-See Note [How the special functions are evaluated] in `special_common`. All are computed in float64.
+See Note [How the special functions are evaluated] in special/common.py. All are computed in float64.
 """
 
 from __future__ import annotations

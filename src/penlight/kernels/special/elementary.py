@@ -1,6 +1,6 @@
 """Elementary functions done with care: logit, sinc, entropy and x log(y).
 
-See Note [How the special functions are evaluated] in `special_common`.
+See Note [How the special functions are evaluated] in special/common.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The error function and its relatives: erf, erfc, erfcx, erfinv, ndtri, log_ndtr.
 
-See Note [How the special functions are evaluated] in `special_common`.
+See Note [How the special functions are evaluated] in special/common.py.
 """
 
 from __future__ import annotations

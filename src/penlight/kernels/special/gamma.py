@@ -1,6 +1,6 @@
 """The logarithm of the gamma function and its derivatives: gammaln, multigammaln, digamma, polygamma, and zeta.
 
-See Note [How the special functions are evaluated] in `special_common`.
+See Note [How the special functions are evaluated] in special/common.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The regularised incomplete gamma functions, gammainc and gammaincc.
 
-See Note [How the special functions are evaluated] in `special_common`. Both are computed in float64, of
+See Note [How the special functions are evaluated] in special/common.py. Both are computed in float64, of
 each element what its region takes: Note [Functions of scalars] in `scalars`.
 """
 
