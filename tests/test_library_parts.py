@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import penlight as torch
+from penlight._common import user_warnings
 
 SOURCE = Path(torch.__file__).parent.parent
 
@@ -328,6 +329,7 @@ def test_parameters_on_the_meta_device_are_made_where_the_data_is():
 def test_storages_count_their_memory_and_warn_at_the_line_of_the_user():
     x = torch.ones(100)
     assert sys.getsizeof(x.untyped_storage()) > 400
+    user_warnings._warned.clear()
     with pytest.warns(UserWarning, match="TypedStorage is deprecated") as seen:
         assert sys.getsizeof(x.storage()) > 400
     assert all(warning.filename == __file__ for warning in seen)

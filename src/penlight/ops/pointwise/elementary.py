@@ -285,7 +285,7 @@ def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:
 
 @pointwise(np.arctan2, floating=True,
            input=lambda grad, input, other, xp: _atan2_rule(grad, other, input * input + other * other, xp),
-           other=lambda grad, input, other, xp: _atan2_rule(grad, -input, input * input + other * other, xp))  # fmt: skip
+           other=lambda grad, input, other, xp: _atan2_rule(-grad, input, input * input + other * other, xp))  # fmt: skip
 @traits(refuses={"c": "atan2_cpu"})
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input).
