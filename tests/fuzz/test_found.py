@@ -874,3 +874,11 @@ def test_the_gradient_of_a_grid_is_infinite_where_the_image_is() -> None:
     image[0, 2, 0, 0] = -inf
     F.grid_sample(image, grid, align_corners=False).sum().backward()
     assert grid.grad.flatten().tolist() == [inf, inf]
+
+
+def test_second_derivatives_by_an_input_that_was_not_saved() -> None:
+    """A convolution saves its input for the gradient of its weight only."""
+    x, bias = torch.ones(2, 1, 4, requires_grad=True), torch.ones(2, requires_grad=True)
+    result = F.conv_transpose1d(x, torch.ones(1, 2, 2), bias, stride=2)
+    (first,) = torch.autograd.grad(result.square().sum(), x, create_graph=True)
+    assert torch.autograd.grad(first.sum(), (x, bias))[0].tolist() == [[[8.0] * 4]] * 2

@@ -270,7 +270,7 @@ class BackwardPass(Node):
         try:
             grad_mode.set(True)
             for name, edge in zip(self.op.traits.backward.split(), self.next_functions):
-                if edge[0] is None or name not in given:
+                if edge[0] is None or given.get(name) is None:  # what was not saved, none of the gradients depends on
                     captured.append(NO_EDGE)
                     continue
                 given[name] = stand_in(given[name])
