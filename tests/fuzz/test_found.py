@@ -882,3 +882,11 @@ def test_second_derivatives_by_an_input_that_was_not_saved() -> None:
     result = F.conv_transpose1d(x, torch.ones(1, 2, 2), bias, stride=2)
     (first,) = torch.autograd.grad(result.square().sum(), x, create_graph=True)
     assert torch.autograd.grad(first.sum(), (x, bias))[0].tolist() == [[[8.0] * 4]] * 2
+
+
+@pytest.mark.parametrize("count", [100, 3000, 5000])
+def test_conversion_to_half_precision_is_silent(count: int) -> None:
+    """NumPy warns of numbers that are too large, and a warning is an error here."""
+    x = torch.ones(count)
+    x[0], x[1] = nan, 1e30
+    assert x.half()[1] == inf and x.half()[0].isnan()

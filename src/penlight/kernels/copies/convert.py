@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..lazy import lazy_import
-from ..numpy_warnings import hush, unhush
+from ..numpy_warnings import hush, silent, unhush
 from . import LEAST_CONVERTED
 from .order import astype, in_memory_order, order_of
 
@@ -130,7 +130,8 @@ def to_half(x: Array) -> Array:
         bits = signed & 0x7FFFFFFF
         largest = bits.max()
         if largest > _INFINITY:  # NaN
-            made[...] = part
+            with silent():
+                made[...] = part
             continue
         small = (bits < _SMALLEST).nonzero()[0] if bits.min() < _SMALLEST else None
         # Normal halves: the exponent less the difference of the biases, and what is cut off rounds the rest.
