@@ -890,3 +890,12 @@ def test_conversion_to_half_precision_is_silent(count: int) -> None:
     x = torch.ones(count)
     x[0], x[1] = nan, 1e30
     assert x.half()[1] == inf and x.half()[0].isnan()
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, inf])
+def test_second_derivatives_of_distances(p: float) -> None:
+    """Where the gradient does not depend on the distances, these get zeros of their own shape."""
+    x = torch.tensor([[0.0, 1.0], [3.0, 5.0], [4.0, 9.0]], requires_grad=True)
+    (first,) = torch.autograd.grad(torch.pdist(x, p).square().sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.square().sum(), x)
+    assert second.shape == (3, 2) and second.isfinite().all()

@@ -286,9 +286,12 @@ class BackwardPass(Node):
         captures = engine.Captures(captured)
         if inner.requires_grad:
             engine.execute([views.edge_of(inner)], [grad], create_graph, create_graph, captures)
-        results = zip(captures.grads, self.next_functions)
-        several = len(self.op.rules) > 1
-        return tuple(g if g is not None or several or e[0] is None else _creation.zeros_like(grad) for g, e in results)
+        results = list(captures.grads)
+        if len(self.op.rules) == 1:
+            for k, (name, edge) in enumerate(zip(self.op.traits.backward.split(), self.next_functions)):
+                if results[k] is None and edge[0] is not None:  # an input that was not saved has the gradient's shape
+                    results[k] = _creation.zeros_like(grad if given.get(name) is None else given[name])
+        return tuple(results)
 
 
 def _leaf(tensor: Tensor) -> Tensor:
