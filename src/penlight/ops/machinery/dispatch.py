@@ -68,6 +68,7 @@ NO_TENSOR: Any = object()
 
 def unwatched() -> bool:
     """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
+    # The conditions of `unseen` are repeated, since each op asks while `watch` is open.
     if interpreters.get() or subclass_levels or op_watchers.get() or node_watchers.get() or everywhere:
         return False
     return pack_hooks.get() is None
