@@ -899,3 +899,50 @@ def test_second_derivatives_of_distances(p: float) -> None:
     (first,) = torch.autograd.grad(torch.pdist(x, p).square().sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.square().sum(), x)
     assert second.shape == (3, 2) and second.isfinite().all()
+
+
+@pytest.mark.parametrize("left", [(1, 1), (1, 1, 1), (2, 1), (2, 3, 1)])
+@pytest.mark.parametrize("right", [(1, 1), (1, 3), (1, 1, 3)])
+def test_zero_times_nan_is_nan_in_a_product_of_one_term(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """NumPy's dot takes a matrix of one number for a scalar, and adds nothing if it is 0."""
+    assert (torch.zeros(left) @ torch.full(right, nan)).isnan().all()
+    assert (torch.full(left, nan) @ torch.zeros(right)).isnan().all()
+
+
+def test_the_gradient_of_a_leaf_goes_on_after_its_name_is_gone() -> None:
+    x = torch.ones(2, requires_grad=True)
+    first, second, third = (x * 2).sum(), (x * 3).sum(), (x * 4).sum()
+    first.backward()
+    held = x.grad
+    del x
+    second.backward()
+    assert held.tolist() == [5.0, 5.0]
+    leaf = third.grad_fn.next_functions[0][0].next_functions[0][0].variable
+    leaf.grad = None
+    del leaf
+    third.backward()
+    assert held.tolist() == [5.0, 5.0]
+
+
+def test_the_weight_of_a_single_observation_does_not_matter() -> None:
+    """Rounded, 0.7463181 less its square over itself is not 0."""
+    weight = torch.tensor([0.7463181])
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        assert torch.cov(torch.tensor([[0.3]]), aweights=weight).isnan()
+    assert torch.cov(torch.tensor([[0.3]]), aweights=weight, correction=0) == 0
+
+
+def test_gradients_of_a_long_complex_log_sum_take_memory_for_its_elements() -> None:
+    """And not for all pairs of them."""
+    n = 3000
+    x = torch.complex(torch.linspace(-1, 1, n), torch.linspace(0, 5, n)).requires_grad_()
+    weight = torch.complex(torch.linspace(0, 2, n), torch.linspace(1, -1, n))
+    (first,) = torch.autograd.grad(torch.logcumsumexp(x, 0), x, weight, create_graph=True)
+    tracemalloc.start()
+    (second,) = torch.autograd.grad(first, x, weight)
+    assert tracemalloc.get_traced_memory()[1] < 200 * n * 8
+    tracemalloc.stop()
+    values, sums = x.detach().numpy(), np.cumsum(np.exp(x.detach().numpy().astype(complex)))
+    later = np.cumsum((weight.numpy() / np.conj(sums))[::-1])[::-1]
+    assert np.allclose(first.detach().numpy(), np.exp(np.conj(values)) * later, rtol=1e-4)
+    assert second.isfinite().all()

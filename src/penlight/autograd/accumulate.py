@@ -79,7 +79,7 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
             grad = copy_like(grad, array)
         elif grad.base is not None or grad.dtype is not array.dtype or grad.strides != array.strides:
             grad = _own(grad, array, shape)
-        variable._grad = _wrap(grad)
+        leaf._grad = variable._grad = _wrap(grad)
         return
     into = present._array
     try:
@@ -194,13 +194,17 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
     _require_leaf(variable._edge[0])
     present = variable._grad
     if any(t is not None and t._level is not None for t in (grad, present, variable)):  # of a class that dispatches
-        variable._grad = (grad if grad_mode.get() else grad.detach()) if present is None else present + grad
+        leaf._grad = variable._grad = (
+            (grad if grad_mode.get() else grad.detach()) if present is None else present + grad
+        )
     elif not grad_mode.get():
         accumulate_raw(leaf, grad._array)
     elif present is None:
-        variable._grad = _wrap(copy_like(np.empty(grad.shape, grad._array.dtype), variable._array)).copy_(grad)
+        leaf._grad = variable._grad = _wrap(copy_like(np.empty(grad.shape, grad._array.dtype), variable._array)).copy_(
+            grad
+        )
     else:
-        variable._grad = present + grad
+        leaf._grad = variable._grad = present + grad
 
 
 def _wrap(array: Any) -> Tensor:

@@ -247,16 +247,18 @@ class AccumulateGrad(Node):
     """Where the gradient of a leaf arrives; adds it into the leaf's `.grad`.
 
     The leaf's edge holds this node, so the node holds its leaf weakly: no cycle. If the graph outlives the leaf's Python
-    object, `variable` makes the tensor anew over the same memory, as PyTorch keeps it alive through the graph.
+    object, `variable` makes the tensor anew over the same memory, as PyTorch keeps it alive through the graph. Its `.grad`
+    goes on in it: the node holds that too (see `set_grad`).
     """
 
-    __slots__ = ("_array", "_kept", "_ref", "_versions")
+    __slots__ = ("_array", "_grad", "_kept", "_ref", "_versions")
 
     def __init__(self, variable: Tensor) -> None:
         self.seq = next(sequence)
         self.next_functions = ()
         self._hooks = self._fit = None
         self._kept: Any = None
+        self._grad: Tensor | None = None
         self._ref = weakref.ref(variable)
         self._array: np.ndarray[Any, Any] = variable._array
         if variable._vc is None:
@@ -270,7 +272,7 @@ class AccumulateGrad(Node):
         if found is None:
             if self._kept is None:
                 self._kept = _tensor.wrap(self._array)
-                self._kept._vc = self._versions
+                self._kept._vc, self._kept._grad = self._versions, self._grad
                 self._kept._require_grad_()
             found = self._kept
         return found
@@ -282,6 +284,16 @@ class AccumulateGrad(Node):
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         _accumulate.accumulate_graph(self, grad)
         return ()
+
+
+def set_grad(tensor: Tensor, grad: Tensor | None) -> None:
+    """Set the `.grad` of a tensor, and of the node where its gradients arrive."""
+    tensor._grad = grad
+    edge = getattr(tensor, "_edge", NO_EDGE)
+    if edge is NO_EDGE:
+        edge = getattr(tensor, "_leaf_edge", NO_EDGE)
+    if type(edge[0]) is AccumulateGrad:
+        edge[0]._grad = grad
 
 
 # The classes of nodes with one output for sure: asking a class costs less than asking each node for its `outputs`.

@@ -14,7 +14,7 @@ from .. import autograd, dtypes
 from .._common.declared_classes import take_over
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
-from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
+from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node, set_grad
 from ..autograd.saved import NoVersion
 from ..kernels.lazy import lazy_import
 from .hooks import Hooked
@@ -299,11 +299,11 @@ class Tensor(_Parts):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             _check_grad(self, value)
-        self._grad = value
+        set_grad(self, value)
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        set_grad(self, None)
 
     @property
     def grad_dtype(self) -> Any:

@@ -40,7 +40,7 @@ __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     dtype = mat1.dtype
     if beta == 1 == alpha and dtype is _FLOAT32 and mat1.ndim == 2 and mat1.size * mat2.shape[-1] < _MOST_SMALL:
-        if len(mat2) != 1:  # as in `_matmul_array`
+        if mat1.size != 1 != mat2.size:  # as in `_matmul_array`
             product = mat1.dot(mat2)  # the shortest way for small layers
             product += input
             return product

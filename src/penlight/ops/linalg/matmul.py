@@ -169,15 +169,15 @@ def _matmul_array(a: Any, b: Any) -> Any:
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
             return _blas.multiply(a, b)
         # `dot` takes a 1 x 1 matrix for a scalar, and does not multiply its zero with NaN.
-        if a.ndim == 2 and len(b) != 1:
+        if a.ndim == 2 and a.size != 1 != b.size:
             return a.dot(b)  # the same call of BLAS with half the overhead
-    elif a.ndim == b.ndim == 2 and dtype.kind == "c" and len(b) != 1:
+    elif a.ndim == b.ndim == 2 and dtype.kind == "c" and a.size != 1 != b.size:
         return a.dot(b)
     if dtype.itemsize < 4 and dtype.kind not in "iu":
         if dtype.kind == "b":
             names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}
             raise not_implemented(names.get((a.ndim, b.ndim), "bmm"), dtype)
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+        return _matmul_array(a.astype(_FLOAT32), b.astype(_FLOAT32)).astype(dtype)
     return np.matmul(a, b)
 
 
@@ -371,7 +371,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
 @warning_free
 def _small_product(x: Any, y: Any) -> Any:
     """np.matmul; a batch times one matrix or vector as one tall matrix."""
-    if x.ndim > 2 >= y.ndim and x.flags.c_contiguous and y.size != 1:
+    if x.ndim > 2 >= y.ndim and x.flags.c_contiguous and x.size != 1 != y.size:
         *lead, k = x.shape
         return x.reshape(math.prod(lead), k).dot(y).reshape((*lead, *y.shape[1:]))
     return np.matmul(x, y)

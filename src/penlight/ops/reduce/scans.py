@@ -176,22 +176,25 @@ TABLE = 1024  # the longest dimension for which a table of all pairs is made
 
 
 def _log_back_long(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    """The same for long dimensions, without the table: a log-sum from the end, of positive and negative gradients by themselves."""
+    """The same for long dimensions, without the table: a log-sum from the end. Only complex gradients have a logarithm whatever
+    their sign: of real ones, the positive and the negative are summed by themselves."""
     lowest = float(np.finfo(input._array.dtype).min) / 2
+    input, result = input.conj(), result.conj()
 
-    def part(size: Any) -> Any:
-        some = size > 0
-        logs = size.masked_fill(~some, 1.0).log().masked_fill(~some, lowest)
+    def from_the_end(grad: Any, present: Any) -> Any:
+        logs = grad.masked_fill(~present, 1.0).log().masked_fill(~present, lowest)
         return ((logs - result).flip(dim).logcumsumexp(dim).flip(dim) + input).exp()
 
-    return part(grad) - part(-grad)
+    if input.is_complex():
+        return from_the_end(grad, grad != 0)
+    return from_the_end(grad, grad > 0) - from_the_end(-grad, grad < 0)
 
 
 def _log_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """The sum over i >= k of grad_i * exp(input_k - result_i), from the table of all pairs: none of its powers exceeds 1."""
     if not input.dim():
         return grad
-    if input.shape[dim] > TABLE and not input.is_complex():
+    if input.shape[dim] > TABLE:
         return _log_back_long(grad, input, result, dim)
     rows, sums = input.movedim(dim, -1), result.movedim(dim, -1)
     n = input.shape[dim]

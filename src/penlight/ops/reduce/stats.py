@@ -464,12 +464,13 @@ def cov(
         return table.new_full((table.shape[0],) * 2, math.nan).squeeze()
     weights = aweights if fweights is None else fweights if aweights is None else fweights * aweights
     size: Any
-    if weights is None:
+    total: Any = None if weights is None else weights.sum()
+    if total is not None and (values_of(total) == 0).any():
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    if weights is None or (count == 1 and weights is aweights):  # which weight a single observation has does not matter
+        weights = None
         mean, size = table.sum(1) / count, count - correction
     else:
-        total = weights.sum()
-        if (values_of(total) == 0).any():
-            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         mean = (table * weights).sum(1) / total
         size = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if size <= 0:
