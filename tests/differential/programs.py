@@ -348,6 +348,8 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
             return None
         if "register_hook" in statement and "is forbidden" in expected:
             return None  # PyTorch keeps what it could not register: from now on it accepts hooks there, and calls none
+        if "register_hook" in statement and expected == "ok" and "another view of its base has been" in found:
+            return None  # PyTorch looks at the history of a tensor only for its first hook
         if any(has_no_memory(v) or has_no_memory(v.grad) for v in oracle.tensors().values()):
             return None
         note_gradient(oracle, maker, statement)

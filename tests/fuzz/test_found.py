@@ -946,3 +946,35 @@ def test_gradients_of_a_long_complex_log_sum_take_memory_for_its_elements() -> N
     later = np.cumsum((weight.numpy() / np.conj(sums))[::-1])[::-1]
     assert np.allclose(first.detach().numpy(), np.exp(np.conj(values)) * later, rtol=1e-4)
     assert second.isfinite().all()
+
+
+def test_the_variance_of_equal_numbers_is_zero_in_double_precision_too() -> None:
+    """The mean of twelve times 1.22 is not 1.22, and a derivative of the root of what remains is noise."""
+    x = torch.full((3, 12), 1.22, dtype=torch.float64, requires_grad=True)
+    for found in (x.std(), x.std(1), x.var(0, keepdim=True), torch.std_mean(x, 1)[0], torch.var_mean(x)[0]):
+        assert not found.any()
+    x.std(1).sum().backward()
+    assert not x.grad.any()
+
+
+def test_the_gradient_of_a_variance_without_degrees_of_freedom_is_part_of_the_graph() -> None:
+    x = torch.ones(1, requires_grad=True)
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        variances = x.var(0), x.var()
+    slopes = [torch.autograd.grad(v, x, create_graph=True)[0] for v in variances]
+    assert [(s.requires_grad, bool(s.isnan())) for s in slopes] == [(True, True), (False, True)]
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+def test_an_antialiased_image_is_not_resized_along_a_side_that_keeps_its_length(mode: str) -> None:
+    """Whatever its scale says; and what is only copied may have any dtype."""
+    image = torch.arange(15.0).view(1, 1, 3, 5)
+    assert torch.equal(F.interpolate(image, scale_factor=(1.1, 1.1), mode=mode, antialias=True), image)
+    wider = F.interpolate(image, scale_factor=(1.1, 2.0), mode=mode, antialias=True)
+    assert torch.allclose(wider, F.interpolate(image, size=(3, 10), mode=mode, antialias=True))
+    assert torch.equal(F.interpolate(image.long(), size=(3, 5), mode=mode, antialias=True), image.long())
+    refused(
+        '"compute_index_ranges_weights" not implemented for',
+        lambda: F.interpolate(image.long(), size=(3, 6), mode=mode, antialias=True),
+        NotImplementedError,
+    )

@@ -201,6 +201,8 @@ def axis_map(
     if mode not in (*_LINEAR, "bicubic", "lanczos"):
         raise NotImplementedError(f"interpolation mode {mode!r} is not known")
     if antialias:
+        if size == out:  # whatever the scale: PyTorch leaves such a dim as it is
+            return AxisMap(size, np.arange(size)[:, None], np.ones((size, 1), real))
         return _antialiased(size, out, mode, align_corners, scale, real)
     return (_cubic if mode == "bicubic" else _linear)(size, out, align_corners, scale, real)
 
@@ -222,7 +224,7 @@ def interpolate(
         return interpolate(single, output_size, mode, align_corners, scales, antialias).astype(x.dtype)
     if mode == "area":
         return adaptive_avg_pool(x, output_size)
-    if x.dtype.kind != "f" and mode not in _NEAREST:
+    if x.dtype.kind != "f" and mode not in _NEAREST and tuple(output_size) != x.shape[2:]:
         raise TypeError(f"mode {mode!r} needs a floating point array, not {x.dtype}")
     maps = _maps(x.shape[2:], output_size, mode, align_corners, scales, antialias, x.dtype)
     return _apply_all(x, maps)

@@ -134,7 +134,7 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints | None, An
     return None, tuple(scale_factor)
 
 
-def _check_resize(input: Tensor, size: Ints, mode: str, dims: int) -> None:
+def _check_resize(input: Tensor, size: Ints, mode: str, dims: int, antialias: bool) -> None:
     shape, sides = list(input.shape), "DHW"[-dims:]
     if min(size) <= 0 or 0 in shape[2:]:
         was, now = (", ".join(f"{s}: {n}" for s, n in zip(sides, v)) for v in (shape[2:], size))
@@ -143,9 +143,13 @@ def _check_resize(input: Tensor, size: Ints, mode: str, dims: int) -> None:
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {shape}")
     nearest = mode.startswith("nearest")
+    if antialias and shape[2:] == list(size):
+        return  # nothing is computed
     if input.dtype.category != dtypes.FLOATING and (input.dtype is not dtypes.uint8 or not (dims == 2 or nearest)):
         way = "nearest" if nearest else mode
-        if dims == 2 and mode != "bicubic":
+        if antialias:
+            name = "compute_index_ranges_weights"
+        elif dims == 2 and mode != "bicubic":
             name = f"upsample_{way}2d_channels_last"
         else:
             name = "compute_indices_weights_" + ("cubic" if way == "bicubic" else way.removeprefix("tri"))
@@ -185,7 +189,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         return getattr(_adaptive_pool, f"adaptive_avg_pool{dims}d")(input, found)
     if (mode, dims) not in _NODES and not (mode == "lanczos" and dims == 2 and antialias and not align_corners):
         _refuse_mode(mode, dims, align_corners, antialias)
-    _check_resize(input, found, mode, dims)
+    _check_resize(input, found, mode, dims, bool(antialias))
     return _resize(input, found, mode, bool(align_corners), factors, antialias)
 
 

@@ -52,6 +52,21 @@ def overflowed(input: Any, variance: Any) -> bool:
     return not (math.isfinite(variance.item()) if variance.size == 1 else np.isfinite(variance).all())
 
 
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # how far the mean of equal numbers may be from them, relatively
+
+
+def _zero_of_equals(input: Any, dim: tuple[int, ...], keepdim: bool, variance: Any) -> Any:
+    """The variance in double precision, and 0 where all elements are equal: their mean is rounded, and nothing wider is there to round it from."""
+    if input.dtype.char not in "dD" or not input.size:
+        return variance
+    first = input[tuple([slice(1) if d in dim else slice(None) for d in range(input.ndim)])]
+    with silent():
+        bound = np.square(np.abs(first) * _ROUNDING).reshape(np.shape(variance))
+        if not ((variance > 0) & (variance <= bound)).any():
+            return variance
+    return np.where((input == first).all(dim, keepdims=keepdim), 0.0, variance)
+
+
 def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Any, Any]:
     """The variance and the mean of single-precision numbers in double precision."""
     wide = input.astype(np.result_type(input.dtype, np.float64))
@@ -65,7 +80,7 @@ def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepd
 
 @in_float32
 def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    variance = np.asarray(_quick_variance(input, dim, correction, keepdim))
+    variance = _zero_of_equals(input, dim, keepdim, np.asarray(_quick_variance(input, dim, correction, keepdim)))
     if overflowed(input, variance):
         variance = in_double_precision(input, dim, correction, keepdim)[0].astype(variance.dtype)
     return variance
@@ -92,7 +107,7 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
     shape = tuple(input.shape)
     free = _count(shape, dim) - correction
     mean = xp._mean_dims(input, dim, True)
-    if free <= 0 and len(dim) == len(shape):
+    if free <= 0 and (type(dim) is _AllDims or not shape):
         steep = xp.cast(xp.where(input == mean, math.nan, math.inf), xp.np_dtype(input))
         return xp.broadcast_back(grad, shape, dim, keepdim) * steep
     scale, centred = 2.0 / free if free else math.inf, input - mean
@@ -135,7 +150,7 @@ def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correcti
 
 @in_float32
 def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    variance = np.asarray(_quick_variance(input, dim, correction, keepdim))
+    variance = _zero_of_equals(input, dim, keepdim, np.asarray(_quick_variance(input, dim, correction, keepdim)))
     if overflowed(input, variance):
         return np.sqrt(in_double_precision(input, dim, correction, keepdim)[0]).astype(variance.dtype)
     return np.sqrt(variance)
@@ -220,6 +235,7 @@ def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
 def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, measure: Any) -> Any:
     """The measure of the variance (itself, or its root), and the mean."""
     found, mean = _quick_var_mean(input, dim, correction, keepdim)
+    found = _zero_of_equals(input, dim, keepdim, found)
     if not overflowed(input, found):
         return measure(found), mean
     variance, mean = in_double_precision(input, dim, correction, keepdim)
