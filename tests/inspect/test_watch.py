@@ -236,6 +236,13 @@ def test_what_an_op_keeps_for_itself_may_be_infinite() -> None:
         torch.nn.functional.ctc_loss(frames, labels, *sizes).backward()
 
 
+def test_each_result_that_a_program_gets_is_looked_at() -> None:
+    """The sign of a determinant comes first, and is finite."""
+    with torch.inspect.watch(inf="note") as seen:
+        torch.linalg.slogdet(torch.zeros(2, 2))
+    assert [event.what.split()[0] for event in seen.infs] == ["linalg_slogdet()"]
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.complex64])
 def test_every_floating_dtype_is_looked_at(dtype: torch.dtype) -> None:

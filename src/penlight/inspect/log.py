@@ -233,10 +233,10 @@ class Log(Listener):
         finally:
             self._running = None
         line = user_line()
-        outs = (result,) if type(result) is Tensor else tensors_in(result)
+        # What only the rules of an op need may be infinite: CTC has -inf for what can't be.
+        outs = (result,) if type(result) is Tensor else tensors_in(result)[: op.traits.returned or None]
         if self.sees_nodes and "op" not in op.keeps_finite:
-            # The later results of a private op are what its derivative needs: CTC's has -inf for what can't be.
-            for out in outs[:1] if op.name.startswith("_") else outs:
+            for out in outs:
                 if kinds := not_finite(out._array):
                     self._on_made(kinds - before, op, arguments, inputs, out if inplace else None, line)
         uses = self._uses

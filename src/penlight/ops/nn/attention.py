@@ -99,6 +99,7 @@ def _rule(position: int) -> Any:
                     kernels.attention(query, key, value, attn_mask, scale, is_causal),
                 node="ScaledDotProductFlashAttentionForCpuBackward0", results=("output", "logsumexp", "probabilities"),
                 query=_rule(0), key=_rule(1), value=_rule(2))  # fmt: skip
+@traits(returned=1)
 def _attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, scale: float, is_causal: bool
 ) -> Any: ...

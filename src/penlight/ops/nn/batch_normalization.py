@@ -108,7 +108,7 @@ def _batch_rule(position: int) -> Any:
 
 @differentiable(_batch_array, node="NativeBatchNormBackward0", results=("result0", "result1", "result2"),
                 input=_batch_rule(0), weight=_batch_rule(1), bias=_batch_rule(2))  # fmt: skip
-@traits(channels_last=(4, 5), refuses={"biuc": "batch_norm"}, backward="grad input weight result1 result2")
+@traits(channels_last=(4, 5), refuses={"biuc": "batch_norm"}, backward="grad input weight result1 result2", returned=1)
 def _native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float,

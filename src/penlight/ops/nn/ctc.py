@@ -11,6 +11,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable
 from ..machinery.guards import lazy, no_derivative, refuse_tangents
+from ..machinery.op import traits
 from ..pointwise.elementary import where
 from .loss_reduction import reduce_values, reduction_number
 
@@ -40,6 +41,7 @@ _kernel = lazy("loss.ctc", "ctc_loss")
 @differentiable(lambda log_probs, targets, input_lengths, target_lengths, blank, zero_infinity:
                     _kernel(log_probs, targets, input_lengths, target_lengths, blank),
                 node="CtcLossBackward0", results=("result0", "result1"), log_probs=_rule)  # fmt: skip
+@traits(returned=1)
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Ints, target_lengths: Ints, blank: int, zero_infinity: bool
 ) -> Any: ...

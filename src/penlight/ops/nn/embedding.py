@@ -279,6 +279,7 @@ def _bag_share_rule(grads: Any, weight: Any, indices: Any, bags: Bags, xp: Any) 
 
 @differentiable(_bag_array, node="EmbeddingBagBackward0", results=("result0", "result1"),
                 weight=_bag_weight_rule, per_sample_weights=_bag_share_rule)  # fmt: skip
+@traits(returned=1)
 def _embedding_bag(
     weight: Tensor, per_sample_weights: Tensor | None, indices: Tensor, bags: Any, mode: int, scale_grad_by_freq: bool
 ) -> Any: ...

@@ -103,7 +103,7 @@ def _layer_rule(position: int) -> Any:
 
 @differentiable(_layer_array, node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
                 input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
-@traits(refuses={"biuc": "LayerNormKernelImpl"}, backward="grad input result1 result2 weight bias")
+@traits(refuses={"biuc": "LayerNormKernelImpl"}, backward="grad input result1 result2 weight bias", returned=1)
 def _native_layer_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Any: ...
@@ -127,7 +127,7 @@ def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> A
 
 @differentiable(_rms_array,
                 node="FusedRmsNormBackward0", results=("result0", "result1"), input=_rms_rule(0), weight=_rms_rule(1))  # fmt: skip
-@traits(aten="_fused_rms_norm")
+@traits(aten="_fused_rms_norm", returned=1)
 def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
 
 
@@ -287,7 +287,7 @@ def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> 
 @differentiable(_group_array,
                 node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
                 input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
-@traits(channels_last=(4, 5), refuses={"biuc": "GroupNormKernelImpl"})
+@traits(channels_last=(4, 5), refuses={"biuc": "GroupNormKernelImpl"}, returned=1)
 def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...
 
 

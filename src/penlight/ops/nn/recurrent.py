@@ -127,8 +127,9 @@ _INPUTS = ("input", "w_ih", "w_hh", "b_ih", "b_hh", "hx")
 
 
 def _declared(face: Any, name: str, node: str, kernel: Any, rule: Any, inputs: tuple[str, ...], results: Any) -> Any:
-    """An op with this face; PyTorch's name for its node depends on the case."""
+    """An op with this face; PyTorch's name for its node depends on the case. The program gets the output and the last states."""
     face.__name__ = name
+    traits(returned=sum(result in ("output", "hy", "cy") for result in results))(face)
     rules = {i: rule(position) for position, i in enumerate(inputs)}
     return differentiable(kernel, node=node, results=results, method=False, **rules)(face)
 

@@ -170,6 +170,7 @@ both("gelu_backward_by_cdf", kernels.gelu_backward_by_cdf, lambda grad, input, c
 # kept for the backward pass.
 @differentiable(lambda input, approximate: in_layout(kernels.gelu_and_cdf, input), node="GeluBackward0", results=("result", "cdf"), method=False,
                 input=lambda grads, input, cdf, approximate, xp: xp.gelu_backward_by_cdf(grads[0], input, cdf))  # fmt: skip
+@traits(returned=1)
 def _gelu_kept(input: Tensor, approximate: str) -> Any: ...
 
 
