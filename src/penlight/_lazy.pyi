@@ -457,7 +457,7 @@ def cat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | Non
 def cdist(x1: Tensor, x2: Tensor, p: builtins.float = ..., compute_mode: builtins.str | None = ...) -> Tensor:
     """The p-norm distances between all rows of one matrix and all rows of another, in batches."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smallest whole number that is not less."""
+    """The smallest integer that is not less."""
 def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: writes the result into this tensor and returns it."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
@@ -613,7 +613,7 @@ def flipud(input: Tensor) -> Tensor:
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Powers in float64 (or complex128)."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The largest whole number that is not greater."""
+    """The largest integer that is not greater."""
 def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: writes the result into this tensor and returns it."""
 def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -925,7 +925,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
 def rot90(input: Tensor, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
     """Turned by a right angle, k times, in the plane of two dimensions."""
 def round(input: Tensor, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
-    """The nearest whole number, halves to even; `decimals` rounds there."""
+    """The nearest integer, halves to even; `decimals` rounds there."""
 def round_(input: Tensor, *, decimals: builtins.int | None = ...) -> Tensor:
     """In-place version of `round`."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:

@@ -61,7 +61,7 @@ _PRODUCTS = re.compile("einsum|@|linear|attention|conv2d|unfold")
 
 
 class LargeSide(Side):
-    """A side that has large leaves, and whole numbers that fit a tensor, by name."""
+    """A side that has large leaves, and integers that fit a tensor, by name."""
 
     def __init__(self, library: Any) -> None:
         super().__init__(library)

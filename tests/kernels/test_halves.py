@@ -1,4 +1,4 @@
-"""Conversions of float16 by whole-number arithmetic are NumPy's in every bit."""
+"""Conversions of float16 by integer arithmetic are NumPy's in every bit."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_identity_grid_samples_the_pixels_themselves():
 
 
 def test_long_ranges_are_as_short_ones(monkeypatch):
-    """By parts, or of whole numbers: the same digits."""
+    """By parts, or of integers: the same digits."""
     for start, end, steps in ((0.0, 1.0, 40_000), (-3.3, 7.1, 33_333), (5.0, -5.0, 20_001)):
         by_parts = ranges.linspace(start, end, steps, np.dtype(np.float32))
         with monkeypatch.context() as patch:

@@ -461,7 +461,7 @@ def test_threads_never_get_the_same_draws(draw: Callable[[Engine], np.ndarray]) 
 @pytest.mark.parametrize("p", [0.5, 0.3, 1e-5, 0.99, 1 - 2.0**-20])
 def test_geometric_samples_have_the_c_librarys_digits(p: float, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = uniform.uniform53(Engine(3), (20_000,))
-    draws[:60] = 0.5 ** np.arange(1, 61)  # logarithms beside whole numbers
+    draws[:60] = 0.5 ** np.arange(1, 61)  # logarithms beside integers
     draws[60] = 0.0
     monkeypatch.setattr(samplers, "uniform53", lambda engine, shape: draws.copy())
     made = samplers.geometric(Engine(3), draws.shape, np.dtype(np.float64), p)

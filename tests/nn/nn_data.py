@@ -14,7 +14,7 @@ def array(lib: Any, *shape: int, seed: int = 0, scale: float = 1.0, grad: bool =
 
 
 def integers(lib: Any, high: int, *shape: int, seed: int = 0) -> Any:
-    """A tensor of either library with the same whole numbers from 0 to high - 1."""
+    """A tensor of either library with the same integers from 0 to high - 1."""
     return lib.from_numpy(np.random.default_rng(seed).integers(0, high, shape))
 
 

@@ -142,8 +142,8 @@ in1_features, in2_features, in_features: the size of an input
 in_channels: the channels of the input
 include_last_offset: the last offset is the end of the last bag
 include_self: the elements of the tensor itself count too
-index: whole numbers: where along the dimension
-indices: whole numbers: which elements
+index: integers: where along the dimension
+indices: integers: which elements
 indices_or_sections, tensor_indices_or_sections, sections: into how many parts, or where to cut
 init: the first value
 initial_accumulator_value: what the sum of squares begins with
@@ -151,7 +151,7 @@ initial_lr: the first learning rate
 inplace: write the result into the input
 input: the tensor to work on
 input.linear, input.conv1d, input.conv2d, input.conv3d: the batch to transform
-input.embedding, input.embedding_bag: whole numbers, the rows to look up
+input.embedding, input.embedding_bag: integers, the rows to look up
 input.cross_entropy, input.nll_loss: scores for each class, (batch, classes, ...)
 input1, input2: the batches to compare
 input_lengths: the length of each sequence of probabilities
@@ -298,7 +298,7 @@ scale.scaled_dot_product_attention: the factor of the scores; None is 1 over the
 scale_factor: by how much to enlarge: one number, or one for each dimension
 scale_grad_by_freq: divide the gradient of a row by how often it occurs
 scale_tril: the lower triangular factor of the covariance
-seed: a whole number
+seed: an integer
 set_to_none: None instead of zeros
 shape: the sizes
 shifts: by how many positions, one number or one for each dimension

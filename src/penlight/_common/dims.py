@@ -16,7 +16,7 @@ def wrap_dim(dim: Any, ndim: int) -> int:
     raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
 
 
-def own_dim(dim: Any, ndim: int) -> int:
+def wrap_existing_dim(dim: Any, ndim: int) -> int:
     """The same where a 0-d tensor has none."""
     if not ndim:
         raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_WHOLE_NUMBERS = ("bitwise_", "gcd", "lcm")
+_OF_INTEGERS = ("bitwise_", "gcd", "lcm")
 
 
 def documented(summary: str, *example: str) -> str:
@@ -53,7 +53,7 @@ def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:
 def in_place(op: Any) -> str:
     """The docstring of the in-place form of an op: `exp_` of `exp`."""
     name, values = op.name, "[0.25, 0.5]"
-    if name.startswith(_WHOLE_NUMBERS):
+    if name.startswith(_OF_INTEGERS):
         values = "[6, 4]"
     elif "diagonal" in op.parameters:
         values = "[[1, 2], [3, 4]]"

@@ -158,7 +158,7 @@ class MixtureSameFamilyConstraint(_Around):
         return f"{type(self).__name__}({self.base_constraint!r})"
 
 
-# ----- Bounds: a comparison with each, and whole numbers only where the values are discrete ---------------------------
+# ----- Bounds: a comparison with each, and integers only where the values are discrete ---------------------------
 
 
 class _Bounded(Constraint):

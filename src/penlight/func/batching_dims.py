@@ -299,14 +299,14 @@ def _shared_log_softmax(level: BatchLevel, input: Any, dim: int, shared: Any) ->
     return OPS["_log_softmax"].function(input._value, dim + 1)
 
 
-def _in_parts(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+def _view_scatter(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """A tensor with one part replaced: both have the batch, dims count it."""
     input, src, *rest = arguments
     moved = [r + 1 if name.startswith("dim") else r for name, r in zip(op.parameters[2:], rest)]
     return op.function(level.full(input), level.full(src), *moved)
 
 
-RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] = _in_parts
+RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] = _view_scatter
 
 # ----- Windows of memory ----------------------------------------------------------------------------------------------
 

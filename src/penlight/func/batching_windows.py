@@ -65,7 +65,7 @@ fold(
     dims=_by_length("output_size"),
 )
 fold("_max_unpool2d", "_max_unpool3d", dims=_by_length("output_size"))
-fold("_pool_place", "_pool_pick", "_adaptive_avg_backward", dims=_given)
+fold("_pool_scatter", "_pool_gather", "_adaptive_avg_backward", dims=_given)
 fold("_im2col", dims=lambda op, arguments: 2)
 fold("_col2im", dims=lambda op, arguments: 1)
 fold("_channel_shuffle", dims=lambda op, arguments: -2)

@@ -4,7 +4,7 @@ Note [Ufuncs by faster ones]
 NumPy has vector instructions for `exp`, `log`, `sin`, `cos`, `tanh` and arithmetic of float32, and calls C's function for each element for the rest,
 which takes 5 to 25 ns. Each function here is a few passes over a block that stays in the first-level cache, 0.2 ns each for arithmetic. They are
 as exact as what they are made of: some units in the last place. `fmod`, `remainder` and `floor_divide` are exact, since a quotient of two float32 below 2**24 that
-is no whole number is rounded to none in float64; so is `nextafter`. Those in `ALSO_DOUBLE` are faster in float64, too. A block with numbers that a function is not made for (infinities, zeros that are divided by, NaN)
+is no integer is rounded to none in float64; so is `nextafter`. Those in `ALSO_DOUBLE` are faster in float64, too. A block with numbers that a function is not made for (infinities, zeros that are divided by, NaN)
 is left to NumPy's ufunc, which is what the functions say by returning False.
 """
 
@@ -188,7 +188,7 @@ def fmod(x: Array, y: Array, out: Array) -> bool:
 
 
 def nextafter(x: Array, y: Array, out: Array) -> bool:
-    """The bits of x as a whole number, one more or one less."""
+    """The bits of x as an integer, one more or one less."""
     if not (np.abs(x).min() > 0 and y.min() > -np.inf):  # with a NaN neither
         return False
     kind = _INTEGERS[x.itemsize]

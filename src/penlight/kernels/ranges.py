@@ -16,7 +16,7 @@ import numpy as np
 from .fma import fma64
 
 _PART = 1 << 13  # elements
-_EXACT = 1 << 24  # whole numbers below are exact in every float
+_EXACT = 1 << 24  # integers below are exact in every float
 
 
 def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 import penlight
 
-from .._common.dims import own_dim
+from .._common.dims import wrap_existing_dim
 from ..ops.shape.views import _nested_get_values
 from ..tensor import Tensor, wrap
 from .tensor import (
@@ -135,7 +135,7 @@ def values(func: Any, tensor: Any) -> Tensor:
 
 @function("unbind")
 def unbind(func: Any, tensor: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    if own_dim(dim, tensor.ndim):
+    if wrap_existing_dim(dim, tensor.ndim):
         raise RuntimeError("unbind(): only supported for NestedTensor on dim=0")
     segments, along = tensor._segments, tensor._ragged_idx - 1
     if segments.packed:
@@ -146,14 +146,14 @@ def unbind(func: Any, tensor: Any, dim: int = 0) -> tuple[Tensor, ...]:
 
 @function("size")
 def size(func: Any, tensor: Any, dim: int | None = None) -> Any:
-    return tensor.shape if dim is None else tensor.shape[own_dim(dim, tensor.ndim)]
+    return tensor.shape if dim is None else tensor.shape[wrap_existing_dim(dim, tensor.ndim)]
 
 
 @function("stride")
 def stride(func: Any, tensor: Any, dim: int | None = None) -> Any:
     steps = tensor._inner.stride()
     along = tensor._segments.size * steps[tensor._ragged_idx - 1]
-    return (along, *steps) if dim is None else (along, *steps)[own_dim(dim, tensor.ndim)]
+    return (along, *steps) if dim is None else (along, *steps)[wrap_existing_dim(dim, tensor.ndim)]
 
 
 @function("numel nelement")
@@ -230,7 +230,7 @@ _BATCH_FIRST = (
 
 @function("transpose swapaxes swapdims")
 def transpose(func: Any, tensor: Any, dim0: int, dim1: int) -> Any:
-    first, second = own_dim(dim0, tensor.ndim), own_dim(dim1, tensor.ndim)
+    first, second = wrap_existing_dim(dim0, tensor.ndim), wrap_existing_dim(dim1, tensor.ndim)
     if not first or not second:
         raise ValueError(_BATCH_FIRST.format("Transpose"))
     ragged = {first: second, second: first}.get(tensor._ragged_idx, tensor._ragged_idx)
@@ -243,7 +243,7 @@ def _listed(args: tuple[Any, ...]) -> list[Any]:
 
 @function("permute")
 def permute(func: Any, tensor: Any, *dims: Any) -> Any:
-    order = [own_dim(d, tensor.ndim) for d in _listed(dims)]
+    order = [wrap_existing_dim(d, tensor.ndim) for d in _listed(dims)]
     if len(order) != tensor.ndim:
         raise ValueError(
             f"permute(): number of dimensions in the tensor input ({tensor.ndim}) does not match the length of the desired "
@@ -256,7 +256,7 @@ def permute(func: Any, tensor: Any, *dims: Any) -> Any:
 
 @function("unsqueeze")
 def unsqueeze(func: Any, tensor: Any, dim: int) -> Any:
-    own = own_dim(dim, tensor.ndim + 1)
+    own = wrap_existing_dim(dim, tensor.ndim + 1)
     if not own:
         dense_dim("unsqueeze", tensor, 0)
     return like(tensor, tensor._inner.unsqueeze(own - 1), tensor._ragged_idx + (own <= tensor._ragged_idx))
@@ -273,7 +273,7 @@ def squeeze(func: Any, tensor: Any, dim: Any = None) -> Any:
 
 @function("select")
 def select(func: Any, tensor: Any, dim: int, index: int) -> Any:
-    if not own_dim(dim, tensor.ndim):
+    if not wrap_existing_dim(dim, tensor.ndim):
         return tensor.unbind()[index]
     own = dense_dim("select", tensor, dim)
     return like(tensor, tensor._inner.select(own, index), tensor._ragged_idx - (own < tensor._ragged_idx))
@@ -292,7 +292,7 @@ def along_dense(func: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
 
 @function("flatten")
 def flatten(func: Any, tensor: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    first, last = own_dim(start_dim, tensor.ndim), own_dim(end_dim, tensor.ndim)
+    first, last = wrap_existing_dim(start_dim, tensor.ndim), wrap_existing_dim(end_dim, tensor.ndim)
     for dim in range(first, last + 1):
         dense_dim("flatten", tensor, dim)
     gone = last - first if last < tensor._ragged_idx else 0
@@ -358,7 +358,7 @@ def pick(func: Any, tensor: Any, index: Any) -> Any:
 @function("cat concat concatenate stack")
 def join(func: Any, tensors: Any, dim: int = 0, out: Any = None) -> Any:
     tensor, stacked = next(t for t in tensors if isinstance(t, NestedTensor)), func.__name__ == "stack"
-    own = own_dim(dim, tensor.ndim + stacked)
+    own = wrap_existing_dim(dim, tensor.ndim + stacked)
     if own in (0, tensor._ragged_idx):
         dense_dim("stack" if stacked else "cat", tensor, own)
     if out is not None or not all(isinstance(t, NestedTensor) for t in tensors):
@@ -388,7 +388,7 @@ def reduce(func: Any, tensor: Any, dim: Any = None, keepdim: bool = False, **kwa
         return elementwise(penlight.maximum if name == "max" else penlight.minimum, tensor, dim)
     if dim is None or dim in ((), []):
         return func(members(tensor), **kwargs)
-    dims = [own_dim(d, tensor.ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    dims = [wrap_existing_dim(d, tensor.ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
     if 0 in dims and ragged not in dims:
         raise RuntimeError(
             f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested tensors"
@@ -424,7 +424,7 @@ def _reduced(func: Any, tensor: Any, keepdim: bool, dtype: Any = None, **kwargs:
 
 @function("softmax log_softmax softmin")
 def softmax(func: Any, tensor: Any, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
-    own = 0 if dim is None else own_dim(dim, tensor.ndim)
+    own = 0 if dim is None else wrap_existing_dim(dim, tensor.ndim)
     if not own:
         raise RuntimeError(
             f"{func.__name__}(): not supported when reducing across the batch dimension for NestedTensor"

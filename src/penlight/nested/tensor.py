@@ -27,7 +27,7 @@ import numpy as np
 import penlight
 
 from .._checks import SymInt
-from .._common.dims import own_dim
+from .._common.dims import wrap_existing_dim
 from .._takeover import WrappingTensor
 from ..layout import jagged
 from ..ops.shape.views import _nested_view_from_jagged
@@ -298,7 +298,7 @@ def like(tensor: Any, result: Any, ragged_idx: int | None = None) -> Any:
 
 def dense_dim(name: str, tensor: Any, dim: Any) -> int:
     """The dimension of the values for one of a nested tensor, which is not ragged."""
-    own = own_dim(dim, tensor.ndim)
+    own = wrap_existing_dim(dim, tensor.ndim)
     if own in (0, tensor._ragged_idx):
         raise RuntimeError(f"{name}(): not supported for NestedTensor on {'ragged dim' if own else 'dim=0'}")
     return own - 1

@@ -9,7 +9,7 @@ from .._common.docstrings import documented
 from .machinery.declare import install_method
 
 
-def _later(name: str, table: str, summary: str, *example: str) -> None:
+def _lazy_method(name: str, table: str, summary: str, *example: str) -> None:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(import_module("penlight.ops." + table), name)(self, *args, **kwargs)
 
@@ -18,14 +18,14 @@ def _later(name: str, table: str, summary: str, *example: str) -> None:
     install_method(name, method)
 
 
-_later("hardshrink", "nn.piecewise_activation", "Zero where the absolute value is at most `lambd`.",
+_lazy_method("hardshrink", "nn.piecewise_activation", "Zero where the absolute value is at most `lambd`.",
        ">>> torch.tensor([0.3, 2.0]).hardshrink()", "tensor([0., 2.])")  # fmt: skip
-_later("prelu", "nn.gated_activation", "Leaky ReLU whose slope is a tensor.",
+_lazy_method("prelu", "nn.gated_activation", "Leaky ReLU whose slope is a tensor.",
        ">>> torch.tensor([-2.0, 2.0]).prelu(torch.tensor(0.25))", "tensor([-0.5000,  2.0000])")  # fmt: skip
-_later("istft", "fourier.spectrogram", "The inverse of `stft`.",
+_lazy_method("istft", "fourier.spectrogram", "The inverse of `stft`.",
        ">>> x = torch.arange(8.0)", ">>> spectrum = x.stft(4, window=torch.ones(4), return_complex=True)",
        ">>> torch.allclose(spectrum.istft(4, window=torch.ones(4)), x, atol=1e-5)", "True")  # fmt: skip
-_later("stft", "fourier.spectrogram", "Fourier transforms of overlapping windows.",
+_lazy_method("stft", "fourier.spectrogram", "Fourier transforms of overlapping windows.",
        ">>> torch.arange(8.0).stft(4, window=torch.ones(4), return_complex=True).shape", "torch.Size([3, 9])")  # fmt: skip
 
 _A = ">>> a = torch.tensor([[4.0, 2.0], [2.0, 3.0]])"
@@ -46,7 +46,7 @@ for _name, (_summary, *_example) in {
     "lu_solve": ("Solves a system from an LU decomposition.", _A, ">>> torch.tensor([[6.0], [5.0]]).lu_solve(*a.lu())",
                  "tensor([[1.],", "        [1.]])"),
     "matrix_exp": ("The exponential of a matrix.", ">>> torch.zeros(1, 1).matrix_exp()", "tensor([[1.]])"),
-    "matrix_power": ("The power of a matrix by a whole number.", ">>> torch.tensor([[2.0]]).matrix_power(3)", "tensor([[8.]])"),
+    "matrix_power": ("The power of a matrix by an integer.", ">>> torch.tensor([[2.0]]).matrix_power(3)", "tensor([[8.]])"),
     "orgqr": ("The orthogonal matrix of `geqrf`.", ">>> compact, tau = torch.eye(2).geqrf()", ">>> compact.orgqr(tau).shape",
               "torch.Size([2, 2])"),
     "ormqr": ("The product of the orthogonal matrix of `geqrf` with another.", ">>> compact, tau = torch.eye(2).geqrf()",
@@ -60,4 +60,4 @@ for _name, (_summary, *_example) in {
     "triangular_solve": ("Solves a triangular system.", ">>> torch.tensor([[6.0]]).triangular_solve(torch.tensor([[2.0]])).solution",
                          "tensor([[3.]])"),
 }.items():  # fmt: skip
-    _later(_name, "linalg.legacy", _summary, *_example)
+    _lazy_method(_name, "linalg.legacy", _summary, *_example)

@@ -24,11 +24,11 @@ from .python import AsPython
 if TYPE_CHECKING:
     from ._methods import TensorMethods
 
-    class _Parts(Hooked, ShapeAndMemory, AsPython, TensorMethods): ...
+    class _Methods(Hooked, ShapeAndMemory, AsPython, TensorMethods): ...
 
 else:
 
-    class _Parts:
+    class _Methods:
         __slots__ = ()
 
 
@@ -85,7 +85,7 @@ def _leaf_edge(tensor: Tensor) -> Edge:
     return edge
 
 
-class Tensor(_Parts):
+class Tensor(_Methods):
     """A multi-dimensional array that remembers how it was computed.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -236,7 +236,7 @@ class TensorMethods:
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
-        """The smallest whole number that is not less."""
+        """The smallest integer that is not less."""
     def ceil_(self) -> Tensor:
         """In-place version of `ceil`: writes the result into this tensor and returns it."""
     def cfloat(self, memory_format: Any = ...) -> Tensor:
@@ -428,7 +428,7 @@ class TensorMethods:
     def float_power_(self, exponent: Tensor | Number) -> Tensor:
         """In-place version of `float_power`."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
-        """The largest whole number that is not greater."""
+        """The largest integer that is not greater."""
     def floor_(self) -> Tensor:
         """In-place version of `floor`: writes the result into this tensor and returns it."""
     def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -701,7 +701,7 @@ class TensorMethods:
     def matrix_exp(self, *args: Any, **kwargs: Any) -> Any:
         """The exponential of a matrix. The arguments are those of `torch.matrix_exp` after the first."""
     def matrix_power(self, *args: Any, **kwargs: Any) -> Any:
-        """The power of a matrix by a whole number. The arguments are those of `torch.matrix_power` after the first."""
+        """The power of a matrix by an integer. The arguments are those of `torch.matrix_power` after the first."""
     def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
         """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`."""
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -908,7 +908,7 @@ class TensorMethods:
     def rot90(self, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
         """Turned by a right angle, k times, in the plane of two dimensions."""
     def round(self, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The nearest whole number, halves to even; `decimals` rounds there."""
+        """The nearest integer, halves to even; `decimals` rounds there."""
     def round_(self, *, decimals: builtins.int | None = ...) -> Tensor:
         """In-place version of `round`."""
     def row_indices(self, *args: Any, **kwargs: Any) -> Any:

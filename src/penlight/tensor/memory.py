@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from .._common.dims import own_dim
+from .._common.dims import wrap_existing_dim
 from .._common.function_code import explains_failures
 from ..device import CPU, device
 from ..kernels.addresses import address, offset
@@ -56,7 +56,7 @@ class ShapeAndMemory:
             if dim is None:
                 return Size(self._array.shape)
             shape = self._array.shape
-            return shape[own_dim(dim, len(shape))]
+            return shape[wrap_existing_dim(dim, len(shape))]
         except Exception as failure:
             return _failed("size", (self, dim), failure)
 
@@ -74,7 +74,7 @@ class ShapeAndMemory:
             strides = tuple([s // itemsize for s in array.strides])
         if dim is None:
             return strides
-        return strides[own_dim(dim, array.ndim)]
+        return strides[wrap_existing_dim(dim, array.ndim)]
 
     def storage_offset(self: Any) -> int:
         """Where this tensor starts in the memory that it shares, in elements.

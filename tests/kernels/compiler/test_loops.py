@@ -151,7 +151,7 @@ def constants(begin: int, end: int, x: Floats, out: Floats, places: Ints) -> Non
 
 
 def test_constants_with_few_bits_fill_their_lanes() -> None:
-    """The smallest float64 and small whole numbers have only zeros in the upper half of a lane."""
+    """The smallest float64 and small integers have only zeros in the upper half of a lane."""
     x = np.linspace(-1e-323, 1e-323, 11)
     out, places = compile_loops(constants, x.dtype)(0, 11, x, (11,), (11,))
     np.testing.assert_array_equal(out, x + 5e-324)

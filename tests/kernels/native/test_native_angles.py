@@ -113,7 +113,7 @@ def test_powers():
     with np.errstate(all="ignore"):
         compare(out[known], np.power(x[known].astype(np.float64), y[known]), 0.51, False)
     for exponent in (-2, -1, *range(1, 9)):
-        out, partial = compute(lambda v, n=exponent: functions.whole_power(v, n), x)
+        out, partial = compute(lambda v, n=exponent: functions.integer_power(v, n), x)
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(
                 out,
@@ -181,7 +181,7 @@ def test_ops(either_way):
         inputs = [v.clone().requires_grad_() for v in (x, y, z)]
         wide = [v.double().requires_grad_() for v in (x, y, z)]
         out, exact = f(*inputs), f(*wide)
-        # A remainder jumps where a quotient is a whole number, which 0.7 in float32 and in float64 need not agree on.
+        # A remainder jumps where a quotient is an integer, which 0.7 in float32 and in float64 need not agree on.
         torch.testing.assert_close(out.double(), exact, rtol=2e-5, atol=2e-5)
         grads = torch.autograd.grad(out.sum(), inputs, allow_unused=True, materialize_grads=True)
         wanted = torch.autograd.grad(exact.sum(), wide, allow_unused=True, materialize_grads=True)

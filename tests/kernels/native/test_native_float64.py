@@ -191,7 +191,7 @@ def remainders(x, y):
 
 
 def divided():
-    """Pairs whose quotients are anything, whole, and next to whole numbers, and pairs of tiny and of huge numbers."""
+    """Pairs whose quotients are anything, whole, and next to integers, and pairs of tiny and of huge numbers."""
     numbers = np.random.default_rng(0)
     y = numbers.standard_normal(9_000)
     product = y * numbers.integers(-(2**48), 2**48, 9_000)

@@ -11,7 +11,7 @@ from .values import (
     Value,
     absolute,
     as_float,
-    as_whole,
+    as_integer,
     at_most,
     at_most_number,
     cast,
@@ -85,7 +85,7 @@ def _wave(x: Value, ahead: int) -> Value:
         n = n + ahead
     sine, cosine = _near(r)
     result = where(is_odd(n), cosine, sine)
-    result = as_float(as_whole(result) ^ ((n << 30) & _SIGN))
+    result = as_float(as_integer(result) ^ ((n << 30) & _SIGN))
     return where(at_most(absolute(x), _FAR), result, full_bits(x, NAN_BITS))
 
 
@@ -128,10 +128,10 @@ def _wave_of_doubles(x: Value, ahead: int) -> Value:
     below = z * 0.5
     most = 1.0 - below
     cosine = most + fma(z * z, polynomial(z, _COS_64), fnma(r, s, (1.0 - most) - below))
-    turns = as_whole(shifted)
+    turns = as_integer(shifted)
     result = where(is_odd(turns), sine, cosine) if ahead else where(is_odd(turns), cosine, sine)
     flipped = (turns << 62) ^ (turns << 63) if ahead else turns << 62
-    result = as_float(as_whole(result) ^ (flipped & -(1 << 63)))
+    result = as_float(as_integer(result) ^ (flipped & -(1 << 63)))
     return where(at_most(absolute(x), _FAR_64), result, full_bits(x, NAN_BITS_64))
 
 
@@ -141,7 +141,7 @@ def tan(x: Value) -> Value:
     for which in (0, 1):
         r, n = _less_quarter_turns(cast(half(x, which), "f64"))
         sine, cosine = _near(r)
-        odd = is_odd(as_whole(n))
+        odd = is_odd(as_integer(n))
         result.append(where(odd, -cosine, sine) / where(odd, sine, cosine))
     tangent = narrowed((result[0], result[1]))
     tangent = where(at_most(absolute(x), _FAR), tangent, full_bits(x, NAN_BITS))

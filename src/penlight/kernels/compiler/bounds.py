@@ -1,7 +1,7 @@
 """What a kernel requires of the sizes of its arrays, so that no index is outside.
 
 Note [Bounds]
-Every index gets an interval. Its ends are polynomials in the arguments of the kernel that are whole numbers, none of
+Every index gets an interval. Its ends are polynomials in the arguments of the kernel that are integers, none of
 which is negative; an end that is not known is None. A loop's index lies between the loop's limits; sums, differences
 and products follow from their operands; `min` and `max` with something that is known bound what is not; `checked` lies
 within its extent. The largest index of each load and store is what its buffer's size must exceed: that is a

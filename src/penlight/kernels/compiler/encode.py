@@ -8,8 +8,8 @@ from ..native._x86 import CONDITIONS, ROUNDINGS, Address, Assembler, Operand, Po
 from .ir import F32, Type
 
 _ARITHMETIC = {"add": 0x58, "mul": 0x59, "sub": 0x5C, "min": 0x5D, "div": 0x5E, "max": 0x5F}
-_WHOLE = {"add": b"\x03", "sub": b"\x2b", "mul": b"\x0f\xaf", "and": b"\x23", "or": b"\x0b", "xor": b"\x33"}
-_WHOLE_NUMBER = {"add": 0, "or": 1, "and": 4, "sub": 5, "xor": 6, "cmp": 7}  # the extension of opcode 81
+_INTEGER = {"add": b"\x03", "sub": b"\x2b", "mul": b"\x0f\xaf", "and": b"\x23", "or": b"\x0b", "xor": b"\x33"}
+_IMMEDIATE = {"add": 0, "or": 1, "and": 4, "sub": 5, "xor": 6, "cmp": 7}  # the extension of opcode 81
 _PREDICATES = {"eq": 0x00, "lt": 0x11, "le": 0x12, "unordered": 0x03, "ne": 0x04}
 OPPOSITE = {
     "below": "not below", "equal": "not equal", "above": "not above", "unordered": "ordered", "less": "not less",
@@ -18,8 +18,8 @@ OPPOSITE = {
 
 
 _SIZES = {"f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}  # of elements that do not have 4 bytes
-# Of whole numbers: (opcode, space).
-_WHOLE_LANES = {
+# Of integers: (opcode, space).
+_INTEGER_LANES = {
     ("add", "i32"): (0xFE, 1), ("sub", "i32"): (0xFA, 1), ("mul", "i32"): (0x40, 2), ("add", "i64"): (0xD4, 1),
     ("sub", "i64"): (0xFB, 1),
 }  # fmt: skip
@@ -53,7 +53,7 @@ class Code(Assembler):
 
     def arithmetic(self, name: str, type_: Type, target: int, first: int, second: Operand) -> None:
         if type_.element in ("i32", "i64"):
-            opcode, space = _WHOLE_LANES[name, type_.element]
+            opcode, space = _INTEGER_LANES[name, type_.element]
             self._vector(opcode, space, 1, target, second, first, wide=_is_wide(type_))
         else:
             self._packed(_ARITHMETIC[name], 1, type_, target, second, first)
@@ -144,7 +144,7 @@ class Code(Assembler):
         else:
             self._scalar(0x5A, 1, 2 if type_ is not F32 else 3, target, source, source)
 
-    def float_of_whole(self, type_: Type, target: int, source: int) -> None:
+    def float_of_integer(self, type_: Type, target: int, source: int) -> None:
         self._scalar(0x57, 1, 0, target, target, target)  # else the result depends on what was there
         self._scalar(0x2A, 1, 0x82 if type_ is F32 else 0x83, target, source, target)
 
@@ -160,7 +160,7 @@ class Code(Assembler):
         """1, 2 or 4 bytes from memory, whose sign fills the register."""
         self._general({1: b"\x0f\xbe", 2: b"\x0f\xbf", 4: b"\x63"}[size], target, source)
 
-    def whole_of_float(self, type_: Type, target: int, source: Operand) -> None:
+    def integer_of_float(self, type_: Type, target: int, source: Operand) -> None:
         self._scalar(0x2C, 1, 0x82 if type_ is F32 else 0x83, target, source)
 
     def compare_floats(self, type_: Type, first: int, second: Operand) -> None:
@@ -174,7 +174,7 @@ class Code(Assembler):
         self._packed(0xC2, 1, type_, target, second, first, bytes((predicate,)))
 
     def is_greater(self, type_: Type, target: int, first: int, second: Operand) -> None:
-        """The mask of first > second, of whole numbers."""
+        """The mask of first > second, of integers."""
         opcode, space = (0x66, 1) if type_.element == "i32" else (0x37, 2)
         self._vector(opcode, space, 1, target, second, first, wide=_is_wide(type_))
 
@@ -182,11 +182,11 @@ class Code(Assembler):
         opcode = 0x72 if type_.element == "i32" else 0x73
         self._vector(opcode, 1, 1, _SHIFTS[way], source, target, bytes((count,)), _is_wide(type_))
 
-    def mask_to_whole(self, target: int, source: int) -> None:
+    def mask_to_integer(self, target: int, source: int) -> None:
         """The lowest 32 bits of a vector register."""
         self._scalar(0x7E, 1, 1, source, target)
 
-    def first_whole(self, target: int, source: int) -> None:
+    def first_integer(self, target: int, source: int) -> None:
         """The first lane of 64 bits."""
         self._scalar(0x7E, 1, 0x81, source, target)
 
@@ -236,7 +236,7 @@ class Code(Assembler):
         """Four lanes of 64 bits in another order."""
         self._vector(0x01, 3, 0x81, target, source, tail=order)
 
-    def splat_whole(self, target: int, source: int) -> None:
+    def splat_integer(self, target: int, source: int) -> None:
         self._scalar(0x6E, 1, 0x81, target, source)
         self._vector(0x59, 2, 1, target, target)
 
@@ -246,14 +246,14 @@ class Code(Assembler):
         self._scalar(0x6E, 1, 0x81, target, general)
         self._scalar(0x73, 1, 1, 7, target, target, b"\x08")  # eight bytes further up
         self.number(general, 2 * step)
-        self.splat_whole(spare, general)
+        self.splat_integer(spare, general)
         self._scalar(0xD4, 1, 1, spare, target, spare)
         self.join_halves(target, target, spare)
 
     def fold_lanes(self, name: str, type_: Type, target: int, source: int, spare: int) -> None:
         """All lanes combined, the lower half with the upper first."""
         opcode, prefix = (
-            (_ARITHMETIC[name], type_.element == "f64") if type_.is_float else (_WHOLE_LANES[name, "i64"][0], 1)
+            (_ARITHMETIC[name], type_.element == "f64") if type_.is_float else (_INTEGER_LANES[name, "i64"][0], 1)
         )
         if _is_wide(type_):
             self.upper_half(spare, source)
@@ -289,15 +289,15 @@ class Code(Assembler):
         if type_.lanes > half:
             self.join_halves(target, target, spare)
 
-    # Whole numbers
+    # Integers
 
     def whole(self, name: str, target: int, source: int | Address) -> None:
         """target = target `name` source."""
-        self._general(_WHOLE[name], target, source)
+        self._general(_INTEGER[name], target, source)
 
-    def whole_number(self, name: str, target: int, number: int) -> None:
+    def immediate(self, name: str, target: int, number: int) -> None:
         """The same with a number of 32 bits, for all names but "mul"; "cmp" only compares."""
-        self._general(b"\x81", _WHOLE_NUMBER[name], target, struct.pack("<i", number))
+        self._general(b"\x81", _IMMEDIATE[name], target, struct.pack("<i", number))
 
     def multiply_by(self, target: int, source: int | Address, number: int) -> None:
         self._general(b"\x69", target, source, struct.pack("<i", number))

@@ -61,7 +61,7 @@ _FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
 
 def bits_of(value: float, type_: Type) -> int:
-    """A Python number as the bits of a constant. Whole numbers are kept as they are; floats are rounded to the type."""
+    """A Python number as the bits of a constant. Integers are kept as they are; floats are rounded to the type."""
     if not type_.is_float:
         return int(value)
     form, whole = _FORMATS[type_.element]
@@ -212,14 +212,14 @@ OPS = {
     "max": Row("ttt", "fw", numpy=lambda a, b: np.where(a > b, a, b)),
     "sqrt": Row("tt", "f", cheap=False, numpy=np.sqrt),
     "round": Row("tt", "f", numpy=lambda a, way: ROUNDINGS[way](a)),
-    # Whole numbers
+    # Integers
     "idiv": Row("ttt", "w", cheap=False, numpy=np.floor_divide),  # rounded down
     "shift": Row("tt", "w", numpy=_shifted),
     "bits": Row("ttt", "wb", commutative=True, numpy=lambda a, b, which: _bits(which)(a, b)),
     # Choice
     "cmp": Row("ttb", "fw", numpy=lambda a, b, relation: RELATIONS[relation](a, b)),
     "select": Row("bttt", numpy=np.where),
-    # Whole numbers wrap around; floats are rounded, to whole numbers towards 0; what has none there is the least number.
+    # Integers wrap around; floats are rounded, to integers towards 0; what has none there is the least number.
     "cast": Row("..", cheap=False),
     "bitcast": Row(".."),  # the bits of a vector as lanes of another element, as many as fill the same bytes
     # Control. `for`: operands are low, high, step and the carried values; the region's first parameter is the index;
@@ -252,7 +252,7 @@ class Buffer(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A kernel: its buffers and scalar arguments, and what it does. No argument that is a whole number is negative."""
+    """A kernel: its buffers and scalar arguments, and what it does. No argument that is an integer is negative."""
 
     name: str
     parameters: tuple[Buffer | Op, ...]
@@ -309,7 +309,7 @@ class Builder:
         """A constant by its bits."""
         width = 8 * type_.dtype.itemsize
         if not type_.is_float and type_.element != "bool" and bits >> (width - 1) == 1:
-            bits -= 1 << width  # whole numbers have signs
+            bits -= 1 << width  # integers have signs
         return self._once("const", type_, (), bits)
 
     def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
@@ -416,15 +416,15 @@ def _is_cheap(region: Region) -> bool:
 
 
 def _folded(name: str, operands: tuple[Op, ...], attribute: Any) -> Op | int | None:
-    """The value of an op of whole numbers or bools, if it is known, or that of a select whose branches are one. Floats
+    """The value of an op of integers or bools, if it is known, or that of a select whose branches are one. Floats
     stay: NaN, infinity, -0."""
     if name == "select":
         condition, a, b = operands
         return a if a is b else (a if condition.attribute else b) if condition.name == "const" else None
-    if name not in _WHOLE:
+    if name not in _INTEGER:
         return None
     if all([op.name == "const" for op in operands]):
-        return int(_WHOLE[name](*[op.attribute for op in operands], attribute))
+        return int(_INTEGER[name](*[op.attribute for op in operands], attribute))
     if len(operands) == 2:
         for one, other in (operands, operands[::-1]):
             if other.name == "const" and (OPS[name].commutative or other is operands[1]):
@@ -438,7 +438,7 @@ def _folded(name: str, operands: tuple[Op, ...], attribute: Any) -> Op | int | N
     return None
 
 
-_WHOLE: dict[str, Callable[..., Any]] = {
+_INTEGER: dict[str, Callable[..., Any]] = {
     "add": lambda a, b, _: a + b, "sub": lambda a, b, _: a - b, "mul": lambda a, b, _: a * b,
     "min": lambda a, b, _: min(a, b), "max": lambda a, b, _: max(a, b),
     "cmp": lambda a, b, relation: RELATIONS[relation](a, b),

@@ -3,7 +3,7 @@
 Note [Kernels by LLVM]
 A kernel becomes a function in LLVM's own IR: blocks and jumps instead of regions, `phi` instead of carried values,
 vectors as they are. Nothing is left open that ours defines, so that results have the same bits as those of x86.py:
-no instruction has a flag that allows to reassociate or to fuse, whole numbers wrap around, and a number that a float
+no instruction has a flag that allows to reassociate or to fuse, integers wrap around, and a number that a float
 does not fit into is the least one. C's functions are called by names of our own (`penlight_exp`): LLVM would compute
 `exp` of a constant itself, and make other calls of `pow`. Its vectorisers are off, as vectorise.py comes before them.
 
@@ -434,7 +434,7 @@ class Emitter:
         elif new.is_float:
             way = "uitofp" if old.element in ("u8", "bool") else "sitofp"
         elif old.is_float:
-            return self._whole(op, source)
+            return self._integer(op, source)
         else:
             wider = new.dtype.itemsize > old.dtype.itemsize or old.element == "bool"
             way = "trunc" if not wider else "zext" if old.element in ("u8", "bool") else "sext"
@@ -442,7 +442,7 @@ class Emitter:
             return self.value(source)
         return self._new(f"{way} {self.typed(source)} to {_written(new)}")
 
-    def _whole(self, op: Op, source: Op) -> str:
+    def _integer(self, op: Op, source: Op) -> str:
         """A float without its fraction; the least number where it is NaN or does not fit."""
         old, new = source.type, op.type if op.type.element == "i32" else Type.of(I64.element, op.type.lanes)
         bits = 8 * new.dtype.itemsize - 1

@@ -2,7 +2,7 @@
 
 Note [The signature of a compiled kernel]
 What a kernel requires of its arguments follows from its IR: the dtype of each array; whether it is written; how many
-elements it must have, which `bounds.py` derives from every index; and which whole numbers must not be negative. That is
+elements it must have, which `bounds.py` derives from every index; and which integers must not be negative. That is
 its signature, and `kernels/call.py` holds every call to it. So nothing is read or written outside of an array, whatever
 sizes a caller passes.
 """

@@ -22,7 +22,7 @@ from .values import (
     Value,
     absolute,
     as_float,
-    as_whole,
+    as_integer,
     at_least,
     at_least_number,
     at_most_number,
@@ -87,7 +87,7 @@ def _scaled(power: Value, shifted: Value, vanishes: Value) -> Value:
     What is below the least subnormal number is made 0 beforehand: a product that underflows takes processors a hundred
     cycles.
     """
-    n = as_whole(shifted) - _MAGIC_BITS
+    n = as_integer(shifted) - _MAGIC_BITS
     half = n >> 1
     return without(vanishes, power * _power_of_two(half)) * _power_of_two(n - half)
 
@@ -95,7 +95,7 @@ def _scaled(power: Value, shifted: Value, vanishes: Value) -> Value:
 def exp_half(x: Value) -> Value:
     """e**x / 2 for float32 that is not below -80; so it is finite a little further than `exp`."""
     power, shifted = _split(at_most_number(x, 91.0))
-    n = as_whole(shifted) - _MAGIC_BITS
+    n = as_integer(shifted) - _MAGIC_BITS
     half = n >> 1
     return power * _power_of_two(half) * _power_of_two(n - half - 1)
 
@@ -111,7 +111,7 @@ def exp2(x: Value) -> Value:
 def exp_within(x: Value) -> Value:
     """e**x for float32 that lies between -87 and 88, or is NaN: in two thirds of the instructions."""
     power, shifted = _split(x)
-    return power * _power_of_two(as_whole(shifted))
+    return power * _power_of_two(as_integer(shifted))
 
 
 def exp_below(x: Value) -> Value:
@@ -120,7 +120,7 @@ def exp_below(x: Value) -> Value:
     if x.is_double:
         return _exp_of_doubles(x)
     power, shifted = _split(at_least_number(x, -104.0))
-    scaled = power * as_float((as_whole(shifted) << 23) + ((127 + 64) << 23))
+    scaled = power * as_float((as_integer(shifted) << 23) + ((127 + 64) << 23))
     return without(less(x, -104.0), scaled) * 2.0**-64
 
 
@@ -152,7 +152,7 @@ def expm1(x: Value) -> Value:
     shifted = near * LOG2_E + _MAGIC
     whole = shifted - _MAGIC
     rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, near))
-    scale = _power_of_two(as_whole(shifted) - _MAGIC_BITS)
+    scale = _power_of_two(as_integer(shifted) - _MAGIC_BITS)
     near = fma(scale, rest * polynomial(rest, (1.0, *_EXP)), scale - 1.0)
     return with_sign_of(x, where(less(absolute(x), 1.0), near, exp(x) - 1.0))
 
@@ -193,8 +193,8 @@ def _reduced(x: Value) -> Halves:
 
 
 def _power_of_two_64(n: Value) -> Value:
-    """2**n for whole numbers from -1022 to 1023."""
-    return as_float((as_whole(n + MAGIC_64) << 52) + _ONE_BITS_64)
+    """2**n for integers from -1022 to 1023."""
+    return as_float((as_integer(n + MAGIC_64) << 52) + _ONE_BITS_64)
 
 
 def _exp_of_doubles(x: Value) -> Value:
@@ -268,7 +268,7 @@ def log10(x: Value) -> Value:
 def _mantissa(x: Value) -> Halves:
     """(f, n) with x = 2**n * (1 + f), where x is positive and finite."""
     subnormal = less(x, _LEAST_NORMAL)
-    scaled = as_whole(where(subnormal, x * 8388608.0, x))
+    scaled = as_integer(where(subnormal, x * 8388608.0, x))
     n = (scaled - _ROOT_OF_HALF) >> 23
     f = as_float(scaled - (n << 23)) - 1.0
     return f, cast(n, "f32") - only(subnormal, full(x, 23.0))
@@ -289,7 +289,7 @@ _LEAST_NORMAL_64 = 2.2250738585072014e-308
 
 def _log_of_doubles(x: Value) -> Value:
     tiny = less(x, _LEAST_NORMAL_64)
-    bits = as_whole(where(tiny, x * float(2**54), x))
+    bits = as_integer(where(tiny, x * float(2**54), x))
     exponent = as_float(logical_right(bits, 52) | _SPLIT_BITS) - (_SPLIT + 1022.0)
     exponent = where(tiny, exponent - 54.0, exponent)
     m = as_float((bits & _FRACTION) | _HALF_BITS)
@@ -318,7 +318,7 @@ def log1p(x: Value) -> Value:
 def logaddexp(x: Value, y: Value) -> Value:
     """log(e**x + e**y) of float32, without overflow."""
     distance = without(equal(x, y), x - y)  # 0 where they are equal, infinite or not
-    return maximum(x, y) + log1p(exp_below(as_float(as_whole(distance) | -(1 << 31))))
+    return maximum(x, y) + log1p(exp_below(as_float(as_integer(distance) | -(1 << 31))))
 
 
 # ----- Powers ---------------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ _MOST_FACTORS = 8
 NAN_BITS, NAN_BITS_64 = 0x7FC00000, 0x7FF8000000000000
 
 
-def whole_power(x: Value, exponent: int) -> Value | None:
+def integer_power(x: Value, exponent: int) -> Value | None:
     """x**exponent as a product, each half of it once; None if there would be many factors, or a quotient that underflows
     early."""
     size = abs(exponent)
@@ -371,7 +371,7 @@ def power(x: Value, y: Value) -> Value:
 
 def _power_of_doubles(x: Value, y: Value) -> Value:
     # x = 2**e * m with m between the roots of 1/2 and 2; e is biased by 1023, and made a float beside the bits of 2**52.
-    bits = as_whole(x)
+    bits = as_integer(x)
     e = logical_right(bits - _ROOT_OF_HALF_64 + _ONE_BITS_64, 52)
     m = as_float(bits - (e << 52) + _ONE_BITS_64)
     whole = as_float(e | _SPLIT_BITS) - (_SPLIT + 1023)
@@ -380,7 +380,7 @@ def _power_of_doubles(x: Value, y: Value) -> Value:
     t = larger(smaller(y * log, 200.0), -200.0)
     shifted = t + MAGIC_64
     rest = t - (shifted - MAGIC_64)
-    return polynomial(rest, _EXP2) * as_float((as_whole(shifted) << 52) + _ONE_BITS_64)
+    return polynomial(rest, _EXP2) * as_float((as_integer(shifted) << 52) + _ONE_BITS_64)
 
 
 # ----- Error functions ------------------------------------------------------------------------------------------------
@@ -472,7 +472,7 @@ def fmod(x: Value, y: Value) -> Value:
 
 
 def _fmod_of_doubles(x: Value, y: Value) -> Value:
-    """Exact: the rounded quotient, cut off, is the whole number wanted or the next one; what is left then, and after adding
+    """Exact: the rounded quotient, cut off, is the integer wanted or the next one; what is left then, and after adding
     y back, is a multiple of the last place of y, and no larger than y, so nothing is rounded."""
     size, step = absolute(x), absolute(y)
     left = fnma(rounded(size / step, "trunc"), step, size)

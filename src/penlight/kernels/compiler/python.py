@@ -11,7 +11,7 @@ over it: so kernels share a nest of loops. `math.floor` and its like stay floats
 attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
 is read, which a test does for every kernel.
 
-Whole numbers and floats are told apart as in Python, and a name that a loop carries is one or the other throughout.
+Integers and floats are told apart as in Python, and a name that a loop carries is one or the other throughout.
 The Python function is the specification: it gives what its IR gives, but for rounding, and for errors that Python
 raises where the C library has NaN or infinity.
 
@@ -565,11 +565,11 @@ class Reader:
             if value.type is type_:
                 return value
         elif isinstance(value, float) and not type_.is_float:
-            raise TypeError("a name for whole numbers is given a float")
+            raise TypeError("a name for integers is given a float")
         else:
             return self.build.const(value, type_)
         if value.type.is_float and not type_.is_float:
-            raise TypeError("a name for whole numbers is given a float")
+            raise TypeError("a name for integers is given a float")
         return self._converted(value, type_)
 
     def _converted(self, value: Op, type_: Type) -> Op:

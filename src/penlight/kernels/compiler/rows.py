@@ -46,7 +46,7 @@ from typing import Any
 
 from ..rows import GROUP
 from .ir import F64, I64, NEUTRAL, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
-from .values import Value, as_float, as_whole, cast, full_bits, is_nan, less, logical_right, where
+from .values import Value, as_float, as_integer, cast, full_bits, is_nan, less, logical_right, where
 
 # What arrays may hold, by the names of dtypes.
 ELEMENTS = {
@@ -97,7 +97,7 @@ class Array:
         if element == "bool":
             self._store(cast(_ones(value), "u8"))
         elif element == "bf16":
-            upper = logical_right(as_whole(value if _is_rounded(value) else rounded_to(value, "bfloat16")), 16)
+            upper = logical_right(as_integer(value if _is_rounded(value) else rounded_to(value, "bfloat16")), 16)
             self._store(cast(upper, "i16").made("bitcast", element="bf16"))
         elif element == "f16" and value.op.name == "cast" and value.op.operands[0].type.element == "f16":
             self._store(Value(value.build, value.op.operands[0]))
@@ -131,7 +131,7 @@ class Array:
 
 
 def _ones(mask: Value) -> Value:
-    """1 where a mask holds, else 0, as whole numbers."""
+    """1 where a mask holds, else 0, as integers."""
     type_ = Type.of("i32", mask.type.lanes)
     one, zero = (Value(mask.build, mask.build.const(number, type_)) for number in (1, 0))
     return where(mask, one, zero)
@@ -142,7 +142,7 @@ def rounded_to(value: Value, kind: str) -> Value:
     if kind == "float16":
         return cast(cast(value, "f16"), "f32")
     # The upper half of a float32, after adding just less than half of its last place, or half if that makes it even.
-    bits = as_whole(value)
+    bits = as_integer(value)
     near = bits + ((logical_right(bits, 16) & 1) + 0x7FFF)
     whole = where(is_nan(value), full_bits(near, 0x7FC00000), near)
     return as_float(whole & -0x10000)

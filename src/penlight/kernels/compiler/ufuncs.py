@@ -35,7 +35,7 @@ def _sign(x: Value) -> Value:
 
 def _power(x: Any, exponent: Any) -> Value:
     if isinstance(x, Value) and not isinstance(exponent, Value):
-        product = math.whole_power(x, int(exponent)) if exponent == int(exponent) else None
+        product = math.integer_power(x, int(exponent)) if exponent == int(exponent) else None
         if product is not None:
             return product
     return partial(_of_values(math.power))(x, exponent)

@@ -65,7 +65,7 @@ class Value:
     def __neg__(self) -> Value:
         return self.made("neg")
 
-    # Masks, and the bits of whole numbers
+    # Masks, and the bits of integers
 
     def __and__(self, other: Value | int) -> Value:
         return self.made("bits", other, attribute="and")
@@ -105,8 +105,8 @@ def cast(x: Value, element: str) -> Value:
     return x.made("cast", element=element)
 
 
-def as_whole(x: Value) -> Value:
-    """The bits of floats as whole numbers."""
+def as_integer(x: Value) -> Value:
+    """The bits of floats as integers."""
     return x.made("bitcast", element="i64" if x.is_double else "i32")
 
 
@@ -116,7 +116,7 @@ def as_float(x: Value) -> Value:
 
 
 def logical_right(x: Value, count: int) -> Value:
-    """Whole numbers shifted, where zeros come in."""
+    """Integers shifted, where zeros come in."""
     return x.made("shift", attribute=f"right {count}")
 
 
@@ -144,7 +144,7 @@ def absolute(x: Value) -> Value:
 
 
 def rounded(x: Value, way: str) -> Value:
-    """The "nearest" whole number (halves to the even one), the "floor", the "ceil", or what "trunc" leaves."""
+    """The "nearest" integer (halves to the even one), the "floor", the "ceil", or what "trunc" leaves."""
     return x.made("round", attribute=way)
 
 
@@ -195,7 +195,7 @@ def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
 def with_sign_of(x: Value, size: Value) -> Value:
     """`size`, which is not negative, with the sign of x."""
     sign = -(1 << 63) if x.is_double else -(1 << 31)
-    return as_float(as_whole(size) | (as_whole(x) & sign))
+    return as_float(as_integer(size) | (as_integer(x) & sign))
 
 
 # ----- Comparisons ----------------------------------------------------------------------------------------------------
@@ -246,11 +246,11 @@ def is_nan(a: Value) -> Value:
 
 def has_sign(x: Value) -> Value:
     """The mask of numbers with a minus sign, -0 and NaN included."""
-    return less(as_whole(x), 0)
+    return less(as_integer(x), 0)
 
 
 def is_odd(whole: Value) -> Value:
-    """The mask of odd whole numbers."""
+    """The mask of odd integers."""
     return less(whole << (63 if whole.type.element == "i64" else 31), 0)
 
 

@@ -9,7 +9,7 @@ stored to is accessed at one index only. What is the same for all iterations is 
 
 A sum, product or extremum that a loop carries is only made of several where the function says
 `reassociated(range(...))`: each lane reduces its share, of several vectors at a time if the loop is short, and halves
-are combined until one number is left. Whole numbers are only summed.
+are combined until one number is left. Integers are only summed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ class _Loop:
     def __init__(self, region: Region, carried: int, reassociated: bool) -> None:
         self.region = region
         self.inside = {*region.parameters, *region.ops}
-        self.step: dict[Op, int | None] = {
-            region.parameters[0]: 1
-        }  # by how much a whole number changes; None: who knows
+        self.step: dict[Op, int | None] = {region.parameters[0]: 1}  # by how much an integer changes; None: who knows
         self.varying: set[Op] = set()
         self.accessed: dict[str, set[Op]] = {}
         self.stored: set[str] = set()

@@ -1,7 +1,7 @@
 """IR -> x86-64 with AVX2. Besides the hand-written kernels this is the only emitter.
 
 Note [The code of a kernel]
-A kernel is a function of the System V ABI. Its parameters are in the order of the kernel's: whole numbers and arrays
+A kernel is a function of the System V ABI. Its parameters are in the order of the kernel's: integers and arrays
 (as ndarray objects, whose data pointer the code reads) among the integers, floats as float64. Each value is where
 `allocate.py` says. The registers xmm0 to xmm2, rax, rcx and rdx are scratch: operands in stack slots are loaded to
 them, and results that belong in slots are computed in them. Constants lie behind the code.
@@ -51,8 +51,8 @@ TARGET = Target(
     preserved={"general": _PRESERVED, "vector": ()},
     lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
 )
-# Of whole numbers, then of floats with exchanged operands: neither holds beside NaN.
-_WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
+# Of integers, then of floats with exchanged operands: neither holds beside NaN.
+_INTEGER = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
 
 
@@ -67,7 +67,7 @@ def _compared(mask: Op) -> str:
 
 
 def _is_sign_test(mask: Op) -> bool:
-    """Whether a mask is that of negative whole numbers, which select by their highest bit themselves."""
+    """Whether a mask is that of negative integers, which select by their highest bit themselves."""
     a, b = mask.operands
     return mask.attribute == "lt" and not a.type.is_float and b.name == "const" and b.attribute == 0
 
@@ -117,7 +117,7 @@ class Emitter:
         frame += 8 if frame % 16 == 0 else 0  # with six registers and the return address, the stack stays aligned to 16
         for register in _PRESERVED:
             code.push(register)
-        code.whole_number("sub", RSP, frame)
+        code.immediate("sub", RSP, frame)
         for i, register in enumerate(_PASSED):
             code.store_register(self._stack(passed + i), register)
         for i in range(floats):
@@ -126,7 +126,7 @@ class Emitter:
         self._region(self.kernel.body)
         if self._has_vectors:
             code.forget_upper()
-        code.whole_number("add", RSP, frame)
+        code.immediate("add", RSP, frame)
         for register in reversed(_PRESERVED):
             code.pop(register)
         code.leave()
@@ -184,7 +184,7 @@ class Emitter:
         return self._loaded(op.type, self._float(op), scratch)
 
     def _in_general(self, op: Op, scratch: int) -> int:
-        """A whole number in a register."""
+        """An integer in a register."""
         if op.name == "const":
             self.code.number(scratch, op.attribute)
             return scratch
@@ -230,7 +230,7 @@ class Emitter:
             elif op in self.locations.life.dies:
                 name = "_emit_" + op.name
                 if op.name in ("add", "sub", "mul", "min", "max", "div"):
-                    name = "_arithmetic" if op.type.register == "vector" else "_whole"
+                    name = "_arithmetic" if op.type.register == "vector" else "_integer"
                 register = getattr(self, name)(op)
                 if register is not None:
                     self._put(op, register)
@@ -269,7 +269,7 @@ class Emitter:
         index = body.parameters[0]
         again, end = self._label(), self._label()
         self._move(self._moves((low, *op.operands[3:]), [*body.parameters]))
-        self._compare_whole(index, high)
+        self._compare_integers(index, high)
         self.code.jump(end, "not less")
         outer, self._held = self._held, self.locations.held.get(op, {})
         for constant, location in self._held.items():
@@ -280,11 +280,11 @@ class Emitter:
         self._held = outer
         register = self._in_general(index, RAX)
         if step.name == "const":
-            self.code.whole_number("add", register, step.attribute)
+            self.code.immediate("add", register, step.attribute)
         else:
             self.code.whole("add", register, self._at(self.locations[step]))
         self._put(index, register)
-        self._compare_whole(index, high)
+        self._compare_integers(index, high)
         self.code.jump(again, "less")
         self.code.label(end)
 
@@ -351,13 +351,13 @@ class Emitter:
 
     # ----- Conditions -------------------------------------------------------------------------------------------------
 
-    def _compare_whole(self, first: Op, second: Op) -> None:
+    def _compare_integers(self, first: Op, second: Op) -> None:
         register = self._in_general(first, RAX)
         if second.name == "const" and -(1 << 31) <= second.attribute < 1 << 31:
             if second.attribute == 0:
                 self.code.is_zero(register)
             else:
-                self.code.whole_number("cmp", register, second.attribute)
+                self.code.immediate("cmp", register, second.attribute)
         elif second.name == "const":
             self.code.compare_numbers(register, self._in_general(second, RCX))
         else:
@@ -368,8 +368,8 @@ class Emitter:
         floats."""
         a, b = op.operands
         if not a.type.is_float:
-            self._compare_whole(a, b)
-            return _WHOLE[op.attribute]
+            self._compare_integers(a, b)
+            return _INTEGER[op.attribute]
         if op.attribute in _FLOAT:
             self.code.compare_floats(a.type, self._in_vector(b, 0), self._float(a))
             return _FLOAT[op.attribute]
@@ -422,8 +422,8 @@ class Emitter:
         if found is None:
             a, b = op.operands
             self.code.compare_to_mask(a.type, 0, self._in_vector(a, 0), self._float(b), op.attribute)
-            self.code.mask_to_whole(target, 0)
-            self.code.whole_number("and", target, 1)
+            self.code.mask_to_integer(target, 0)
+            self.code.immediate("and", target, 1)
         else:
             self.code.set_byte(target, found)
 
@@ -440,7 +440,7 @@ class Emitter:
         a, b = op.operands
         if not a.type.is_float:
             if op.attribute != "lt":
-                raise NotImplementedError(f"the mask of {op.attribute} of whole numbers")
+                raise NotImplementedError(f"the mask of {op.attribute} of integers")
             self.code.is_greater(a.type, target, self._in_vector(b, 0), self._float(a))
         elif op.attribute in _FLOAT and not isinstance(self._float(a), int) and isinstance(self._float(b), int):
             self.code.compare_to_mask(a.type, target, self._in_vector(b, 0), self._float(a), op.attribute, True)
@@ -501,7 +501,7 @@ class Emitter:
         return RDX
 
     def _moved(self, op: Op) -> int:
-        """A whole number in a register, without a change to the flags."""
+        """An integer in a register, without a change to the flags."""
         if op.name == "const" and op.attribute == 0:
             self.code.load_number(RCX, 0)  # which is not the exclusive or that `number` writes
             return RCX
@@ -617,7 +617,7 @@ class Emitter:
             found = self._float(source)
             self.code.splat(op.type, target, self._in_vector(source, 0) if isinstance(found, Pooled) else found)
         else:
-            self.code.splat_whole(target, self._in_general(source, RAX))
+            self.code.splat_integer(target, self._in_general(source, RAX))
         return target
 
     def _emit_iota(self, op: Op) -> int:
@@ -630,7 +630,7 @@ class Emitter:
         target = self._target(op, 0) if op.type.is_float else 0
         self.code.fold_lanes(op.attribute, source.type, target, self._in_vector(source, 0), 1)
         if not op.type.is_float:
-            self.code.first_whole(RAX, 0)
+            self.code.first_integer(RAX, 0)
             target = RAX
         return target
 
@@ -672,11 +672,11 @@ class Emitter:
         self.code.load_float(type_, scratch, found)
         return scratch
 
-    def _whole(self, op: Op) -> int:
+    def _integer(self, op: Op) -> int:
         a, b = op.operands
         code = self.code
         if op.name in ("min", "max"):
-            self._compare_whole(a, b)
+            self._compare_integers(a, b)
             code.copy_register(RDX, self._moved(b))
             code.move_if(RDX, self._moved(a), "less" if op.name == "min" else "greater")
             return RDX
@@ -696,7 +696,7 @@ class Emitter:
             if source != target:
                 code.copy_register(target, source)
             if small:
-                code.whole_number(name, target, b.attribute)
+                code.immediate(name, target, b.attribute)
             else:
                 code.whole(name, target, self._in_general(b, RCX) if b.name == "const" else self._at(self.locations[b]))
         return target
@@ -725,14 +725,14 @@ class Emitter:
         code.copy_register(RAX, self._in_general(a, RAX))
         code.is_zero(RCX)
         code.jump(zero, "equal")
-        code.whole_number("cmp", RCX, -1)  # the least number by -1 would trap
+        code.immediate("cmp", RCX, -1)  # the least number by -1 would trap
         code.jump(negative, "equal")
         code.divide_signed(RCX)
         code.is_zero(RDX)
         code.jump(end, "equal")
         code.whole("xor", RDX, RCX)
         code.jump(end, "not negative")
-        code.whole_number("sub", RAX, 1)
+        code.immediate("sub", RAX, 1)
         code.jump(end)
         code.label(negative)
         code.negate(RAX)
@@ -808,15 +808,15 @@ class Emitter:
             elif source.type.is_short:
                 code.float_of_short(source.type.element, target, self._in_general(source, RAX))
             else:
-                code.float_of_whole(op.type, target, self._in_general(source, RAX))
+                code.float_of_integer(op.type, target, self._in_general(source, RAX))
         else:
             target = self._target(op, RAX)
             if source.type.is_float:
-                code.whole_of_float(source.type, target, self._float(source))
+                code.integer_of_float(source.type, target, self._float(source))
             else:
                 code.copy_register(target, self._in_general(source, RAX))
                 if op.type is ir.U8:
-                    code.whole_number("and", target, 255)
+                    code.immediate("and", target, 255)
                 elif op.type is BOOL:
                     raise NotImplementedError("a cast to bool")
         return target

@@ -9,7 +9,7 @@ through all steps while it is in the cache, in one call:
 - `_multiply`: sixteen matrix products over the channels.
 - `_gather`: the transpose of mixing, into a scratch plane whose rows are then copied to the result.
 
-What is known of the sizes at a call is in a table of whole numbers (`TABLE`), since there are more of them than registers.
+What is known of the sizes at a call is in a table of integers (`TABLE`), since there are more of them than registers.
 """
 
 from __future__ import annotations

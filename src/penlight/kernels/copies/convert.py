@@ -92,7 +92,7 @@ def _copy(x: np.ndarray, out: np.ndarray) -> None:
     out[...] = x
 
 
-# ----- float16 from and to float32 in a few passes of whole-number arithmetic, where no machine code runs -------------
+# ----- float16 from and to float32 in a few passes of integer arithmetic, where no machine code runs -------------
 # NumPy converts one number after the other, in 2 and 3.5 ns, and in 90 ns where a result is below the normal numbers, for which it sets a flag.
 
 

@@ -77,7 +77,7 @@ _unread = np.empty(1, LONG)  # where routines leave an `info` that nobody asks f
 def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int | Each | None) -> Plan | None:
     """How a routine is called for a batch of matrices; None if it cannot be had, or there is nothing to do.
 
-    Its arguments are letters or numbers as bytes, whole numbers, arrays, and None for an `info` that is of no interest.
+    Its arguments are letters or numbers as bytes, integers, arrays, and None for an `info` that is of no interest.
     """
     count = prod(batch)
     function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)

@@ -175,7 +175,7 @@ class Plan:
         return self.words(words.array, {layout.positions[name]: number for name, number in numbers.items()})
 
     def words(self, words: np.ndarray, numbers: dict[int, int | np.ndarray | At]) -> At:
-        """Append whole numbers, some of which are addresses."""
+        """Append integers, some of which are addresses."""
         for position, number in numbers.items():
             if isinstance(number, At):
                 self._positions.setdefault(number.array, []).append(np.array([self._size + position]))

@@ -1,4 +1,4 @@
-"""Whole numbers and permutations from an `Engine`, draw for draw as PyTorch's CPU kernels make them."""
+"""Integers and permutations from an `Engine`, draw for draw as PyTorch's CPU kernels make them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def randint(engine: Engine, shape: Shape, low: int, high: int | None, dtype: np.
 
 
 def random(engine: Engine, shape: Shape, dtype: np.dtype) -> np.ndarray:
-    """`random_()`: from 0 to the largest value, or to the last of the whole numbers that a float holds without gaps.
+    """`random_()`: from 0 to the largest value, or to the last of the integers that a float holds without gaps.
 
     >>> random(Engine(0), (3,), np.dtype("uint8"))
     array([172,  47, 117], dtype=uint8)

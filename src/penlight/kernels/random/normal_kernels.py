@@ -9,7 +9,7 @@ from ..compiler.rows import Array, Rows
 from ..compiler.values import (
     Value,
     as_float,
-    as_whole,
+    as_integer,
     cast,
     fma,
     fnma,
@@ -40,7 +40,7 @@ def box_muller(b: Rows) -> None:
 
 def _radius(rest: Value) -> Value:
     """sqrt(-2 log(rest))."""
-    bits = as_whole(rest)
+    bits = as_integer(rest)
     steps = (bits - int(spec._HALF_ROOT)) >> 23
     exponent = cast(steps, "f32")
     x = as_float(bits - (steps << 23)) - 1.0
@@ -67,7 +67,7 @@ def _rotated(radius: Value, t: Value, turns: Value, first: Array, second: Array)
     sine = fma(polynomial(square, _trig_coefficients(2)) * square, t, t)
     odd = is_odd(turns)
     cosine, sine = where(odd, sine, cosine), where(odd, cosine, sine)
-    sine = as_float(as_whole(sine) ^ ((turns & 2) << 30))
-    cosine = as_float(as_whole(cosine) ^ (((turns + 1) & 2) << 30))
+    sine = as_float(as_integer(sine) ^ ((turns & 2) << 30))
+    cosine = as_float(as_integer(cosine) ^ (((turns + 1) & 2) << 30))
     first.store(cosine * radius + 0.0)  # -0 becomes 0
     second.store(sine * radius + 0.0)

@@ -50,7 +50,7 @@ def geometric(engine: Engine, shape: Shape, dtype: np.dtype, p: float) -> np.nda
     with silent():
         trials = np.log(u, np.empty(shape))
         trials /= scale
-        # The last digit of a logarithm decides next to whole numbers only: Note [The C library's last digit].
+        # The last digit of a logarithm decides next to integers only: Note [The C library's last digit].
         close = np.abs(trials - np.rint(trials)) <= 1e-14 * trials
     if close.any():
         trials[close] = libm("log")(u[close], np.empty(int(close.sum()))) / scale

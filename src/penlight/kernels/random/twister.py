@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import call, executable
 from ..compiler.rows import Rows
-from ..compiler.values import as_float, as_whole, cast, logical_right
+from ..compiler.values import as_float, as_integer, cast, logical_right
 from ..native._x86 import RDI, RDX, RSI, Address, Assembler, Pooled
 
 WORDS = 624  # of the state
@@ -98,7 +98,7 @@ def _twist() -> Any:
 def uniform24(b: Rows) -> None:
     """Multiples of 2**-24 in [0, 1) from words: the lower 24 bits of each."""
     words, out = b.array(), b.array()
-    b.each(lambda: out.store(cast(as_whole(words.load()) & 0xFFFFFF, "f32") * 2.0**-24), unroll=4)
+    b.each(lambda: out.store(cast(as_integer(words.load()) & 0xFFFFFF, "f32") * 2.0**-24), unroll=4)
 
 
 def uniform53(b: Rows) -> None:
@@ -109,7 +109,7 @@ def uniform53(b: Rows) -> None:
     pairs, out = b.array(kind="float64"), b.array(kind="float64")
 
     def element() -> None:
-        pair = as_whole(pairs.load())
+        pair = as_integer(pairs.load())
         lower = as_float(logical_right(pair, 32) | 0x4330000000000000) - 2.0**52
         upper = as_float(logical_right(pair << 43, 43) | 0x4530000000000000) - 2.0**84
         out.store((upper + lower) * 2.0**-53)

@@ -143,8 +143,8 @@ def quantiles(x: np.ndarray, q: np.ndarray, dim: int | None, interpolation: str,
     if some and ignore_nan:
         return None
     ranks = q * q.dtype.type(ordered.shape[-1] - 1)
-    if interpolation in _WHOLE_RANKS:
-        values = ordered.take(_WHOLE_RANKS[interpolation](ranks).astype(np.int64), -1)
+    if interpolation in _INTEGER_RANKS:
+        values = ordered.take(_INTEGER_RANKS[interpolation](ranks).astype(np.int64), -1)
     else:
         low = ranks.astype(np.int64)
         weight = q.dtype.type(0.5) if interpolation == "midpoint" else ranks - low.astype(q.dtype)
@@ -156,7 +156,7 @@ def quantiles(x: np.ndarray, q: np.ndarray, dim: int | None, interpolation: str,
     return np.asarray(values)
 
 
-_WHOLE_RANKS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
+_INTEGER_RANKS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 
 
 # ----- Sums and maxima of rows and columns by NumPy, quicker or more accurate than its own ----------------------------

@@ -35,7 +35,7 @@ _kernels = lazy_import(globals(), "_kernels", ".kernels")
 _GRAIN = 1 << 16  # elements that are worth waking a thread for
 _UNITS = 8  # at least, of what would otherwise be one unit of work
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
-_WHOLE = ("int64", "int32", "int16", "int8", "uint8")
+_INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 
 
 def reduce_compiled(
@@ -43,7 +43,7 @@ def reduce_compiled(
 ) -> np.ndarray | None:
     """The "sum", "prod", "max" or "min" over `dims`, or of all elements; None if there is no kernel for that.
 
-    The result is float32 also of 16-bit floats, and int64 of whole numbers, of which there are sums only. `of` says what is reduced: the
+    The result is float32 also of 16-bit floats, and int64 of integers, of which there are sums only. `of` says what is reduced: the
     elements, their "squares", their "absolute" values, or those that are "not nan". Where there is NaN, it is the extremum.
     """
     if x.size < LEAST_REDUCED or not compiles():
@@ -87,7 +87,7 @@ def _plan(
     if (
         all([shape[k] == 1 for k in dims])  # there is nothing to reduce
         or not dtype.isnative
-        or (name not in _FLOATS and (name not in _WHOLE or how != "sum" or of))
+        or (name not in _FLOATS and (name not in _INTEGERS or how != "sum" or of))
     ):
         return None
     result = tuple([1 if k in dims else n for k, n in enumerate(shape) if keepdim or k not in dims])

@@ -148,7 +148,7 @@ def result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def definition(how: str, of: str, along_rows: bool, whole: bool) -> tuple[Any, dict[str, Any]]:
-    """The loops of a reduction, and what is known of it. `how` is a key of _WAYS, `of` of _TERMS; whole numbers have sums only."""
+    """The loops of a reduction, and what is known of it. `how` is a key of _WAYS, `of` of _TERMS; integers have sums only."""
     start, plain, careful = _WAYS[how]
     loops = _columns if not along_rows else _rows if plain is careful else _extreme_rows
     combine = plain if along_rows else careful

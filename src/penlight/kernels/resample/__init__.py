@@ -274,7 +274,7 @@ def _apply_all(x: np.ndarray, maps: list[AxisMap]) -> np.ndarray:
     return x.copy() if x is given else x
 
 
-# ----- Resizing images of bytes by lines and cubics in whole numbers, as PyTorch does ---------------------------------
+# ----- Resizing images of bytes by lines and cubics in integers, as PyTorch does ---------------------------------
 # Weights of 16 bits, each pass rounded to bytes.
 
 
@@ -282,7 +282,7 @@ _MAX_SHIFT = 22
 
 
 @lru_cache(maxsize=32)
-def _whole_weights(
+def _integer_weights(
     size: int, out: int, mode: str, align_corners: bool, scale: float | None, antialias: bool
 ) -> tuple[list[tuple[slice, slice, np.ndarray]], int]:
     """The dense blocks of an axis map in units of 2**-shift, and the shift: the largest that keeps weights in 16 bits."""
@@ -299,7 +299,7 @@ def _resize_last(
     x: np.ndarray, out: int, mode: str, align_corners: bool, scale: float | None, antialias: bool
 ) -> np.ndarray:
     """Resize the last dim of an array of bytes."""
-    blocks, shift = _whole_weights(x.shape[-1], out, mode, align_corners, scale, antialias)
+    blocks, shift = _integer_weights(x.shape[-1], out, mode, align_corners, scale, antialias)
     result = np.empty((*x.shape[:-1], out), x.dtype)
     for rows, columns, block in blocks:
         sums = x[..., columns].astype(np.float64) @ block.T  # exact: far below 2**53

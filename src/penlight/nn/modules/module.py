@@ -44,13 +44,13 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
 
 if TYPE_CHECKING:
 
-    class _Parts(Registry, Calling, StateDict, Conversion): ...
+    class _Methods(Registry, Calling, StateDict, Conversion): ...
 
 else:
-    _Parts = object
+    _Methods = object
 
 
-class Module(_Parts):
+class Module(_Methods):
     """The base of all neural network modules: subclass it, assign layers in `__init__`, compute in `forward`.
 
     What is assigned as an attribute is entered by its kind: a `Parameter` is trained, a buffer is saved, a module

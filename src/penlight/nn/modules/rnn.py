@@ -171,7 +171,7 @@ class RNNBase(Module):
         if hx.dim() != dims:
             raise RuntimeError(f"For {kind} input, hx should also be {dims}-D but got {hx.dim()}-D tensor")
 
-    def _state_parts(self, hx: Any) -> tuple[Tensor, ...]:
+    def _states_of(self, hx: Any) -> tuple[Tensor, ...]:
         return (hx,)
 
     def _joined_state(self, parts: tuple[Tensor, ...]) -> Any:
@@ -195,7 +195,7 @@ class RNNBase(Module):
         if not batched:
             input = input.unsqueeze(batch_dim)
             if hx is not None:
-                hx = self._joined_state(tuple(part.unsqueeze(1) for part in self._state_parts(hx)))
+                hx = self._joined_state(tuple(part.unsqueeze(1) for part in self._states_of(hx)))
         if hx is None:
             hx = self._zero_state(input, None)
             self.check_input(input, None)
@@ -222,7 +222,7 @@ class RNNBase(Module):
 
     def _run(self, input: Tensor, hx: Any, batch_sizes: list[int] | None) -> tuple[Tensor, tuple[Tensor, ...]]:
         layers = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
-        return recurrent_loop.run(self.mode, input, self._state_parts(hx), self._flat_weights, *layers, batch_sizes)
+        return recurrent_loop.run(self.mode, input, self._states_of(hx), self._flat_weights, *layers, batch_sizes)
 
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
@@ -336,7 +336,7 @@ class LSTM(RNNBase):
                 f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
             )
 
-    def _state_parts(self, hx: Any) -> tuple[Tensor, ...]:
+    def _states_of(self, hx: Any) -> tuple[Tensor, ...]:
         return (hx[0], hx[1])
 
     def _joined_state(self, parts: tuple[Tensor, ...]) -> Any:

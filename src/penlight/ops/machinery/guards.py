@@ -229,7 +229,7 @@ def need_countable(shape: Any, itemsize: int | None = None) -> None:
 
 
 def plain_numbers(value: Any) -> Any:
-    """A whole number or a tuple of them as it is, to look up what is kept for it; anything that is only equal to one raises TypeError."""
+    """An integer or a tuple of them as it is, to look up what is kept for it; anything that is only equal to one raises TypeError."""
     if type(value) is int or (type(value) is tuple and type(sum(value)) is int):
         return value
     raise TypeError

@@ -52,7 +52,7 @@ def _fractional_array(input: Any, kernel_size: Ints, output_size: Ints, samples:
 
 
 def _max_rule(grads: Any, input_shape: Ints, result1: Any, output_size: Ints, xp: Any) -> Any:
-    return xp._pool_place(grads[0], result1, input_shape, len(output_size))
+    return xp._pool_scatter(grads[0], result1, input_shape, len(output_size))
 
 
 def _declare(dims: int) -> None:

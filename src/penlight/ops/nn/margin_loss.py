@@ -81,7 +81,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
     if common is kind:
         return _soft_margin_loss(input, target.to(common).expand(shape), number)
     if kind.category < dtypes.FLOATING or not dtypes.can_cast(common, kind):
-        _soft_margin_array(input._array, target._array, 0)  # refuses whole numbers
+        _soft_margin_array(input._array, target._array, 0)  # refuses integers
         names = dtypes.LEGACY[common], dtypes.LEGACY[kind]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     losses = _soft_margin_loss(input.to(common), target.to(common).expand(shape), 0).to(kind)

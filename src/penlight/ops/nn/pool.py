@@ -32,13 +32,13 @@ _ONES = {2: (1, 1), 3: (1, 1, 1)}
 
 
 @linear(lambda input, indices, shape, dims: kernels.max_pool_backward(input, indices, shape, dims),
-        input=lambda grad, indices, dims, xp: xp._pool_pick(grad, indices, dims))  # fmt: skip
-def _pool_place(input: Tensor, indices: Tensor, shape: Ints, dims: int) -> Tensor: ...
+        input=lambda grad, indices, dims, xp: xp._pool_gather(grad, indices, dims))  # fmt: skip
+def _pool_scatter(input: Tensor, indices: Tensor, shape: Ints, dims: int) -> Tensor: ...
 
 
 @linear(lambda input, indices, dims: kernels.pick(input, indices, dims),
-        input=lambda grad, indices, input_shape, dims, xp: xp._pool_place(grad, indices, input_shape, dims))  # fmt: skip
-def _pool_pick(input: Tensor, indices: Tensor, dims: int) -> Tensor: ...
+        input=lambda grad, indices, input_shape, dims, xp: xp._pool_scatter(grad, indices, input_shape, dims))  # fmt: skip
+def _pool_gather(input: Tensor, indices: Tensor, dims: int) -> Tensor: ...
 
 
 def _mean_array(
@@ -79,7 +79,7 @@ def _mean_rule(grad: Any, input_shape: Ints, kernel_size: Ints, stride: Ints, pa
 
 
 def _max_rule(grads: Any, input_shape: Ints, result1: Any, kernel_size: Ints, xp: Any) -> Any:
-    return xp._pool_place(grads[0], result1, input_shape, len(kernel_size))
+    return xp._pool_scatter(grads[0], result1, input_shape, len(kernel_size))
 
 
 def _max_array(input: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
@@ -91,7 +91,7 @@ def _unpool_array(input: Any, indices: Any, output_size: Ints) -> Any:
 
 
 def _unpool_rule(grad: Any, indices: Any, output_size: Ints, xp: Any) -> Any:
-    return xp._pool_pick(grad, indices, len(output_size))
+    return xp._pool_gather(grad, indices, len(output_size))
 
 
 def _declare(dims: int) -> None:

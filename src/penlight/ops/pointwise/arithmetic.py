@@ -350,7 +350,7 @@ def _trunc_quotient(input: Any, other: Any) -> Any:
 
 
 def _divisor(input: Any, other: Any) -> Any:
-    """What is divided by: a whole number in the dtype of whole numbers, where it wraps around as in C; none of those may be 0."""
+    """What is divided by: an integer in the dtype of integers, where it wraps around as in C; none of those may be 0."""
     if input.dtype.kind not in "iub":
         return other
     if type(other) is int and input.dtype.kind != "b":

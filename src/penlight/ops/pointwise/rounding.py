@@ -38,7 +38,7 @@ def _integers_stay(kernel: Any) -> Any:
 @pointwise(_integers_stay(np.floor), input=lambda grad, xp: xp.zeros_like(grad))
 @traits(refuses={"c": NotImplementedError("floor is not supported for complex inputs")})
 def floor(input: Tensor) -> Tensor:
-    """The largest whole number that is not greater.
+    """The largest integer that is not greater.
 
     >>> torch.floor(torch.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
@@ -48,7 +48,7 @@ def floor(input: Tensor) -> Tensor:
 @pointwise(_integers_stay(np.ceil), input=lambda grad, xp: xp.zeros_like(grad))
 @traits(refuses={"c": NotImplementedError("ceil is not supported for complex inputs")})
 def ceil(input: Tensor) -> Tensor:
-    """The smallest whole number that is not less.
+    """The smallest integer that is not less.
 
     >>> torch.ceil(torch.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
@@ -96,7 +96,7 @@ def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
 
 @method
 def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
-    """The nearest whole number, halves to even; `decimals` rounds there.
+    """The nearest integer, halves to even; `decimals` rounds there.
 
     >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])

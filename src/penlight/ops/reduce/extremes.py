@@ -108,7 +108,7 @@ def _pick(argument: Any) -> Any:
     return kernel
 
 
-def _place_rule(grads: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool, indices: Any, xp: Any) -> Any:
+def _scatter_rule(grads: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool, indices: Any, xp: Any) -> Any:
     """The gradient of picked values, put back where they came from."""
     grad = grads[0]
     if grad is None:
@@ -145,7 +145,7 @@ both("value_selecting_backward", _value_selecting_array, _value_selecting_graph)
     _pick(wide_indices()(lambda array, dim: array.argmax(dim))),
     node="MaxBackward0",
     results=("values", "indices"),
-    input=_place_rule,
+    input=_scatter_rule,
 )
 @traits(refuses={"c": RuntimeError("max(): does not support complex input")})
 def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
@@ -155,7 +155,7 @@ def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: .
     _pick(wide_indices()(lambda array, dim: array.argmin(dim))),
     node="MinBackward0",
     results=("values", "indices"),
-    input=_place_rule,
+    input=_scatter_rule,
 )
 @traits(refuses={"c": RuntimeError("min(): does not support complex input")})
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...

@@ -17,7 +17,7 @@ from ..machinery.arguments import as_int, check_keepdim, values_of, wrap_dim
 from ..machinery.declare import differentiable, method, plain
 from ..machinery.guards import lazy, not_implemented, unrecorded
 from ..machinery.op import traits
-from .extremes import _place_rule
+from .extremes import _scatter_rule
 from .sums import named_result
 
 __all__ = ["argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "nanquantile", "quantile", "sort", "topk"]
@@ -150,7 +150,9 @@ _Kthvalue, _Mode = named_result("kthvalue", "values indices"), named_result("mod
 _Median, _Nanmedian = named_result("median", "values indices"), named_result("nanmedian", "values indices")
 
 
-@differentiable(lazy("sorting", "kthvalue"), node="KthvalueBackward0", results=("values", "indices"), input=_place_rule)
+@differentiable(
+    lazy("sorting", "kthvalue"), node="KthvalueBackward0", results=("values", "indices"), input=_scatter_rule
+)
 @traits(refuses={"bc": "kthvalue_cpu"})
 def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
@@ -166,7 +168,7 @@ def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out
     return _Kthvalue(*_kthvalue(input, as_int(k), wrap_dim(dim, input.dim()), keepdim, out=out))
 
 
-@differentiable(lazy("sorting", "mode"), node="ModeBackward0", results=("values", "indices"), input=_place_rule)
+@differentiable(lazy("sorting", "mode"), node="ModeBackward0", results=("values", "indices"), input=_scatter_rule)
 @traits(refuses={"c": "mode_cpu"})
 def _mode(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
@@ -238,11 +240,13 @@ def _median_all(input: Tensor, lead: int) -> Tensor: ...
 def _nanmedian_all(input: Tensor, lead: int) -> Tensor: ...
 
 
-@differentiable(_median_along("median"), node="MedianBackward1", results=("values", "indices"), input=_place_rule)
+@differentiable(_median_along("median"), node="MedianBackward1", results=("values", "indices"), input=_scatter_rule)
 def _median_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
-@differentiable(_median_along("nanmedian"), node="NanmedianBackward1", results=("values", "indices"), input=_place_rule)
+@differentiable(
+    _median_along("nanmedian"), node="NanmedianBackward1", results=("values", "indices"), input=_scatter_rule
+)
 def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 

@@ -111,21 +111,21 @@ def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None) -> Tensor:
 # ----- Extremes -----------------------------------------------------------------------------------------------------
 
 
-def _places_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
+def _add_at_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
     if not shape:
         return grad
     return _scatter.scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
 
 
-def _places_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
+def _add_at_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
     return grad.new_zeros(shape).scatter_add(dim, indices, grad)
 
 
-both("add_at_places", _places_array, _places_graph)
+both("add_at_indices", _add_at_array, _add_at_graph)
 
 
 def _extreme_rule(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, xp: Any) -> Any:
-    return None if grads[0] is None else xp.add_at_places(grads[0], indices, input_shape, dim)
+    return None if grads[0] is None else xp.add_at_indices(grads[0], indices, input_shape, dim)
 
 
 @differentiable(

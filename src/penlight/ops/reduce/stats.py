@@ -271,14 +271,14 @@ def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepd
     return xp.average(grad, _count(shape, dim) or 1, shape, dim, keepdim or type(dim) is _AllDims)
 
 
-def _two_parts(first: Any, second: Any) -> Any:
+def _sum_of_present(first: Any, second: Any) -> Any:
     return second if first is None else first if second is None else first + second
 
 
 def _var_mean_rule(grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
     through_var = None if grads[0] is None else _var_rule(grads[0], input, dim, correction, keepdim, xp)
     through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
-    return _two_parts(through_var, through_mean)
+    return _sum_of_present(through_var, through_mean)
 
 
 def _std_mean_rule(
@@ -289,7 +289,7 @@ def _std_mean_rule(
         inner = xp.cleared(grads[0] / xp.times(result0, 2), result0 == 0)
         through_std = _var_rule(inner, input, dim, correction, keepdim, xp)
     through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
-    return _two_parts(through_std, through_mean)
+    return _sum_of_present(through_std, through_mean)
 
 
 @differentiable(_var_mean_array, node="VarMeanBackward0", results=("result0", "result1"), input=_var_mean_rule)
@@ -404,7 +404,7 @@ def _aminmax_rule(grads: Any, input: Any, dim: Any, keepdim: bool, min: Any, max
     dims = tuple(range(len(input.shape))) if dim is None else (dim,) if input.shape else ()
     low = None if grads[0] is None else _share(grads[0], input, min, dims, keepdim, xp)
     high = None if grads[1] is None else _share(grads[1], input, max, dims, keepdim, xp)
-    return _two_parts(low, high)
+    return _sum_of_present(low, high)
 
 
 @differentiable(_aminmax_array, node="AminmaxBackward0", results=("min", "max"), input=_aminmax_rule)
