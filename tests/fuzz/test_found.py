@@ -978,3 +978,15 @@ def test_an_antialiased_image_is_not_resized_along_a_side_that_keeps_its_length(
         lambda: F.interpolate(image.long(), size=(3, 6), mode=mode, antialias=True),
         NotImplementedError,
     )
+
+
+def test_gradients_of_log_sums_in_16_bits() -> None:
+    """The logarithm of twice e^1000 is 1000 in bfloat16."""
+    weight = torch.tensor([1.0, 2.0, 0.5], dtype=torch.bfloat16)
+    x = torch.tensor([1000.0, 1000.0, 990.0], dtype=torch.bfloat16, requires_grad=True)
+    (first,) = torch.autograd.grad(x.logcumsumexp(0), x, weight, create_graph=True)
+    (second,) = torch.autograd.grad(first, x, weight)
+    exact = x.detach().double().requires_grad_()
+    (wanted,) = torch.autograd.grad(exact.logcumsumexp(0), exact, weight.double(), create_graph=True)
+    (bent,) = torch.autograd.grad(wanted, exact, weight.double())
+    assert torch.allclose(first.double(), wanted, rtol=1e-2) and torch.allclose(second.double(), bent, atol=1e-2)

@@ -141,7 +141,10 @@ def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, d
     """Gradient of `logcumsumexp`: e^x times the sum of grad e^-result from here on, in logarithms."""
     if x.ndim == 0 or x.size == 0:
         return grad.copy()
-    wide, g, total = widen(x), widen(grad), widen(result)
+    wide, g = widen(x), widen(grad)
+    total = (
+        result if wide is x else _log_sums(wide, dim)
+    )  # rounded to 16 bits, a logarithm is no longer that of the sum
 
     def part(positive: np.ndarray) -> np.ndarray:
         logs = np.log(positive)

@@ -194,6 +194,9 @@ def _log_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
     """The sum over i >= k of grad_i * exp(input_k - result_i), from the table of all pairs: none of its powers exceeds 1."""
     if not input.dim():
         return grad
+    if input.dtype.itemsize == 2:  # rounded to 16 bits, a logarithm is no longer that of the sum
+        single = input.float()
+        return _log_back_graph(grad.float(), single, single.logcumsumexp(dim), dim).to(input.dtype)
     if input.shape[dim] > TABLE:
         return _log_back_long(grad, input, result, dim)
     rows, sums = input.movedim(dim, -1), result.movedim(dim, -1)
