@@ -14,7 +14,7 @@ from .. import autograd, dtypes
 from .._common.declared_classes import take_over
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
-from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node, set_grad
+from ..autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
 from ..autograd.saved import NoVersion
 from ..kernels.lazy import lazy_import
 from .hooks import Hooked
@@ -299,11 +299,19 @@ class Tensor(_Methods):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             _check_grad(self, value)
-        set_grad(self, value)
+        self._grad = value
+        try:
+            leaf = self._edge[0]
+            if leaf is None:  # it may have been told to require none
+                leaf = self._leaf_edge[0]
+        except AttributeError:
+            return
+        if type(leaf) is AccumulateGrad:
+            leaf._grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        set_grad(self, None)
+        self.grad = None
 
     @property
     def grad_dtype(self) -> Any:
