@@ -248,7 +248,7 @@ class AccumulateGrad(Node):
 
     The leaf's edge holds this node, so the node holds its leaf weakly: no cycle. If the graph outlives the leaf's Python
     object, `variable` makes the tensor anew over the same memory, as PyTorch keeps it alive through the graph. Its `.grad`
-    goes on in it: the node holds that too.
+    goes on in it: the node holds that too (see `set_grad`).
     """
 
     __slots__ = ("_array", "_grad", "_kept", "_ref", "_versions")
@@ -284,6 +284,16 @@ class AccumulateGrad(Node):
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         _accumulate.accumulate_graph(self, grad)
         return ()
+
+
+def set_grad(tensor: Tensor, grad: Tensor | None) -> None:
+    """Set the `.grad` of a tensor, and of the node where its gradients arrive, whatever classes take over: its setter without the checks."""
+    tensor._grad = grad
+    edge = getattr(tensor, "_edge", NO_EDGE)
+    if edge is NO_EDGE:
+        edge = getattr(tensor, "_leaf_edge", NO_EDGE)
+    if type(edge[0]) is AccumulateGrad:
+        edge[0]._grad = grad
 
 
 # The classes of nodes with one output for sure: asking a class costs less than asking each node for its `outputs`.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from penlight.autograd.engine import queue_callback
-from penlight.autograd.node import AccumulateGrad
+from penlight.autograd.node import AccumulateGrad, set_grad
 from penlight.autograd.views import bump
 from penlight.futures import Future
 from penlight.tensor import Tensor, wrap
@@ -273,9 +273,9 @@ class Reducer:
         grad = parameter._grad
         if self.as_views:
             if grad is None or grad._array is not view:
-                parameter.grad = wrap(view)
+                set_grad(parameter, wrap(view))
         elif grad is None:
-            parameter.grad = wrap(view.copy())
+            set_grad(parameter, wrap(view.copy()))
         else:
             grad._array[...] = view
             bump(grad)

@@ -15,7 +15,7 @@ from .. import dtypes, tensor as _tensor  # type: ignore[no-redef]
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.modes import NAMESPACE as _NAMESPACE
-from ..autograd.node import NO_EDGE
+from ..autograd.node import NO_EDGE, set_grad
 from ..kernels.addresses import address
 from ..kernels.lazy import lazy_import
 from .memory import root_of
@@ -192,7 +192,7 @@ class AsPython:
             out._require_grad_()
         memo[id(self)] = out
         if self._grad is not None:
-            out.grad = deepcopy(self._grad, memo)
+            set_grad(out, deepcopy(self._grad, memo))
         if self.__dict__:
             out.__dict__.update(deepcopy(self.__dict__, memo))
         return out

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from penlight._common.interrupts import interrupts_held
 from penlight.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 from penlight.utils.data._utils import blocks
 
@@ -510,3 +511,13 @@ def test_workers_end_when_the_program_is_killed(how):
     _, err = process.communicate(timeout=300)
     assert gone(pids)
     assert err.count("Traceback") == err.count("KeyboardInterrupt") == (how == signal.SIGINT)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals can't be held back")
+def test_an_interrupt_waits_until_a_worker_has_started():
+    """Of a process that is only starting, Python would print a traceback."""
+    started = []
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        os.kill(os.getpid(), signal.SIGINT)
+        started.append(True)
+    assert started

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import dtypes
+from ...autograd.node import set_grad
 from ...kernels.index import moves
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import put_along, take_along
@@ -405,7 +406,7 @@ def _watch(table: Tensor) -> None:
         owner = reference()
         if owner is not None and isinstance(owner._grad, _sparse_coo.SparseTensor):
             _touched[id(owner)].append(tuple(owner._grad._coordinates._array))
-            owner.grad = owner._grad.to_dense()
+            set_grad(owner, owner._grad.to_dense())
 
     def after(owner: Tensor) -> None:
         touched, grad = _touched[id(owner)][:], owner._grad
@@ -419,7 +420,7 @@ def _watch(table: Tensor) -> None:
             looked_up[indices] = True
         found = looked_up.nonzero()
         if not dense[~looked_up].any():
-            owner.grad = _sparse_coo.SparseTensor(wrap(np.array(found, np.int64)), wrap(dense[found]), grad.shape)
+            set_grad(owner, _sparse_coo.SparseTensor(wrap(np.array(found, np.int64)), wrap(dense[found]), grad.shape))
 
     table.register_hook(before)
     table.register_post_accumulate_grad_hook(after)

@@ -13,6 +13,7 @@ from multiprocessing.connection import wait
 from pickle import PicklingError
 from typing import Any
 
+from penlight._common.interrupts import interrupts_held
 from penlight._common.user_warnings import warn_user
 from penlight.utils.data._utils import channel
 from penlight.utils.data._utils.blocks import MappedBlocks
@@ -50,7 +51,8 @@ class _Pool:
         inherited = list(_open_ends) if self._context.get_start_method() == "fork" else []
         process = self._context.Process(target=_worker_loop, args=(setup, theirs, inherited), daemon=True)
         try:
-            process.start()
+            with interrupts_held():
+                process.start()
         except BaseException:
             ours.close()
             raise

@@ -13,6 +13,7 @@ from numpy.random import SeedSequence
 
 import penlight
 from penlight._common.docstrings import example
+from penlight._common.interrupts import let_interrupts
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
 
 STATUS_CHECK_INTERVAL = 5.0
@@ -143,8 +144,7 @@ class _Worker:
     """Fetches batches; an exception becomes the result."""
 
     def __init__(self, setup: WorkerSetup) -> None:
-        self._setup = setup
-        self.where = f"in DataLoader worker process {setup.worker_id}"
+        self._setup, self.where = setup, f"in DataLoader worker process {setup.worker_id}"
         self._fetcher: Any = None
         self._broken: Any = None
         self.ended = False
@@ -199,11 +199,10 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
 
     global _worker_info
     try:
+        let_interrupts(True)
         for copied in inherited:
             copied.close()
-        set_num_threads = getattr(penlight, "set_num_threads", None)
-        if set_num_threads is not None:
-            set_num_threads(1)
+        penlight.set_num_threads(1)
         seed = _seed_everything(setup.base_seed, setup.worker_id)
         _worker_info = WorkerInfo(setup.worker_id, setup.num_workers, seed, setup.dataset)
         shared = blocks.worker_blocks = blocks.SharedBlocks() if blocks.HAVE_MEMORY_FILES else None
@@ -216,7 +215,7 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
                 continue
             if not worker.ended:
                 outbox.send(Result(task.epoch, task.number, worker.run(task.index)), worker.where)
-    except KeyboardInterrupt:
-        pass  # The main process gets it too, and is the one to show it.
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # The main process no longer wants the data.
+    except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
+        pass  # The main process is interrupted too, and shows it; or it no longer wants the data.
+    finally:
+        let_interrupts(False)
