@@ -33,3 +33,24 @@ def test_rows_and_elements_of_one_table_give_a_dense_gradient(rows):
     looked_up = penlight.nn.functional.embedding(penlight.tensor(rows), x, sparse=True).sum()
     (looked_up + x.gather(0, penlight.tensor([[1, 1]]), sparse_grad=True).sum()).backward()
     assert x.grad.layout is penlight.strided and x.grad[1].tolist() == [1.0, 1.0]
+
+
+def test_a_sparse_gradient_is_given_to_a_dense_leaf(same):
+    def program(torch, say):
+        w = torch.zeros(3, 2, requires_grad=True)
+        w.grad = torch.sparse_coo_tensor([[0, 2]], [[1.0, 2.0], [3.0, 4.0]], (3, 2))
+        torch.optim.SGD([w], lr=1.0).step()
+        say(w, w.grad)
+        w.grad = None
+        say(w.grad)
+
+    same(program)
+
+
+def test_a_sparse_leaf(same):
+    def program(torch, say):
+        x = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (3,), requires_grad=True)
+        torch.sparse.sum(x * 2).backward()
+        say(x, x.is_leaf, x.grad)
+
+    same(program)

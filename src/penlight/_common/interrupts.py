@@ -17,7 +17,7 @@ def let_interrupts(come: bool) -> Any:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Ctrl-C is held back here, and in a process that is started here until it calls `let_interrupts(True)`."""
+    """Ctrl-C is held back in this thread, and in a process that is started here until it calls `let_interrupts(True)`."""
     before = let_interrupts(False)
     try:
         yield

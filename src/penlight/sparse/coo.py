@@ -55,6 +55,9 @@ class SparseTensor(WrappingTensor):
         name = getattr(func, "__name__", str(func))
         if name in _TABLE:
             return _TABLE[name](*args, **(kwargs or {}))
+        if func == Tensor.grad.__set__:  # type: ignore[attr-defined]  # of a dense leaf, or of this
+            with penlight.overrides.DisableTorchFunctionSubclass():
+                return func(*args)
         return _refuse(name)
 
     @property
@@ -148,7 +151,7 @@ def sparse_coo_tensor(
         size = [*size, *vals.shape[1:]]
     _check_coordinates(coordinates, size, vals)
     made: Any = SparseTensor(coordinates, vals, size, bool(is_coalesced))
-    return made._require_grad_() if requires_grad else made
+    return requires_grad_(made) if requires_grad else made
 
 
 def _check_coordinates(coordinates: Tensor, size: Any, vals: Tensor) -> None:
