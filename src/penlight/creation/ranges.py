@@ -67,7 +67,7 @@ def _isfinite(value: Any) -> bool:
 
 
 def _integer_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
-    """The usual range, of integers that the machine's integers hold; None for any other."""
+    """The usual range, of numbers that the machine's integers hold; None for any other."""
     for a in args:
         if type(a) is not int or not -_FAR < a < _FAR:
             return None

@@ -300,7 +300,7 @@ class Tensor(_Methods):
         if value is not None:
             _check_grad(self, value)
         self._grad = value
-        try:
+        try:  # `set_grad` without its call: every step of an optimiser forgets each gradient here
             leaf = self._edge[0]
             if leaf is None:  # it may have been told to require none
                 leaf = self._leaf_edge[0]

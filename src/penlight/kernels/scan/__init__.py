@@ -142,9 +142,8 @@ def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, d
     if x.ndim == 0 or x.size == 0:
         return grad.copy()
     wide, g = widen(x), widen(grad)
-    total = (
-        result if wide is x else _log_sums(wide, dim)
-    )  # rounded to 16 bits, a logarithm is no longer that of the sum
+    # Rounded to 16 bits, a logarithm is no longer that of the sum.
+    total = result if wide is x else _log_sums(wide, dim)
 
     def part(positive: np.ndarray) -> np.ndarray:
         logs = np.log(positive)
