@@ -17,8 +17,8 @@ ROOT = Path(__file__).parent.parent
 # The docstrings with an example that differs, by the reason.
 KNOWN = {
     "uninitialised memory, or a random seed": "Tensor.new_empty Tensor.new_empty_strided empty empty_strided nn.utils.skip_init Generator.seed",
-    "the last digits, or the order of equal elements": """cholesky_inverse sort linalg.solve linalg.solve_triangular fft.hfft2
-        fft.hfftn""",
+    "the last digits, or the order of equal elements": """cholesky_inverse sort linalg.solve linalg.solve_triangular linalg.lu_solve
+        fft.hfft2 fft.hfftn""",
     "refused: quantised tensors": """fake_quantize_per_channel_affine fake_quantize_per_tensor_affine quantize_per_channel
         quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_max_pool1d quantized_max_pool2d""",
     "refused: sparse tensors in blocks, or of other than two dimensions": """Tensor.to_sparse Tensor.to_sparse_bsc
@@ -39,7 +39,7 @@ KNOWN = {
     "what PyTorch has registered for itself": "serialization.safe_globals",
 }
 BY_CHANCE = [*KNOWN][:2]  # these may agree
-_NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?|nan|inf")
+_NUMBER = re.compile(r"[+-]?\d+\.?\d*(?:e[+-]?\d+)?|nan|inf")
 
 
 def _run(which: str, *files: Path) -> subprocess.Popen[bytes]:

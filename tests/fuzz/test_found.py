@@ -990,3 +990,53 @@ def test_gradients_of_log_sums_in_16_bits() -> None:
     (wanted,) = torch.autograd.grad(exact.logcumsumexp(0), exact, weight.double(), create_graph=True)
     (bent,) = torch.autograd.grad(wanted, exact, weight.double())
     assert torch.allclose(first.double(), wanted, rtol=1e-2) and torch.allclose(second.double(), bent, atol=1e-2)
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_a_leaf_that_a_write_to_its_base_made_a_result_gets_no_gradient(hooked: bool) -> None:
+    """The view was a leaf when the graph was made. Its history now begins at its base, or may not be asked for at all."""
+    takings = {
+        "leaf variable has been moved into the graph interior": lambda base: base[:2],
+        "A view was created in no_grad mode and its base or another view of its base has been": lambda base: base.split(
+            2
+        )[0],
+    }
+    for words, take in takings.items():
+        base = torch.arange(4.0)
+        leaf = take(base).requires_grad_()
+        if hooked:
+            leaf.register_hook(lambda g: None)
+        base[2:3].copy_(leaf[:1] * 2)
+        refused(words, base.sum().backward)
+        assert leaf._grad is None
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_of_factors_have_the_layout_of_contiguous_matrices(create_graph: bool) -> None:
+    """By columns only if the factor is a contiguous matrix transposed: no expanded one, no part of a transposed one."""
+    wide = torch.ones(4, 5)
+    factors = [torch.ones(4).expand(3, 4), torch.ones(3, 1).expand(3, 4), wide.t()[:3], torch.ones(4, 3).t()]
+    for factor, strides in zip(factors, [(4, 1), (4, 1), (4, 1), (1, 3)]):
+        right, left = (f.detach().requires_grad_() for f in (factor, factor))
+        (slope,) = torch.autograd.grad((torch.ones(2, 3) @ right).sum(), right, create_graph=create_graph)
+        (other,) = torch.autograd.grad((left @ torch.ones(4, 2)).sum(), left, create_graph=create_graph)
+        assert slope.stride() == other.stride() == strides
+
+
+def test_the_first_index_in_memory_that_is_outside_is_named() -> None:
+    x, rows, columns = torch.zeros(2, 2), torch.tensor([[0, 3], [5, 1]]), torch.tensor([0, 6])
+    refused("index 3 is out of bounds for dimension 0", lambda: x[rows], IndexError)
+    refused("index 5 is out of bounds for dimension 0", lambda: x[rows.t().contiguous().t()], IndexError)
+    refused("index 6 is out of bounds for dimension 0", lambda: x[columns, rows], IndexError)
+
+
+@pytest.mark.parametrize("shapes", [((2, 4, 3), (1, 4, 2)), ((1, 4, 3), (2, 4, 2)), ((2, 4, 3), (2, 4))])
+def test_gradients_of_least_squares_of_broadcast_batches(shapes: Any) -> None:
+    torch.manual_seed(0)
+    A, B = (torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
+    for driver in ("gels", "gelss"):
+        found = torch.linalg.lstsq(A, B, driver=driver)
+        slopes = torch.autograd.grad(found.solution.sum() + found.residuals.sum(), (A, B))
+        assert [slope.shape for slope in slopes] == [A.shape, B.shape]
+        solve = lambda a, b: torch.linalg.lstsq(a, b, driver=driver)[:2]  # noqa: B023
+        assert torch.autograd.gradcheck(solve, (A, B))

@@ -24,7 +24,7 @@ from ..kernels.lazy import lazy_import
 from .modes import grad_mode
 from .node import NO_EDGE, AccumulateGrad, Edge, Node
 from .shapes import fitted
-from .views import _empty_like_strides, bump
+from .views import _empty_like_strides, bump, edge_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -64,8 +64,8 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
     try:
         if variable._edge[0] is not leaf and not _takes_gradient(variable._edge):
             return
-    except AttributeError:
-        if not variable.requires_grad:
+    except AttributeError:  # a view whose base was written to
+        if not _takes_gradient(edge_of(variable)):
             return
     array = variable._array
     if type(grad) is not _ndarray:

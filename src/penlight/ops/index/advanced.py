@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cmp_to_key
 from itertools import zip_longest
 from typing import Any
 
@@ -217,10 +218,14 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
 
 
 def _outside(input: Tensor, found: list[Any]) -> IndexError:
-    """The error for indices of which some are outside. PyTorch names the first: element by element, in each dimension by dimension."""
+    """The error for indices of which some are outside. PyTorch names the first in memory: element by element, in each dimension by dimension."""
     dims = [d for d, i in enumerate(found) if i is not None and i._array.dtype.kind != "b"]
     sizes = [input._array.shape[d] for d in dims]
-    arrays = np.broadcast_arrays(*[found[d]._array for d in dims])
+    broadcast = np.broadcast_arrays(*[found[d]._array for d in dims])
+    strides = [a.strides for a in broadcast]
+    order = lambda d, e: next((s[e] - s[d] for s in strides if s[d] and s[e] and s[d] != s[e]), 0)
+    in_memory = sorted(range(broadcast[0].ndim), key=cmp_to_key(order))
+    arrays = [a.transpose(in_memory) for a in broadcast]
     wrong = np.stack([(a < -n) | (a >= n) for a, n in zip(arrays, sizes)], -1)
     element, among = divmod(int(wrong.argmax()), len(dims))
     return IndexError(

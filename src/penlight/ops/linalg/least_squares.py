@@ -179,7 +179,8 @@ def _lstsq_kernel(input: Any, b: Any, rcond: float, driver: str) -> Any:
 
 def _lstsq_pair(gX: Any, gR: Any, A: Any, B: Any, X: Any, needs: Any, xp: Any) -> tuple[Any, Any]:
     """Through X = pinv(A) B; a residual changes with A and B as if X stood still."""
-    vector = len(A.shape) - len(B.shape) == 1
+    A_shape, B_shape = tuple(A.shape), tuple(B.shape)
+    vector = len(A_shape) - len(B_shape) == 1
     if vector:
         B, X = B[..., None], X[..., None]
         gX = None if gX is None else gX[..., None]
@@ -192,7 +193,8 @@ def _lstsq_pair(gX: Any, gR: Any, A: Any, B: Any, X: Any, needs: Any, xp: Any) -
         apart = (A @ X - B) * (2 * gR)[..., None, :]
         gA = apart @ xp.adjoint(X) if gA is None else gA + apart @ xp.adjoint(X)
         gB = -apart if gB is None else gB - apart
-    return gA, (gB[..., 0] if vector and gB is not None else gB)
+    gB = gB[..., 0] if vector and gB is not None else gB
+    return gA if gA is None else xp.sum_to(gA, A_shape), gB if gB is None else xp.sum_to(gB, B_shape)
 
 
 def _like(A: Any) -> Any:

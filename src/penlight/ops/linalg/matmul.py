@@ -184,26 +184,35 @@ def _matmul_array(a: Any, b: Any) -> Any:
 # Note [Products laid out like the factor]
 # A weight often comes into a product transposed, x @ W.T, and so does its gradient go out. It is computed in the layout of the
 # factor (the columns one after the other), as PyTorch does, so that transposed back it is contiguous and no copy is needed.
+def _by_columns(grad: Any, strides: tuple[int, ...], rows: int) -> bool:
+    """Whether a factor with these strides and so many rows, whose product's gradient this is, is a contiguous matrix transposed."""
+    return strides[0] == grad.itemsize and strides[1] == strides[0] * rows
+
+
 def _left_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
     """The gradient of the left factor: grad @ other^H, laid out like the factor with these strides."""
     other = other.T if other.dtype is _FLOAT32 else _adjoint_array(other)
-    return _matmul_array(other.T, grad.T).T if strides[0] < strides[1] else _matmul_array(grad, other)
+    if _by_columns(grad, strides, len(grad)):
+        return _matmul_array(other.T, grad.T).T
+    return _matmul_array(grad, other)
 
 
 def _right_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
     """The gradient of the right factor: other^H @ grad, likewise."""
     other = other.T if other.dtype is _FLOAT32 else _adjoint_array(other)
-    return _matmul_array(grad.T, other.T).T if strides[0] < strides[1] else _matmul_array(other, grad)
+    if _by_columns(grad, strides, len(other)):
+        return _matmul_array(grad.T, other.T).T
+    return _matmul_array(other, grad)
 
 
 def _left_graph(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
-    if strides[0] < strides[1]:
+    if _by_columns(grad, strides, len(grad)):
         return graph._mm(graph.conj(other), grad.t()).t()
     return graph._mm(grad, graph.conj(other.t()))
 
 
 def _right_graph(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
-    if strides[0] < strides[1]:
+    if _by_columns(grad, strides, other.shape[1]):
         return graph._mm(grad.t(), graph.conj(other)).t()
     return graph._mm(graph.conj(other.t()), grad)
 
