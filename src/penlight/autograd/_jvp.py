@@ -37,7 +37,7 @@ def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: An
     return _transposed(op, env, tangents, results, [r.dtype.category >= 2 for r in results])
 
 
-def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: Any = None) -> list[Any]:
+def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: list[bool]) -> list[Any]:
     """What a rule asks for, from the arguments and results at hand."""
     env["grad"] = env["grads"] = grad
     env["xp"], env["needs"] = graph, needs
@@ -58,7 +58,7 @@ def _pointwise(op: Op, env: dict[str, Any], tangents: dict[str, Any], result: Te
     for name, tangent in tangents.items():
         if tangent.dtype is not dtype:
             tangent = tangent.to(dtype)
-        part = op.rules[name](*_wants(op, name, env, tangent))
+        part = op.rules[name](*_wants(op, name, env, tangent, [i == name for i in op.rules]))
         total = part if total is None else total + part
     if total is None:
         return None

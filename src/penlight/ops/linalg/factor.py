@@ -15,6 +15,7 @@ from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both, raw
 from ..machinery.declare import OPS, differentiable, plain
 from ..machinery.guards import no_derivative, not_implemented
+from ..machinery.rules import joint_rules
 from .common import (
     NOT_INVERTIBLE,
     NOT_POSITIVE,
@@ -36,7 +37,7 @@ from .common import (
     refuse_info,
     values_of,
 )
-from .solve import _check_fit, in_both_namespaces
+from .solve import _check_fit
 
 __all__ = [
     "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lu",
@@ -105,7 +106,7 @@ def _factor_grad(common: Any, factor: Any, upper: bool, xp: Any) -> Any:
     return xp.triu(-(xp.triu(factor, 0) @ common), 0) if upper else xp.tril(-(common @ xp.tril(factor, 0)), 0)
 
 
-def _cholesky_solve_pair(
+def _cholesky_solve_gradients(
     grad: Any, input2: Any, result: Any, input_shape: tuple[int, ...], upper: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
     gB = xp._cholesky_solve(grad, input2, upper)
@@ -116,22 +117,8 @@ def _cholesky_solve_pair(
     return xp.sum_to(gB, input_shape), gL
 
 
-in_both_namespaces("cholesky_solve_backward", _cholesky_solve_pair)
-
-
-def _cholesky_solve_rule(position: int) -> Any:
-    def rule(grad: Any, input2: Any, result: Any, input_shape: Any, upper: bool, needs: Any, xp: Any) -> Any:
-        return xp.cholesky_solve_backward(position, needs, grad, input2, result, input_shape, upper)
-
-    return rule
-
-
-@differentiable(
-    by_columns(kernels.cholesky_solve),
-    node="CholeskySolveBackward0",
-    input=_cholesky_solve_rule(0),
-    input2=_cholesky_solve_rule(1),
-)
+@differentiable(by_columns(kernels.cholesky_solve), node="CholeskySolveBackward0",
+                **joint_rules(_cholesky_solve_gradients, "input", "input2"))  # fmt: skip
 def _cholesky_solve(input: Tensor, input2: Tensor, upper: bool) -> Tensor: ...
 
 
@@ -350,7 +337,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
 # ----- Solving with an LU factorisation -------------------------------------------------------------------------------
 
 
-def _lu_solve_pair(
+def _lu_solve_gradients(
     grad: Any, LU: Any, pivots: Any, result: Any, B_shape: Any, left: bool, adjoint: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
     """Gradients of LU and B: first that of A = P L U as a whole, then of its factors."""
@@ -367,24 +354,12 @@ def _lu_solve_pair(
     return gLU, xp.sum_to(gB, B_shape)
 
 
-in_both_namespaces("lu_solve_backward", _lu_solve_pair)
-
-
-def _lu_solve_rule(position: int) -> Any:
-    def rule(
-        grad: Any, LU: Any, pivots: Any, result: Any, B_shape: Any, left: bool, adjoint: bool, needs: Any, xp: Any
-    ) -> Any:
-        return xp.lu_solve_backward(position, needs, grad, LU, pivots, result, B_shape, left, adjoint)
-
-    return rule
-
-
 def _lu_solve_kernel(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     X = kernels.lu_solve(LU, pivots, B, left, adjoint)
     return columns(X) if left else X
 
 
-@differentiable(_lu_solve_kernel, node="LinalgLuSolveBackward0", LU=_lu_solve_rule(0), B=_lu_solve_rule(1))
+@differentiable(_lu_solve_kernel, node="LinalgLuSolveBackward0", **joint_rules(_lu_solve_gradients, "LU", "B"))
 def _linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor: ...
 
 

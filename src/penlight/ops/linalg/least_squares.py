@@ -13,8 +13,9 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape
 from ..machinery.declare import differentiable
+from ..machinery.rules import joint_rules
 from .common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
-from .solve import in_both_namespaces, is_vector
+from .solve import is_vector
 from .spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
 __all__ = ["lstsq", "matrix_rank", "pinv"]
@@ -177,8 +178,9 @@ def _lstsq_kernel(input: Any, b: Any, rcond: float, driver: str) -> Any:
     return (X[..., 0] if vector else X), residuals, rank, S
 
 
-def _lstsq_pair(gX: Any, gR: Any, A: Any, B: Any, X: Any, needs: Any, xp: Any) -> tuple[Any, Any]:
+def _lstsq_gradients(grads: Any, input: Any, b: Any, solution: Any, needs: Any, xp: Any) -> tuple[Any, Any]:
     """Through X = pinv(A) B; a residual changes with A and B as if X stood still."""
+    (gX, gR), A, B, X = grads[:2], input, b, solution
     A_shape, B_shape = tuple(A.shape), tuple(B.shape)
     vector = len(A_shape) - len(B_shape) == 1
     if vector:
@@ -201,12 +203,8 @@ def _like(A: Any) -> Any:
     return A if isinstance(A, Tensor) else wrap(A)
 
 
-in_both_namespaces("lstsq_backward", _lstsq_pair)
-
-
 @differentiable(by_columns(_lstsq_kernel, 0), node="LinalgLstsqBackward0", results=("solution", "residuals", "rank", "singular_values"),
-                input=lambda grads, input, b, solution, needs, xp: xp.lstsq_backward(0, needs, grads[0], grads[1], input, b, solution),
-                b=lambda grads, input, b, solution, needs, xp: xp.lstsq_backward(1, needs, grads[0], grads[1], input, b, solution))  # fmt: skip
+                **joint_rules(_lstsq_gradients, "input", "b"))  # fmt: skip
 def _linalg_lstsq(input: Tensor, b: Tensor, rcond: float, driver: str) -> Any: ...
 
 

@@ -10,6 +10,7 @@ from ..._common.user_warnings import warn_user
 from ...kernels import linalg as kernels
 from ...tensor import Tensor
 from ..machinery.declare import differentiable
+from ..machinery.rules import joint_rules
 from .common import (
     NOT_POSITIVE,
     columns,
@@ -35,7 +36,7 @@ from .factor import (
 from .functions import matrix_exp as matrix_exp, matrix_power as matrix_power
 from .least_squares import pinv
 from .orthogonal import geqrf as geqrf, householder_product, ormqr as ormqr, qr as _qr
-from .solve import _sign_and_log, det as _det, in_both_namespaces, inv, logdet as logdet
+from .solve import _sign_and_log, det as _det, inv, logdet as logdet
 from .spectral import svd as _svd, svdvals
 
 __all__ = [
@@ -183,47 +184,25 @@ def _triangular_kernel(input: Any, A: Any, upper: bool, transpose: bool, unitria
     return columns(X), np.array(copied.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
 
 
-def _triangular_pair(
-    grads: Any, A: Any, X: Any, b_shape: Any, upper: bool, transpose: bool, unit: bool, needs: Any, xp: Any
-) -> tuple[Any, Any]:
+def _triangular_gradients(
+    grads: Any, A: Any, solution: Any, input_shape: Any, upper: bool, transpose: bool, unitriangular: bool, needs: Any, xp: Any
+) -> tuple[Any, Any]:  # fmt: skip
     grad, copied = grads
     gB = gA = None
     if grad is not None:
         # Of A x = b with the adjoint of A, or its conjugate if x solves the transposed system.
-        gB = xp._triangular_solve(grad, xp.conj(A), upper, not transpose, unit)[0]
+        gB = xp._triangular_solve(grad, xp.conj(A), upper, not transpose, unitriangular)[0]
         if needs[1]:
-            gA = xp.conj(X) @ xp.mT(gB) if transpose else gB @ xp.adjoint(X)
-            gA = xp.triu(-gA, int(unit)) if upper else xp.tril(-gA, -int(unit))
+            gA = xp.conj(solution) @ xp.mT(gB) if transpose else gB @ xp.adjoint(solution)
+            gA = xp.triu(-gA, int(unitriangular)) if upper else xp.tril(-gA, -int(unitriangular))
     if copied is not None and needs[1]:
         gA = copied if gA is None else gA + copied
-    gB = xp.zeros_for(copied, b_shape) if gB is None else xp.sum_to(gB, b_shape)
+    gB = xp.zeros_for(copied, input_shape) if gB is None else xp.sum_to(gB, input_shape)
     return gB, None if gA is None else xp.sum_to(gA, tuple(A.shape))
 
 
-in_both_namespaces("triangular_solve_backward", _triangular_pair)
-
-
-def _triangular_rule(position: int) -> Any:
-    def rule(
-        grads: Any,
-        A: Any,
-        solution: Any,
-        input_shape: Any,
-        upper: bool,
-        transpose: bool,
-        unitriangular: bool,
-        needs: Any,
-        xp: Any,
-    ) -> Any:
-        return xp.triangular_solve_backward(
-            position, needs, grads, A, solution, input_shape, upper, transpose, unitriangular
-        )
-
-    return rule
-
-
 @differentiable(_triangular_kernel, node="TriangularSolveBackward0", results=("solution", "cloned_coefficient"),
-                input=_triangular_rule(0), A=_triangular_rule(1))  # fmt: skip
+                **joint_rules(_triangular_gradients, "input", "A"))  # fmt: skip
 def _triangular_solve(
     input: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]: ...

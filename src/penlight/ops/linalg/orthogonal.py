@@ -11,6 +11,8 @@ from ...tensor import Tensor
 from ..machinery.array_namespace import both, graph
 from ..machinery.declare import differentiable
 from ..machinery.guards import not_implemented, not_written
+from ..machinery.rules import joint_rules
+from . import solve as _linalg_solve  # noqa: F401  # what the rules solve triangular systems with
 from .common import (
     are_matrices,
     by_columns,
@@ -23,7 +25,6 @@ from .common import (
     need_matrix,
     need_tensor,
 )
-from .solve import in_both_namespaces
 
 __all__ = ["geqrf", "householder_product", "ormqr", "qr"]
 
@@ -158,12 +159,8 @@ def _padded(x: Any, count: int, dim: int, xp: Any) -> Any:
     return xp._cat([x, xp.zeros_for(x, tuple(shape))], len(shape) + dim)
 
 
-in_both_namespaces("householder_backward", lambda grad, A, tau, needs, xp: _reflector_grads(grad, A, tau, xp))
-
-
 @differentiable(by_columns(kernels.householder_product), node="LinalgHouseholderProductBackward0",
-                input=lambda grad, input, tau, needs, xp: xp.householder_backward(0, needs, grad, input, tau),
-                tau=lambda grad, input, tau, needs, xp: xp.householder_backward(1, needs, grad, input, tau))  # fmt: skip
+                **joint_rules(lambda grad, input, tau, needs, xp: _reflector_grads(grad, input, tau, xp), "input", "tau"))  # fmt: skip
 def _linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor: ...
 
 
@@ -216,29 +213,19 @@ def _check_reflectors(input: Tensor, tau: Tensor) -> None:
 # ----- A product of reflectors times a matrix -------------------------------------------------------------------------
 
 
-def _ormqr_trio(
-    grad: Any, A: Any, tau: Any, C: Any, left: bool, transpose: bool, needs: Any, xp: Any
+def _ormqr_gradients(
+    grad: Any, input: Any, input2: Any, input3: Any, left: bool, transpose: bool, needs: Any, xp: Any
 ) -> tuple[Any, ...]:
-    gC = xp._ormqr(A, tau, grad, left, not transpose)
+    of_matrix = xp._ormqr(input, input2, grad, left, not transpose)
     if not (needs[0] or needs[1]):
-        return None, None, gC
-    one, other = (C, grad) if transpose else (grad, C)
+        return None, None, of_matrix
+    one, other = (input3, grad) if transpose else (grad, input3)
     gQ = one @ xp.adjoint(other) if left else xp.adjoint(other) @ one
-    return (*_reflector_grads(gQ, A, tau, xp), gC)
-
-
-in_both_namespaces("ormqr_backward", _ormqr_trio)
-
-
-def _ormqr_rule(position: int) -> Any:
-    def rule(grad: Any, input: Any, input2: Any, input3: Any, left: bool, transpose: bool, needs: Any, xp: Any) -> Any:
-        return xp.ormqr_backward(position, needs, grad, input, input2, input3, left, transpose)
-
-    return rule
+    return (*_reflector_grads(gQ, input, input2, xp), of_matrix)
 
 
 @differentiable(
-    by_columns(kernels.ormqr), node="OrmqrBackward0", input=_ormqr_rule(0), input2=_ormqr_rule(1), input3=_ormqr_rule(2)
+    by_columns(kernels.ormqr), node="OrmqrBackward0", **joint_rules(_ormqr_gradients, "input", "input2", "input3")
 )
 def _ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor: ...
 

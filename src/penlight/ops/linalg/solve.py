@@ -15,7 +15,7 @@ from ..machinery.arguments import broadcast_shape, wrap_dim
 from ..machinery.array_namespace import both, graph, raw
 from ..machinery.declare import differentiable
 from ..machinery.guards import without_numpy_warnings
-from ..machinery.rules import Together
+from ..machinery.rules import joint_rules
 from .common import (
     NOT_INVERTIBLE,
     NOT_SOLVABLE,
@@ -56,11 +56,11 @@ def _solve_kernel(A: Any, B: Any, left: bool) -> Any:
     return (columns(X[..., 0]) if X.ndim > 2 else X[..., 0]), info
 
 
-def _solve_pair(
-    grad: Any, A: Any, result: Any, B_shape: tuple[int, ...], left: bool, needs: Any, xp: Any
+def _solve_gradients(
+    grads: Any, A: Any, result: Any, B_shape: tuple[int, ...], left: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
     """The gradients of A and B: from A X = B, those of B solve the adjoint system."""
-    vector = is_vector(tuple(A.shape), B_shape)
+    grad, vector = grads[0], is_vector(tuple(A.shape), B_shape)
     if vector:
         grad, result = grad[..., None], result[..., None]
     gB = xp._linalg_solve_ex(xp.adjoint(A), grad, left)[0]
@@ -71,17 +71,12 @@ def _solve_pair(
     return gA, xp.sum_to(gB[..., 0] if vector else gB, B_shape)
 
 
-def in_both_namespaces(name: str, pair: Any) -> None:
-    """Give rules `xp.name(position, needs, ...)`: a function of a namespace that gives several gradients at once."""
-    both(name, Together(lambda *args: pair(*args, raw)), Together(lambda *args: pair(*args, graph)))
-
-
-in_both_namespaces("solve_backward", _solve_pair)
-
-
-@differentiable(_solve_kernel, node="LinalgSolveExBackward0", results=("result", "info"),
-                A=lambda grads, A, result, B_shape, left, needs, xp: xp.solve_backward(0, needs, grads[0], A, result, B_shape, left),
-                B=lambda grads, A, result, B_shape, left, needs, xp: xp.solve_backward(1, needs, grads[0], A, result, B_shape, left))  # fmt: skip
+@differentiable(
+    _solve_kernel,
+    node="LinalgSolveExBackward0",
+    results=("result", "info"),
+    **joint_rules(_solve_gradients, "A", "B"),
+)
 def _linalg_solve_ex(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -306,40 +301,20 @@ def logdet(input: Tensor) -> Tensor:
 # ----- Triangular systems ---------------------------------------------------------------------------------------------
 
 
-def _triangular_pair(
-    grad: Any, A: Any, result: Any, B_shape: tuple[int, ...], upper: bool, left: bool, unit: bool, needs: Any, xp: Any
+def _triangular_gradients(
+    grad: Any, input: Any, result: Any, B_shape: Any, upper: bool, left: bool, unitriangular: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
-    gB = xp._linalg_solve_triangular(xp.adjoint(A), grad, not upper, left, unit)
+    gB = xp._linalg_solve_triangular(xp.adjoint(input), grad, not upper, left, unitriangular)
     gA = None
     if needs[0]:
         gA = -(gB @ xp.adjoint(result)) if left else -(xp.adjoint(result) @ gB)
-        gA = xp.sum_to(gA, tuple(A.shape))
-        gA = xp.triu(gA, int(unit)) if upper else xp.tril(gA, -int(unit))
+        gA = xp.sum_to(gA, tuple(input.shape))
+        gA = xp.triu(gA, int(unitriangular)) if upper else xp.tril(gA, -int(unitriangular))
     return gA, xp.sum_to(gB, B_shape)
 
 
-in_both_namespaces("solve_triangular_backward", _triangular_pair)
-
-
-def _triangular_rule(position: int) -> Any:
-    def rule(
-        grad: Any,
-        input: Any,
-        result: Any,
-        B_shape: Any,
-        upper: bool,
-        left: bool,
-        unitriangular: bool,
-        needs: Any,
-        xp: Any,
-    ) -> Any:
-        return xp.solve_triangular_backward(position, needs, grad, input, result, B_shape, upper, left, unitriangular)
-
-    return rule
-
-
 @differentiable(by_columns(kernels.solve_triangular), node="LinalgSolveTriangularBackward0",
-                input=_triangular_rule(0), B=_triangular_rule(1))  # fmt: skip
+                **joint_rules(_triangular_gradients, "input", "B"))  # fmt: skip
 def _linalg_solve_triangular(input: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor: ...
 
 

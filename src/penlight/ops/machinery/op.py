@@ -128,7 +128,7 @@ class Op:
         kept = self.traits.keeps_finite
         self.keeps_finite = kept if kept is not None else ("op", "rules") if view else ()
         self.node_name = node or _camel(self.name) + "Backward0"
-        self.wants = {i: _names(rule) for i, rule in rules.items()}
+        self.wants = {i: getattr(rule, "wants", None) or parameters_of(rule) for i, rule in rules.items()}
         self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
         self.check = check  # refuses arguments that promotion would hide from the kernel
         self.batch: Any = None
@@ -168,13 +168,12 @@ def _camel(name: str) -> str:
     return "".join(part.title() for part in name.split("_"))  # a letter after a digit is a capital too: Log1PBackward0
 
 
-def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
+def parameters_of(rule: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a rule's parameters: what it wants."""
     code = rule.__code__
     return code.co_varnames[: code.co_argcount]
 
 
-@functools.cache
 @functools.cache
 def unpack_order(op: Op, parameter: str) -> list[str]:
     """What the rule of an input wants, in the order in which PyTorch unpacks it: if several were modified, the error tells of the same one."""

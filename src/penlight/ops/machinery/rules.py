@@ -23,7 +23,7 @@ from ...kernels.elementwise import apply
 from ...kernels.elementwise.strategies import HALVES, LARGE
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
-from .op import LIST, Op, saved_anyhow, slot_kind, unpack_order
+from .op import LIST, Op, parameters_of, saved_anyhow, slot_kind, unpack_order
 
 if TYPE_CHECKING:
     from ...tensor import Tensor
@@ -341,33 +341,35 @@ def _edge_to(node: Any, name: str, grad: Tensor) -> Edge:
     return (node, op.results.index(name)) if name == "result" else NO_EDGE
 
 
-# ----- Gradients of several inputs from one backward kernel -----------------------------------------------------------
+# ----- Gradients of several inputs from one function ------------------------------------------------------------------
 
 
-class Together:
-    """A backward kernel that gives the gradients of all inputs at once, for rules that each ask for one.
+def joint_rules(gradients: Callable[..., Sequence[Any]], *inputs: str) -> dict[str, Callable[..., Any]]:
+    """The rules of inputs whose gradients one function computes together.
 
-    The rules of a node run one after the other. The first computes the gradients of all inputs that need one; those of
-    the others wait here until their rules come, which is at once. `kernel(grad, *saved, needs)` returns a sequence.
+    `gradients` has the parameters of a rule, `needs` among them, and returns a gradient for each of the inputs; None will do where none
+    is needed. The rules of a node run one after the other: the first calls `gradients`, and the others take what is theirs.
     """
+    wants = parameters_of(gradients)
+    at = wants.index("needs")
+    computed: dict[int, tuple[Any, list[Any]]] = {}  # by thread: the incoming gradient, and what remains of its results
 
-    __slots__ = ("kernel", "waiting")
+    def rule_at(position: int) -> Callable[..., Any]:
+        def rule(*values: Any) -> Any:
+            thread, needs = get_ident(), values[at]
+            held = computed.pop(thread, None)
+            if held is None or held[0] is not values[0] or True not in needs[:position]:  # the first rule of a node
+                held = values[0], list(gradients(*values))
+            results = held[1]
+            own, results[position] = results[position], None
+            if True in needs[position + 1 :]:
+                computed[thread] = held
+            return own
 
-    def __init__(self, kernel: Callable[..., Sequence[Any]]) -> None:
-        self.kernel = kernel
-        self.waiting: dict[int, tuple[Any, list[Any]]] = {}  # by thread: the gradient they were computed from, and they
+        rule.wants = wants  # type: ignore[attr-defined]
+        return rule
 
-    def __call__(self, position: int, needs: Sequence[bool], grad: Any, *rest: Any) -> Any:
-        """The gradient of the input at `position` among those that have rules."""
-        thread = get_ident()
-        held = self.waiting.pop(thread, None)
-        if held is None or held[0] is not grad or True not in needs[:position]:  # the first of a node starts anew
-            held = grad, list(self.kernel(grad, *rest, tuple(needs)))
-        grads = held[1]
-        mine, grads[position] = grads[position], None
-        if True in needs[position + 1 :]:
-            self.waiting[thread] = held
-        return mine
+    return {i: rule_at(position) for position, i in enumerate(inputs)}
 
 
 def saved_as_input(*ops: Any) -> None:

@@ -16,11 +16,11 @@ from ...tensor import Tensor, wrap
 from ..linalg.addmm import baddbmm, linear
 from ..linalg.matmul import bmm
 from ..machinery.arguments import mismatch
-from ..machinery.array_namespace import both
+from ..machinery.array_namespace import raw
 from ..machinery.declare import differentiable
 from ..machinery.guards import c_name, not_implemented, unrecorded
 from ..machinery.op import traits
-from ..machinery.rules import Together
+from ..machinery.rules import joint_rules
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import softmax
@@ -49,56 +49,30 @@ def _safe_softmax_array(input: Any, dim: int) -> Any:
 def _safe_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
-def _kernel(
-    grad: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    out: Any,
-    sums: Any,
-    kept: Any,
-    scale: float,
-    causal: bool,
-    needs: Any,
-) -> Any:
-    return kernels.attention_backward(grad, query, key, value, mask, out, sums, kept, scale, causal, needs)
-
-
-def _grads(position: int, needs: Any, grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, kept: Any, scale: float,
-           causal: bool) -> Any:  # fmt: skip
-    """The gradients from differentiable ops; the probabilities are computed again, so that they can be differentiated."""
-    if query.dtype.itemsize == 2:
-        q, k, v, wide_mask = (None if t is None else t.float() for t in (query, key, value, mask))
-        found = _grads(position, needs, grad.float(), q, k, v, wide_mask, out, sums, kept, scale, causal)
-        return found.to(query.dtype)
-    scores = (query * scale) @ key.transpose(-2, -1)
-    if causal:
-        scores = scores + _above(query, key)
-    p = _safe_softmax(scores if mask is None else scores + mask, 3)
-    if position == 2:
-        return p.transpose(-2, -1) @ grad
-    slopes = grad @ value.transpose(-2, -1)
-    slopes = p * (slopes - (slopes * p).sum(-1, True)) * scale
-    return slopes @ key if position == 0 else slopes.transpose(-2, -1) @ query
-
-
-both("attention_backward", Together(_kernel), _grads)
-
-
-def _rule(position: int) -> Any:
-    def rule(grads: Any, query: Any, key: Any, value: Any, attn_mask: Any, output: Any, logsumexp: Any, probabilities: Any, scale: float,
-             is_causal: bool, needs: Any, xp: Any) -> Any:  # fmt: skip
+def _attention_gradients(
+    grads: Any, query: Any, key: Any, value: Any, attn_mask: Any, output: Any, logsumexp: Any, probabilities: Any, scale: float,
+    is_causal: bool, needs: Any, xp: Any,
+) -> Any:  # fmt: skip
+    """The gradients of query, key and value. On tensors the probabilities are computed again, so that they can be differentiated."""
+    grad = grads[0]
+    if xp is raw:
         saved = (query, key, value, attn_mask, output, logsumexp, probabilities, scale, is_causal)
-        return xp.attention_backward(position, needs, grads[0], *saved)
-
-    return rule
+        return kernels.attention_backward(grad, *saved, needs)
+    q, k, v, mask, grad = (None if t is None else t.float() if query.dtype.itemsize == 2 else t for t in (query, key, value, attn_mask, grad))  # fmt: skip
+    scores = (q * scale) @ k.transpose(-2, -1)
+    if is_causal:
+        scores = scores + _above(q, k)
+    p = _safe_softmax(scores if mask is None else scores + mask, 3)
+    slopes = grad @ v.transpose(-2, -1)
+    slopes = p * (slopes - (slopes * p).sum(-1, True)) * scale
+    found = (slopes @ k, slopes.transpose(-2, -1) @ q, p.transpose(-2, -1) @ grad)
+    return [g.to(query.dtype) for g in found]
 
 
 @differentiable(lambda query, key, value, attn_mask, scale, is_causal:
                     kernels.attention(query, key, value, attn_mask, scale, is_causal),
                 node="ScaledDotProductFlashAttentionForCpuBackward0", results=("output", "logsumexp", "probabilities"),
-                query=_rule(0), key=_rule(1), value=_rule(2))  # fmt: skip
+                **joint_rules(_attention_gradients, "query", "key", "value"))  # fmt: skip
 @traits(returned=1)
 def _attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, scale: float, is_causal: bool

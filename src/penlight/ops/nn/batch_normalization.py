@@ -11,12 +11,12 @@ from ... import dtypes
 from ...kernels import norm as kernels
 from ...tensor import Tensor
 from ..machinery.arguments import wrap_dim
-from ..machinery.array_namespace import both
+from ..machinery.array_namespace import raw
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import not_implemented
 from ..machinery.op import traits
-from ..machinery.rules import Together, saved_as_input
-from .normalization import check_parameters, input_grad, like, normalised, wide
+from ..machinery.rules import joint_rules, saved_as_input
+from .normalization import check_parameters, input_grad, normalised, parameter_gradients, wide
 
 __all__ = ["batch_norm", "instance_norm"]
 
@@ -56,58 +56,28 @@ def _statistics(
     return running_mean, 1 / np.sqrt(running_var + running_var.dtype.type(eps))
 
 
-def _batch_kernel(
-    grad: Any,
-    input: Any,
-    weight: Any,
-    running_mean: Any,
-    running_var: Any,
-    mean: Any,
-    rstd: Any,
-    training: bool,
-    eps: float,
-    needs: Any,
-) -> Any:
-    if not input.size:
-        zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
-        return np.zeros_like(input), zeros, zeros.copy()
-    mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
-    return kernels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
-
-
-def _batch_grads(position: int, needs: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any,
-                 training: bool, eps: float) -> Any:  # fmt: skip
-    g, x, w = wide(grad, input, weight)
-    dims = (0, *range(2, input.dim()))
-    across = (1, -1, *(1,) * (input.dim() - 2))
-    if position == 2:
-        return like(g.sum(dims), input if weight is None else weight)
+def _batch_gradients(grads: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: bool,
+                     eps: float, needs: Any, xp: Any) -> Any:  # fmt: skip
+    if xp is raw:
+        if not input.size:
+            zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
+            return np.zeros_like(input), zeros, zeros.copy()
+        mean, rstd = _statistics(running_mean, running_var, result1, result2, training, eps)
+        return kernels.batch_norm_backward(grads[0], input, mean, rstd, weight, training, needs)
+    g, x, w = wide(grads[0], input, weight)
+    dims, across = (0, *range(2, input.dim())), (1, -1, *(1,) * (input.dim() - 2))
     if training:
         xhat, rstd = normalised(x, dims, eps)
     else:
         rstd = (running_var + eps).rsqrt().reshape(across)
         xhat = (x - running_mean.reshape(across)) * rstd
-    if position == 1:
-        return like((g * xhat).sum(dims), weight)
-    if w is not None:
-        g = g * w.reshape(across)
-    return like(input_grad(g, xhat, rstd, dims) if training else g * rstd, input)
-
-
-both("batch_norm_backward", Together(_batch_kernel), _batch_grads)
-
-
-def _batch_rule(position: int) -> Any:
-    def rule(grads: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: bool,
-             eps: float, needs: Any, xp: Any) -> Any:  # fmt: skip
-        saved = (input, weight, running_mean, running_var, result1, result2, training, eps)
-        return xp.batch_norm_backward(position, needs, grads[0], *saved)
-
-    return rule
+    of_xhat = g if w is None else g * w.reshape(across)
+    of_input = (input_grad(of_xhat, xhat, rstd, dims) if training else of_xhat * rstd) if needs[0] else None
+    return parameter_gradients(g, xhat, of_input, dims, input, weight, needs)
 
 
 @differentiable(_batch_array, node="NativeBatchNormBackward0", results=("result0", "result1", "result2"),
-                input=_batch_rule(0), weight=_batch_rule(1), bias=_batch_rule(2))  # fmt: skip
+                **joint_rules(_batch_gradients, "input", "weight", "bias"))  # fmt: skip
 @traits(channels_last=(4, 5), refuses={"biuc": "batch_norm"}, backward="grad input weight result1 result2", returned=1)
 def _native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,

@@ -16,11 +16,11 @@ from ...kernels.numpy_warnings import silent
 from ...random import engine_of, inside_vmap
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import wrap_dim
-from ..machinery.array_namespace import both
+from ..machinery.array_namespace import both, raw
 from ..machinery.declare import differentiable, install_method, pointwise
 from ..machinery.guards import not_implemented, plain_floats
 from ..machinery.op import traits
-from ..machinery.rules import Together
+from ..machinery.rules import joint_rules
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import floats_only, run, softmax as _softmax_along
@@ -39,22 +39,18 @@ _uniform = lazy_import(globals(), "_uniform", "...kernels.random.uniform")
 def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Tensor: ...
 
 
-def _prelu_slopes(position: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
-    """The gradient of one input, element by element; `pointwise` sums it to the weight's shape. What 0 counts as differs
-    between the first and the second derivative, as in PyTorch."""
-    return _prelu_input_backward(grad, input, weight) if position == 0 else where(input >= 0, 0.0, grad * input)
+def _prelu_gradients(grad: Any, input: Any, weight: Any, needs: Any, xp: Any) -> Any:
+    """The gradients element by element; `pointwise` sums that of the weight to its shape. What 0 counts as differs between the first and
+    the second derivative, as in PyTorch."""
+    if xp is raw:
+        return kernels.prelu_backward(grad, input, weight)
+    of_input = _prelu_input_backward(grad, input, weight) if needs[0] else None
+    return of_input, where(input >= 0, 0.0, grad * input) if needs[1] else None
 
 
-both(
-    "prelu_backward",
-    Together(lambda grad, input, weight, needs: kernels.prelu_backward(grad, input, weight)),
-    _prelu_slopes,
+@pointwise(
+    kernels.prelu, inplace=False, node="PreluKernelBackward0", **joint_rules(_prelu_gradients, "input", "weight")
 )
-
-
-@pointwise(kernels.prelu, inplace=False, node="PreluKernelBackward0",
-           input=lambda grad, input, weight, needs, xp: xp.prelu_backward(0, needs, grad, input, weight),
-           weight=lambda grad, input, weight, needs, xp: xp.prelu_backward(1, needs, grad, input, weight))  # fmt: skip
 @traits(channels_last=(4, 5), aten="_prelu_kernel")
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
 

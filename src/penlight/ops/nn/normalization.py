@@ -1,7 +1,7 @@
 """Normalisation by layer, root mean square and group; by batch and instance it is in batch_normalization.py.
 
-A backward kernel gives the gradients of input, weight and bias at once; see `Together`. The tensor namespace has them as
-compositions of ops, in which the statistics are computed again, so that they can be differentiated.
+The gradients of input, weight and bias come together: on arrays from a kernel, on tensors from ops, with the statistics computed
+again, so that they can be differentiated too.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ... import dtypes
 from ...kernels import norm as kernels
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
-from ..machinery.array_namespace import both
+from ..machinery.array_namespace import raw
 from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.op import traits
-from ..machinery.rules import Together, saved_as_input
+from ..machinery.rules import joint_rules, saved_as_input
 
 __all__ = ["group_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
@@ -52,72 +52,51 @@ def wide(*tensors: Any) -> list[Any]:
     return [t if t is None or t.dtype.itemsize != 2 else t.float() for t in tensors]
 
 
-def like(grad: Any, tensor: Any) -> Any:
-    return grad if grad.dtype is tensor.dtype else grad.to(tensor.dtype)
+def parameter_gradients(
+    grad: Any, xhat: Any, of_input: Any, dims: Ints, input: Any, weight: Any, needs: Any
+) -> tuple[Any, ...]:
+    """The gradients of input, weight and bias, those of the parameters summed over `dims`; each in the dtype of what it is for."""
+    of_weight = grad * xhat if needs[1] else None
+    of_bias = grad if len(needs) > 2 and needs[2] else None
+    if dims:
+        of_weight, of_bias = (None if g is None else g.sum(dims) for g in (of_weight, of_bias))
+    targets = (input, weight, input if weight is None else weight)
+    return tuple(None if g is None else g.to(t.dtype) for g, t in zip((of_input, of_weight, of_bias), targets))
 
 
 # ----- Layer --------------------------------------------------------------------------------------------------------
-
-
-def _layer_grads(
-    position: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float
-) -> Any:
-    g, x, w = wide(grad, input, weight)
-    last, lead = tuple(range(-dims, 0)), tuple(range(input.dim() - dims))
-    if position == 2:
-        return like(g.sum(lead) if lead else g, input if weight is None else weight)
-    xhat, rstd = normalised(x, last, eps, mean is not None)
-    if position == 1:
-        return like((g * xhat).sum(lead) if lead else g * xhat, weight)
-    return like(input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
 
 
 def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
     return kernels.layer_norm(input, len(normalized_shape), weight, bias, eps)
 
 
-def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
-    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, (*needs, False)[:3])
-
-
-both("layer_norm_backward", Together(_layer_kernel), _layer_grads)
-
-
-def _layer_rule(position: int) -> Any:
-    def rule(
-        grads: Any,
-        input: Any,
-        weight: Any,
-        normalized_shape: Ints,
-        result1: Any,
-        result2: Any,
-        eps: float,
-        needs: Any,
-        xp: Any,
-    ) -> Any:
-        dims = len(normalized_shape)
-        return xp.layer_norm_backward(position, needs, grads[0], input, weight, result1, result2, dims, eps)
-
-    return rule
+def _layer_gradients(
+    grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
+) -> Any:  # fmt: skip
+    """Those of a layer norm; without a mean (`result1`), those of a norm by the root mean square."""
+    dims, centred = len(normalized_shape), result1 is not None
+    if xp is raw:
+        return kernels.layer_norm_backward(grads[0], input, dims, result1, result2, weight, (*needs, False)[:3])
+    g, x, w = wide(grads[0], input, weight)
+    last, lead = tuple(range(-dims, 0)), tuple(range(input.dim() - dims))
+    xhat, rstd = normalised(x, last, eps, centred)
+    of_input = input_grad(g if w is None else g * w, xhat, rstd, last, centred) if needs[0] else None
+    return parameter_gradients(g, xhat, of_input, lead, input, weight, needs)
 
 
 @differentiable(_layer_array, node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
-                input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
+                **joint_rules(_layer_gradients, "input", "weight", "bias"))  # fmt: skip
 @traits(refuses={"biuc": "LayerNormKernelImpl"}, backward="grad input result1 result2 weight bias", returned=1)
 def _native_layer_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Any: ...
 
 
-def _rms_rule(position: int) -> Any:
-    def rule(
-        grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, eps: float, needs: Any, xp: Any
-    ) -> Any:
-        return xp.layer_norm_backward(
-            position, needs, grads[0], input, weight, None, result1, len(normalized_shape), eps
-        )
-
-    return rule
+def _rms_gradients(
+    grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, eps: float, needs: Any, xp: Any
+) -> Any:
+    return _layer_gradients(grads, input, weight, normalized_shape, None, result1, eps, needs, xp)[:2]
 
 
 def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> Any:
@@ -125,8 +104,8 @@ def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> A
     return out, rstd
 
 
-@differentiable(_rms_array,
-                node="FusedRmsNormBackward0", results=("result0", "result1"), input=_rms_rule(0), weight=_rms_rule(1))  # fmt: skip
+@differentiable(_rms_array, node="FusedRmsNormBackward0", results=("result0", "result1"),
+                **joint_rules(_rms_gradients, "input", "weight"))  # fmt: skip
 @traits(aten="_fused_rms_norm", returned=1)
 def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
 
@@ -216,77 +195,56 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 # ----- Group --------------------------------------------------------------------------------------------------------
 
 
-def _group_grads(
-    position: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float
+def _group_backward(
+    grad: Any, input: Any, weight: Any, group: int, mean: Any, rstd: Any, eps: float, needs: Any, xp: Any
 ) -> Any:
+    """The gradients of input, weight and bias from that of the normalised values."""
+    if xp is raw:
+        return kernels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
     g, x, w = wide(grad, input, weight)
-    count, channels = input.shape[0], input.shape[1]
+    shape = input.shape
+    xhat, rstd = normalised(x.reshape(shape[0], group, shape[1] // group * prod(shape[2:])), (2,), eps)
+    of_xhat = g if w is None else g * w.reshape(1, shape[1], *(1,) * (input.dim() - 2))
+    of_input = input_grad(of_xhat.reshape(xhat.shape), xhat, rstd, (2,)).reshape(shape) if needs[0] else None
     dims = (0, *range(2, input.dim()))
-    if position == 2:
-        return like(g.sum(dims), input if weight is None else weight)
-    xhat, rstd = normalised(x.reshape(count, group, channels // group * prod(input.shape[2:])), (2,), eps)
-    if position == 1:
-        return like((g * xhat.reshape(input.shape)).sum(dims), weight)
-    if w is not None:
-        g = g * w.reshape(1, channels, *(1,) * (input.dim() - 2))
-    return like(input_grad(g.reshape(xhat.shape), xhat, rstd, (2,)).reshape(input.shape), input)
+    return parameter_gradients(g, xhat.reshape(shape), of_input, dims, input, weight, needs)
 
 
-def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
-    return kernels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
-
-
-both("group_norm_backward", Together(_group_kernel), _group_grads)
-
-
-def _stats_back(of_mean: Any, of_rstd: Any, xhat: Any, rstd: Any, shape: Ints) -> Any:
-    """What the gradients of the means and of the reciprocal deviations that a group norm used are for its input."""
+def _statistics_backward(
+    of_mean: Any, of_rstd: Any, input: Any, group: int, mean: Any, rstd: Any, eps: float, xp: Any
+) -> Any:
+    """The gradient of the input from those of the means and of the reciprocal deviations."""
+    groups = input.reshape(input.shape[0], group, prod(input.shape[1:]) // group)
+    if xp is raw:
+        rstd = rstd[..., None].astype(input.dtype)
+        xhat = (groups - mean[..., None].astype(input.dtype)) * rstd
+    else:
+        xhat, rstd = normalised(groups, (2,), eps)
     terms = [] if of_mean is None else [of_mean[..., None] + 0 * xhat]
     if of_rstd is not None:
         terms.append(-of_rstd[..., None] * rstd * rstd * xhat)
-    return (sum(terms[1:], terms[0]) / xhat.shape[-1]).reshape(shape)
+    return (sum(terms[1:], terms[0]) / xhat.shape[-1]).reshape(input.shape)
 
 
-def _stats_array(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
-    x = input.reshape(input.shape[0], group, prod(input.shape[1:]) // group)
-    scale = rstd[..., None].astype(input.dtype)
-    return _stats_back(of_mean, of_rstd, (x - mean[..., None].astype(input.dtype)) * scale, scale, input.shape)
-
-
-def _stats_graph(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
-    return _stats_back(
-        of_mean,
-        of_rstd,
-        *normalised(input.reshape(input.shape[0], group, prod(input.shape[1:]) // group), (2,), eps),
-        input.shape,
-    )
-
-
-both("group_stats_backward", _stats_array, _stats_graph)
-
-
-def _group_rule(position: int) -> Any:
-    def rule(
-        grads: Any, input: Any, weight: Any, group: int, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
-    ) -> Any:
-        found = None
-        if grads[0] is not None:
-            found = xp.group_norm_backward(position, needs, grads[0], input, weight, result1, result2, group, eps)
-        if position == 0 and (grads[1] is not None or grads[2] is not None):
-            used = xp.group_stats_backward(grads[1], grads[2], input, result1, result2, group, eps)
-            found = used if found is None else found + used
-        return found
-
-    return rule
+def _group_gradients(
+    grads: Any, input: Any, weight: Any, group: int, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
+) -> Any:
+    grad, of_mean, of_rstd = grads
+    found: Any = (None, None, None)
+    if grad is not None:
+        found = _group_backward(grad, input, weight, group, result1, result2, eps, needs, xp)
+    if needs[0] and (of_mean is not None or of_rstd is not None):
+        used = _statistics_backward(of_mean, of_rstd, input, group, result1, result2, eps, xp)
+        found = (used if found[0] is None else found[0] + used, *found[1:])
+    return found
 
 
 def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:
     return kernels.group_norm(input, group, weight, bias, eps)
 
 
-@differentiable(_group_array,
-                node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
-                input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
+@differentiable(_group_array, node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
+                **joint_rules(_group_gradients, "input", "weight", "bias"))  # fmt: skip
 @traits(channels_last=(4, 5), refuses={"biuc": "GroupNormKernelImpl"}, returned=1)
 def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...
 

@@ -18,10 +18,10 @@ from ...kernels import recurrent as kernels
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery import dispatch
-from ..machinery.array_namespace import both
+from ..machinery.array_namespace import graph
 from ..machinery.declare import differentiable, linear
 from ..machinery.op import traits
-from ..machinery.rules import Together
+from ..machinery.rules import joint_rules
 from ..shape.joining import stack
 
 _recurrent_loop = lazy_import(globals(), "_recurrent_loop", ".recurrent_loop")
@@ -31,23 +31,6 @@ _autograd = lazy_import(globals(), "_autograd", "...autograd")
 Ints = tuple[int, ...]
 
 # ----- Backward ------------------------------------------------------------------------------------------------------
-
-
-def _lstm_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, c: Any, w_hr: Any, sizes: Any,
-                 reverse: bool, gates: Any, past: Any, needs: Any) -> Any:  # fmt: skip
-    if len(needs) < 8:
-        needs = (*needs, False)
-    return kernels.lstm_backward(*grads[:3], x, w_ih, w_hh, h, c, w_hr, sizes, reverse, gates, past, needs)
-
-
-def _gru_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, sizes: Any, reverse: bool, gates: Any,
-                past: Any, needs: Any) -> Any:  # fmt: skip
-    return kernels.gru_backward(*grads[:2], x, w_ih, w_hh, h, sizes, reverse, gates, past, needs)
-
-
-def _rnn_kernel(grads: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, relu: bool, sizes: Any, reverse: bool,
-                states: Any, needs: Any) -> Any:  # fmt: skip
-    return kernels.rnn_backward(*grads[:2], x, w_ih, w_hh, h, relu, sizes, reverse, states, needs)
 
 
 def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: bool, needs: Any) -> list[Any]:
@@ -67,58 +50,43 @@ def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: b
     return [next(found) if need else None for need in needs]
 
 
-def _lstm_graph(grads: Any, *saved: Any) -> Any:
-    *inputs, sizes, reverse, _, _, needs = saved
-    return _through_the_loop("LSTM", grads, inputs, sizes, reverse, needs)
-
-
-def _gru_graph(grads: Any, *saved: Any) -> Any:
-    *inputs, sizes, reverse, _, _, needs = saved
-    return _through_the_loop("GRU", grads, inputs, sizes, reverse, needs)
-
-
-def _rnn_graph(grads: Any, *saved: Any) -> Any:
-    *inputs, relu, sizes, reverse, _, needs = saved
-    return _through_the_loop("RNN_RELU" if relu else "RNN_TANH", grads, inputs, sizes, reverse, needs)
-
-
-both("lstm_backward", Together(_lstm_kernel), Together(_lstm_graph))
-both("gru_backward", Together(_gru_kernel), Together(_gru_graph))
-both("rnn_backward", Together(_rnn_kernel), Together(_rnn_graph))
-
-
-def _lstm_rule(position: int) -> Any:
-    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, sizes: Any, reverse: bool,
-             gates: Any, past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
-        inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, None)
-        return xp.lstm_backward(position, needs, grads, *inputs, sizes, reverse, gates, past)
-
-    return rule
-
-
-def _projected_rule(position: int) -> Any:
-    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, w_hr: Any, sizes: Any,
-             reverse: bool, gates: Any, past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
+def _projected_gradients(
+    grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, w_hr: Any, sizes: Any, reverse: bool, gates: Any,
+    past: Any, needs: Any, xp: Any,
+) -> Any:  # fmt: skip
+    """Those of an LSTM with a projection, or without one where `w_hr` is None."""
+    if xp is graph:
         inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, w_hr)
-        return xp.lstm_backward(position, needs, grads, *inputs, sizes, reverse, gates, past)
-
-    return rule
-
-
-def _gru_rule(position: int) -> Any:
-    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, sizes: Any, reverse: bool, gates: Any,
-             past: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
-        return xp.gru_backward(position, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, sizes, reverse, gates, past)
-
-    return rule
+        return _through_the_loop("LSTM", grads, inputs, sizes, reverse, needs)
+    of_each = (*needs, False)[:8]
+    return kernels.lstm_backward(*grads[:3], input, w_ih, w_hh, hx, cx, w_hr, sizes, reverse, gates, past, of_each)
 
 
-def _rnn_rule(position: int) -> Any:
-    def rule(grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, relu: bool, sizes: Any, reverse: bool,
-             states: Any, needs: Any, xp: Any) -> Any:  # fmt: skip
-        return xp.rnn_backward(position, needs, grads, input, w_ih, w_hh, b_ih, b_hh, hx, relu, sizes, reverse, states)
+def _lstm_gradients(
+    grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, sizes: Any, reverse: bool, gates: Any, past: Any,
+    needs: Any, xp: Any,
+) -> Any:  # fmt: skip
+    inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, None)
+    return _projected_gradients(grads, *inputs, sizes, reverse, gates, past, needs, xp)
 
-    return rule
+
+def _gru_gradients(
+    grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, sizes: Any, reverse: bool, gates: Any, past: Any,
+    needs: Any, xp: Any,
+) -> Any:  # fmt: skip
+    if xp is graph:
+        return _through_the_loop("GRU", grads, (input, w_ih, w_hh, b_ih, b_hh, hx), sizes, reverse, needs)
+    return kernels.gru_backward(*grads[:2], input, w_ih, w_hh, hx, sizes, reverse, gates, past, needs)
+
+
+def _rnn_gradients(
+    grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, relu: bool, sizes: Any, reverse: bool, states: Any,
+    needs: Any, xp: Any,
+) -> Any:  # fmt: skip
+    if xp is graph:
+        mode = "RNN_RELU" if relu else "RNN_TANH"
+        return _through_the_loop(mode, grads, (input, w_ih, w_hh, b_ih, b_hh, hx), sizes, reverse, needs)
+    return kernels.rnn_backward(*grads[:2], input, w_ih, w_hh, hx, relu, sizes, reverse, states, needs)
 
 
 # ----- The ops -------------------------------------------------------------------------------------------------------
@@ -126,11 +94,13 @@ def _rnn_rule(position: int) -> Any:
 _INPUTS = ("input", "w_ih", "w_hh", "b_ih", "b_hh", "hx")
 
 
-def _declared(face: Any, name: str, node: str, kernel: Any, rule: Any, inputs: tuple[str, ...], results: Any) -> Any:
+def _declared(
+    face: Any, name: str, node: str, kernel: Any, gradients: Any, inputs: tuple[str, ...], results: Any
+) -> Any:
     """An op with this face; PyTorch's name for its node depends on the case. The program gets the output and the last states."""
     face.__name__ = name
     traits(returned=sum(result in ("output", "hy", "cy") for result in results))(face)
-    rules = {i: rule(position) for position, i in enumerate(inputs)}
+    rules = joint_rules(gradients, *inputs)
     return differentiable(kernel, node=node, results=results, method=False, **rules)(face)
 
 
@@ -144,7 +114,7 @@ def _lstm_op(name: str, node: str) -> Any:
         return kernels.lstm(input, w_ih, w_hh, b_ih, b_hh, hx, cx, None, sizes, reverse)
 
     results = ("output", "hy", "cy", "gates", "past")
-    return _declared(face, name, node, kernel, _lstm_rule, (*_INPUTS, "cx"), results)
+    return _declared(face, name, node, kernel, _lstm_gradients, (*_INPUTS, "cx"), results)
 
 
 def _projected_op(name: str, node: str) -> Any:
@@ -152,21 +122,21 @@ def _projected_op(name: str, node: str) -> Any:
              w_hr: Tensor, sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
 
     results = ("output", "hy", "cy", "gates", "past")
-    return _declared(face, name, node, kernels.lstm, _projected_rule, (*_INPUTS, "cx", "w_hr"), results)
+    return _declared(face, name, node, kernels.lstm, _projected_gradients, (*_INPUTS, "cx", "w_hr"), results)
 
 
 def _gru_op(name: str, node: str) -> Any:
     def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor,
              sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
 
-    return _declared(face, name, node, kernels.gru, _gru_rule, _INPUTS, ("output", "hy", "gates", "past"))
+    return _declared(face, name, node, kernels.gru, _gru_gradients, _INPUTS, ("output", "hy", "gates", "past"))
 
 
 def _rnn_op(name: str, node: str) -> Any:
     def face(input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, hx: Tensor, relu: bool,
              sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
 
-    return _declared(face, name, node, kernels.rnn, _rnn_rule, _INPUTS, ("output", "hy", "states"))
+    return _declared(face, name, node, kernels.rnn, _rnn_gradients, _INPUTS, ("output", "hy", "states"))
 
 
 @linear(lambda input: input[None].copy(), node="StackBackward0", method=False, input=lambda grad: grad[0])
