@@ -21,11 +21,11 @@ from ...kernels.numpy_calls import broadcast_shapes
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, linear, method
+from ..machinery.declare import OPS, OpCall, linear, op_forms
 from ..machinery.guards import lazy
 from ..machinery.op import traits
 
-__all__ = ["index_put", "index_put_"]
+__all__ = ["index_put"]
 
 _indexing = lazy_import(globals(), "_indexing", ".subscripts")
 
@@ -290,34 +290,6 @@ def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any
 def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...
 
 
-def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
-    if values.numel() == 1 and not accumulate:
-        refuse_byte_masks(indices)
-    found, inside = _checked(input, indices)
-    if values.dtype is not input.dtype:
-        if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):
-            values = values.to(input.dtype)
-        else:
-            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[values.dtype]
-            raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {kinds[0]} for the destination and "
-                f"{kinds[1]} for the source."
-            )
-    target = _indexed_shape(input, found)
-    try:
-        fits = broadcast_shapes(target, values._array.shape) == target
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(target)}"
-        )
-    if not inside:
-        raise _outside(input, found)
-    return input, _noted(found), values, accumulate
-
-
 def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
     """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
     if indices[0] is not None:
@@ -338,22 +310,36 @@ def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
     return (*rest[:at], *common, *rest[at:])
 
 
-@method
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+@op_forms(out=False)
+def index_put(in_place: bool, input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> OpCall:
     """A copy with values put (or added) at the indices.
 
     >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
-    return _index_put(*_put_arguments(input, indices, values, accumulate))
-
-
-@method
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place version of `index_put`.
-
-    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
-    tensor([5., 0., 6.])
-    """
-    dispatch.precheck(input, values)
-    return dispatch.inplace(OPS["_index_put"], _put_arguments(input, indices, values, accumulate))
+    if in_place:
+        dispatch.precheck(input, values)
+    if values.numel() == 1 and not accumulate:
+        refuse_byte_masks(indices)
+    found, inside = _checked(input, indices)
+    if values.dtype is not input.dtype:
+        if values.dim() or not dtypes.can_cast(values.dtype, input.dtype):
+            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[values.dtype]
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {kinds[0]} for the destination and "
+                f"{kinds[1]} for the source."
+            )
+        values = values.to(input.dtype)
+    target = _indexed_shape(input, found)
+    try:
+        fits = broadcast_shapes(target, values._array.shape) == target
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(target)}"
+        )
+    if not inside:
+        raise _outside(input, found)
+    return OPS["_index_put"], (input, _noted(found), values, accumulate)

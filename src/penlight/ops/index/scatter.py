@@ -11,10 +11,9 @@ from ..._common.user_warnings import warn_once
 from ...autograd import modes, views
 from ...autograd.node import Node
 from ...tensor import Tensor, wrap
-from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, values_of, wrap_dim
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, OpCall, differentiable, linear, method, op_forms
+from ..machinery.declare import OPS, OpCall, differentiable, linear, op_forms
 from ..machinery.guards import lazy, not_implemented
 from ..machinery.op import traits
 from .advanced import extremes
@@ -410,38 +409,20 @@ def _masked_scatter_backward(input: Tensor, mask: Tensor, sizes: tuple[int, ...]
 def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
 
 
-def _check_masked(input: Tensor, mask: Tensor, source: Tensor) -> None:
-    if mask.dtype is not dtypes.bool_:
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.LEGACY[mask.dtype]}"
-        )
-    if source.dtype is not input.dtype:
-        names = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{names[0]} and {names[1]}"
-        )
-
-
-@method
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+@op_forms(out=False)
+def masked_scatter(in_place: bool, input: Tensor, mask: Tensor, source: Tensor) -> OpCall:
     """A copy with elements of `source`, in order, where the mask holds.
 
     >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])
     """
-    _check_masked(input, mask, source)
-    shape = broadcast_shape(tuple(input.shape), tuple(mask.shape))
-    wide = input if tuple(input.shape) == shape else input.expand(shape)
-    return _masked_scatter(wide, mask if tuple(mask.shape) == shape else mask.expand(shape), source)
-
-
-@method
-def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """In-place version of `masked_scatter`.
-
-    >>> torch.zeros(3).masked_scatter_(torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
-    tensor([5., 0., 6.])
-    """
-    _check_masked(input, mask, source)
-    wide = mask if mask.shape == input.shape else mask.expand(tuple(input.shape))
-    return dispatch.inplace(OPS["_masked_scatter"], (input, wide, source))
+    names = [dtypes.LEGACY[t.dtype] for t in (mask, input, source)]
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {names[0]}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{names[1]} and {names[2]}"
+        )
+    shape = tuple(input.shape) if in_place else broadcast_shape(tuple(input.shape), tuple(mask.shape))
+    wide, over = (t if tuple(t.shape) == shape else t.expand(shape) for t in (input, mask))
+    return OPS["_masked_scatter"], (wide, over, source)

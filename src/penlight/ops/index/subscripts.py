@@ -22,7 +22,7 @@ from ..machinery.declare import OPS
 from ..machinery.guards import unrecorded_view
 from ..shape.slicing import _select as select_op, _slice as slice_op
 from ..shape.views import _alias, _unsqueeze as unsqueeze_op
-from .advanced import index as select_index, index_put_, refuse_byte_masks, warn_of_bytes
+from .advanced import index as select_index, refuse_byte_masks, warn_of_bytes
 
 _batching_index = lazy_import(globals(), "_batching_index", "...func.batching_index")
 _creation = lazy_import(globals(), "_creation", "...creation")
@@ -30,6 +30,7 @@ _creation = lazy_import(globals(), "_creation", "...creation")
 
 _NAMESPACE = modes.NAMESPACE
 COPY, PUT = OPS["_copy"], OPS["_index_put"]
+_index_put_ = Tensor.index_put_
 _INT64, _BOOL = dtypes.int64.np, dtypes.bool_.np
 
 _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -303,7 +304,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         refuse_byte_masks(index if isinstance(index, tuple) else (index,))
     viewed, picks = _take_apart(self, index)
     if any(p is not None for p in picks):
-        index_put_(viewed, picks, _drop_leading(value) if value.dim() else value)
+        _index_put_(viewed, picks, _drop_leading(value) if value.dim() else value)
         return
     if value.shape == viewed.shape:
         viewed.copy_(value)

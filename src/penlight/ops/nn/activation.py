@@ -22,7 +22,7 @@ from ..machinery.ufunc_calls import arithmetic
 from ..pointwise.elementary import _as_operands
 
 __all__ = [
-    "clamp", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "log_softmax", "relu", "sigmoid",
+    "clamp", "clamp_max", "clamp_min", "clip", "clip_", "log_softmax", "relu", "sigmoid",
     "softmax"
 ]  # fmt: skip
 
@@ -168,54 +168,33 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
     return OPS["_clamp"], (input, min, max)
 
 
-@method
-def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+def _limit(in_place: bool, op: str, input: Any, limit: Any) -> OpCall:
+    need_number(limit)
+    if isinstance(limit, float) and input.dtype.category < dtypes.FLOATING:
+        if in_place:
+            raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
+        input = input.to(dtypes.get_default_dtype())
+    return OPS[op + "_tensor" if isinstance(limit, Tensor) else op], (input, limit)
+
+
+@op_forms()
+def clamp_min(in_place: bool, input: Tensor, min: Any) -> OpCall:
     """Each element, at least `min`.
 
-    >>> torch.clamp_min(torch.tensor([-2.0, 0.5, 3.0]), 0)
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_min(0)
     tensor([0.0000, 0.5000, 3.0000])
     """
-    need_number(min)
-    if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
-        input = input.to(dtypes.get_default_dtype())
-    return (_clamp_min_tensor if isinstance(min, Tensor) else _clamp_min)(input, min, out=out)
+    return _limit(in_place, "_clamp_min", input, min)
 
 
-@method
-def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def clamp_max(in_place: bool, input: Tensor, max: Any) -> OpCall:
     """Each element, at most `max`.
 
-    >>> torch.clamp_max(torch.tensor([-2.0, 0.5, 3.0]), 1)
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_max(1)
     tensor([-2.0000,  0.5000,  1.0000])
     """
-    need_number(max)
-    if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
-        input = input.to(dtypes.get_default_dtype())
-    return (_clamp_max_tensor if isinstance(max, Tensor) else _clamp_max)(input, max, out=out)
-
-
-@method
-def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """In-place version of `clamp_min`.
-
-    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_min_(0)
-    tensor([0.0000, 0.5000, 3.0000])
-    """
-    if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
-        raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
-    return dispatch.inplace(OPS["_clamp_min_tensor" if isinstance(min, Tensor) else "_clamp_min"], (input, min))
-
-
-@method
-def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """In-place version of `clamp_max`.
-
-    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_max_(1)
-    tensor([-2.0000,  0.5000,  1.0000])
-    """
-    if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
-        raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
-    return dispatch.inplace(OPS["_clamp_max_tensor" if isinstance(max, Tensor) else "_clamp_max"], (input, max))
+    return _limit(in_place, "_clamp_max", input, max)
 
 
 clip, clip_ = clamp, Tensor.clamp_

@@ -19,7 +19,6 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import (
     OPS,
     OpCall,
-    inplace_function,
     install_method,
     method,
     op_forms,
@@ -221,24 +220,14 @@ def neg(input: Tensor) -> Tensor:
     """
 
 
-def _scaled(op: str, input: Any, other: Any, alpha: Any, in_place: bool = False, out: Any = None) -> Any:
-    """`input + alpha * other` and the like: without a factor the plain op, which is faster."""
-    if alpha == 1 and type(alpha) in _PLAIN:
-        arguments: tuple[Any, ...] = (input, other)
-    else:
-        op, arguments = op + "_scaled", (input, other, alpha)
-        _check_alpha(input, other, alpha)
-    if in_place:
-        return IN_PLACE[op](*arguments) if op in IN_PLACE else dispatch.inplace(OPS[op], arguments)
-    return OPS[op].function(*arguments, out=out)
-
-
-# The generated in-place forms: `x.add_(y)` without a factor.
-IN_PLACE = {name: inplace_function(OPS[name]) for name in ("_add", "_sub", "_div")}
-
-
 def _has_fractions(operand: Any) -> bool:
     return isinstance(operand, Tensor) and operand.dtype.category >= dtypes.FLOATING
+
+
+def _scaled(op: str, input: Any, other: Any, alpha: Any) -> OpCall:
+    """The op that takes a factor; without one the plain op is faster."""
+    _check_alpha(input, other, alpha)
+    return OPS[op], (input, other, alpha)
 
 
 def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
@@ -256,56 +245,32 @@ def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
             raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-@method
-def add(
-    input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None
-) -> Tensor:
+@op_forms()
+def add(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> OpCall:
     """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too.
 
-    >>> torch.add(torch.tensor([1.0, 2.0]), 10, alpha=2)
+    >>> torch.tensor([1.0, 2.0]).add(10, alpha=2)
     tensor([21., 22.])
     """
     if legacy is not None:
-        return _scaled("_add", input, legacy, other, out=out)
-    return _scaled("_add", input, other, alpha, out=out)
+        other, alpha = legacy, other
+    if type(alpha) in _PLAIN and alpha == 1:
+        return OPS["_add"], (input, other)
+    return _scaled("_add_scaled", input, other, alpha)
 
 
-@method
-def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
-    """In-place version of `add`.
-
-    >>> torch.tensor([1.0, 2.0]).add_(torch.tensor([1.0, 1.0]), alpha=10)
-    tensor([11., 12.])
-    """
-    if legacy is not None:
-        return _scaled("_add", input, legacy, other, in_place=True)
-    return _scaled("_add", input, other, alpha, in_place=True)
-
-
-@method
-def sub(
-    input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None
-) -> Tensor:
+@op_forms()
+def sub(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> OpCall:
     """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too.
 
-    >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
+    >>> torch.tensor([1.0, 2.0]).sub(1)
     tensor([0., 1.])
     """
     if legacy is not None:
-        return _scaled("_sub", input, legacy, other, out=out)
-    return _scaled("_sub", input, other, alpha, out=out)
-
-
-@method
-def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
-    """In-place version of `sub`.
-
-    >>> torch.tensor([1.0, 2.0]).sub_(1)
-    tensor([0., 1.])
-    """
-    if legacy is not None:
-        return _scaled("_sub", input, legacy, other, in_place=True)
-    return _scaled("_sub", input, other, alpha, in_place=True)
+        other, alpha = legacy, other
+    if type(alpha) in _PLAIN and alpha == 1:
+        return OPS["_sub"], (input, other)
+    return _scaled("_sub_scaled", input, other, alpha)
 
 
 @method
@@ -511,39 +476,21 @@ def _binary(tensor_op: str) -> Any:
     return operate
 
 
-_ROUNDED = {None: "_div", "floor": "_div_floor", "trunc": "_div_trunc"}
+_ROUNDED = {None: OPS["_div"], "floor": OPS["_div_floor"], "trunc": OPS["_div_trunc"]}
 
 
-def _rounded(rounding_mode: Any) -> Any:
-    if rounding_mode not in _ROUNDED:
-        raise RuntimeError(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" + str(rounding_mode) + "'"
-        )
-    return OPS[_ROUNDED[rounding_mode]]
-
-
-@method
-def div(
-    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
-) -> Tensor:
+@op_forms()
+def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> OpCall:
     """The quotient; `rounding_mode` "floor" or "trunc" rounds it.
 
-    >>> torch.div(torch.tensor([7.0]), 2, rounding_mode="floor")
-    tensor([3.])
-    """
-    return _rounded(rounding_mode).function(input, other, out=out)
-
-
-@method
-def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
-    """In-place version of `div`.
-
-    >>> torch.tensor([7.0, 9.0]).div_(2, rounding_mode="floor")
+    >>> torch.tensor([7.0, 9.0]).div(2, rounding_mode="floor")
     tensor([3., 4.])
     """
-    if rounding_mode is None:
-        return IN_PLACE["_div"](input, other)
-    return dispatch.inplace(_rounded(rounding_mode), (input, other))
+    if rounding_mode not in _ROUNDED:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return _ROUNDED[rounding_mode], (input, other)
 
 
 def _rdiv_operator(input: Any, other: Any) -> Any:

@@ -13,8 +13,7 @@ from ...kernels import executable
 from ...kernels.elementwise import Elementwise, one_pass
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
-from ..machinery import dispatch
-from ..machinery.declare import OPS, differentiable, install_method, method, plain, pointwise
+from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, plain, pointwise
 from ..machinery.guards import need_number, no_derivative, no_tensor, only, without_numpy_warnings
 from ..machinery.op import traits
 from ..reduce.sums import named_result
@@ -61,26 +60,15 @@ def _copysign(input: Tensor, other: Tensor) -> Tensor: ...
 def _copysign_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@method
-def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def copysign(input: Tensor, other: Tensor | Number) -> OpCall:
     """The size of one number with the sign of the other.
 
-    >>> torch.copysign(torch.tensor([1.0, -2.0]), -0.0)
+    >>> torch.tensor([1.0, -2.0]).copysign(-0.0)
     tensor([-1., -2.])
     """
     need_number(other)
-    op: Any = _copysign if isinstance(other, Tensor) else _copysign_number
-    return op(input, other, out=out)
-
-
-@method
-def copysign_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `copysign`.
-
-    >>> torch.tensor([1.0, -2.0]).copysign_(-1)
-    tensor([-1., -2.])
-    """
-    return dispatch.inplace(OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other))
+    return OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other)
 
 
 def _heaviside_array(input: Any, values: Any) -> Any:

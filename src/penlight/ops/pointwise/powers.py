@@ -10,17 +10,16 @@ import numpy as np
 from ... import dtypes
 from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
-from ..machinery import dispatch
 from ..machinery.array_namespace import both
-from ..machinery.declare import OPS, method, pointwise
-from ..machinery.guards import no_tensor
+from ..machinery.declare import OPS, OpCall, op_forms, pointwise
+from ..machinery.guards import cannot_cast, no_tensor
 from ..machinery.op import traits
 from .arithmetic import _mul_number
 
 if TYPE_CHECKING:
     from ..machinery.op import Number
 
-__all__ = ["pow", "square", "square_"]
+__all__ = ["pow", "square"]
 
 
 @one_pass
@@ -136,53 +135,37 @@ def _power_operands(input: Any, exponent: Any) -> Any:
     return "_pow", (input if input.dtype is common else input.to(common), exponent)
 
 
-@method
-def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Each element to a power; either side may be a number.
-
-    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2), torch.pow(2, torch.tensor([3.0]))
-    (tensor([1., 4., 9.]), tensor([8.]))
-    """
+def _raised(in_place: bool, input: Any, exponent: Any) -> OpCall:
+    if in_place:
+        if not isinstance(exponent, (Tensor, int)):
+            common = dtypes.result_dtype([input._array], [exponent])
+            if not dtypes.can_cast(common, input.dtype):
+                raise cannot_cast(common, input.dtype)
+        return OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent)
     name, arguments = _power_operands(input, exponent)
     if name is None:
         raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
-    return OPS[name].function(*arguments, out=out)
+    return OPS[name], arguments
 
 
-@method
-def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
-    """In-place version of `pow`.
+@op_forms()
+def pow(in_place: bool, input: Tensor | Number, exponent: Tensor | Number) -> OpCall:
+    """Each element to a power; either side may be a number.
 
-    >>> torch.tensor([2.0, 3.0]).pow_(2)
-    tensor([4., 9.])
+    >>> torch.tensor([1.0, 2.0, 3.0]).pow(2)
+    tensor([1., 4., 9.])
     """
-    if not isinstance(exponent, Tensor) and not isinstance(exponent, int):
-        dtypes_ok = dtypes.result_dtype([input._array], [exponent])
-        if not dtypes.can_cast(dtypes_ok, input.dtype):
-            raise RuntimeError(
-                f"result type {dtypes.LEGACY[dtypes_ok]} can't be cast to the desired output type {dtypes.LEGACY[input.dtype]}"
-            )
-    return dispatch.inplace(OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent))
+    return _raised(in_place, input, exponent)
 
 
-@method
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def square(in_place: bool, input: Tensor) -> OpCall:
     """Each element times itself.
 
-    >>> torch.square(torch.tensor([3.0]))
+    >>> torch.tensor([3.0]).square()
     tensor([9.])
     """
-    return pow(input, 2, out=out)
-
-
-@method
-def square_(input: Tensor) -> Tensor:
-    """In-place version of `square`.
-
-    >>> torch.tensor([3.0]).square_()
-    tensor([9.])
-    """
-    return pow_(input, 2)
+    return _raised(in_place, input, 2)
 
 
 def _pow_operator(input: Any, exponent: Any) -> Any:
@@ -197,5 +180,5 @@ def _rpow_operator(input: Any, base: Any) -> Any:
     return pow(base, input) if known else NotImplemented
 
 
-for _name, _function in {"__pow__": _pow_operator, "__rpow__": _rpow_operator, "__ipow__": pow_}.items():
+for _name, _function in {"__pow__": _pow_operator, "__rpow__": _rpow_operator, "__ipow__": Tensor.pow_}.items():
     setattr(Tensor, _name, _function)

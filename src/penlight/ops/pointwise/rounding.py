@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
 from ...kernels.elementwise import one_pass
 from ...kernels.elementwise.strategies import HALVES
 from ...kernels.numpy_warnings import silent
 from ...kernels.rows import narrow, widen
 from ...tensor import Tensor
-from ..machinery import dispatch
-from ..machinery.declare import OPS, method, pointwise
+from ..machinery.declare import OPS, OpCall, op_forms, pointwise
+from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 
-__all__ = ["abs", "ceil", "floor", "frac", "round", "round_", "sgn", "sign", "trunc"]
+__all__ = ["abs", "ceil", "floor", "frac", "round", "sgn", "sign", "trunc"]
 
 
 def _integers_stay(kernel: Any) -> Any:
@@ -27,7 +26,7 @@ def _integers_stay(kernel: Any) -> Any:
         if input.dtype.kind in "iu":
             return input.copy()
         if input.dtype.kind == "b":
-            raise NotImplementedError(f"\"{kernel.__name__}_vml_cpu\" not implemented for 'Bool'")
+            raise not_implemented(f"{kernel.__name__}_vml_cpu", input.dtype)
         if type(input) is np.ndarray and input.dtype == np.float16 and input.size >= HALVES:
             return narrow(kernel(widen(input)), input.dtype)  # NumPy rounds them one by one
         return kernel(input)
@@ -65,20 +64,17 @@ def trunc(input: Tensor) -> Tensor:
     """
 
 
-def _no_rounding(name: str, kinds: str, np_dtype: Any) -> None:
-    if np_dtype.kind in kinds:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
-
-
 @one_pass
 def _round_array(input: Any) -> Any:
-    _no_rounding("round_vml_cpu", "bc", input.dtype)
+    if input.dtype.kind in "bc":
+        raise not_implemented("round_vml_cpu", input.dtype)
     return np.rint(input) if input.dtype.kind not in "iu" else input.copy()
 
 
 def _round_at(input: Any, decimals: int) -> Any:
     """Scaled, rounded, and scaled back, as PyTorch does it."""
-    _no_rounding("round_vml_cpu" if decimals == 0 else "round_cpu", "biuc", input.dtype)
+    if input.dtype.kind in "biuc":
+        raise not_implemented("round_vml_cpu" if decimals == 0 else "round_cpu", input.dtype)
     if decimals == 0:
         return np.rint(input)
     with silent():
@@ -94,26 +90,14 @@ def _round(input: Tensor) -> Tensor: ...
 def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
 
 
-@method
-def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
+@op_forms()
+def round(input: Tensor, *, decimals: int | None = None) -> OpCall:
     """The nearest integer, halves to even; `decimals` rounds there.
 
-    >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
-    tensor([0., 2., 3.])
-    """
-    return _round(input, out=out) if decimals is None else _round_decimals(input, index(decimals), out=out)
-
-
-@method
-def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
-    """In-place version of `round`.
-
-    >>> torch.tensor([1.26, 2.5]).round_(decimals=1)
+    >>> torch.tensor([1.26, 2.5]).round(decimals=1)
     tensor([1.3000, 2.5000])
     """
-    if decimals is None:
-        return dispatch.inplace(OPS["_round"], (input,))
-    return dispatch.inplace(OPS["_round_decimals"], (input, index(decimals)))
+    return (OPS["_round"], (input,)) if decimals is None else (OPS["_round_decimals"], (input, index(decimals)))
 
 
 @pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)
