@@ -43,6 +43,7 @@ from ...tensor import Tensor, meta_of, wrap
 from . import dispatch, generate, recovery, rules as _rules, scalars  # noqa: F401
 from .array_namespace import graph, raw, sum_to
 from .channels_last import following
+from .generate import in_place_function
 from .guards import refusing_dtypes
 from .op import Op, freed_wants, slot_kind
 from .public_functions import CO_VARARGS, Form, Shown
@@ -61,7 +62,7 @@ NAMESPACE.update(
     float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE, DEAD_END=DEAD_END,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link, link_parts=views.link_parts,
-    inplace=dispatch.inplace, rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, arranged=dispatch.arranged, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
+    in_place_function=in_place_function, rewrite=dispatch.rewrite, rewrite_recorded=dispatch.rewrite_recorded, inplace_operator=recovery.inplace_operator, may_write=dispatch.may_write, store=dispatch.store, bump=views.bump, dispatch=dispatch.dispatch, arranged=dispatch.arranged, enter=dispatch.enter, meta_of=meta_of, dispatch_operator=recovery.dispatch_operator, leave_operator=recovery.leave_operator, recover_operator=recovery.recover_operator,
     explain_value_error=dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=dispatch.record,
     recover=recovery.recover, explain=saved.explain, input_modified=saved.input_modified,
     result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, apply_elementwise=apply,
@@ -286,7 +287,7 @@ def op_forms(*, out: bool = True) -> Callable[[Callable[..., OpCall]], Callable[
         lines = f">>> {example.rstrip()}".replace(f".{name}(", f".{name}_(").splitlines()
         lines = [line.removeprefix(margin.rpartition("\n")[2]) for line in lines]
         prepare.__annotations__["return"] = "Tensor"
-        in_place = _form(prepare, name + "_", "inplace(op, arguments)")
+        in_place = _form(prepare, name + "_", "(op.in_place or in_place_function(op))(*arguments)")
         in_place.__doc__ = documented(f"In-place version of `{name}`.", *lines)
         run = "op.function(*arguments) if out is None else op.function(*arguments, out=out)"
         function = _form(prepare, name, run if out else "op.function(*arguments)", out)
@@ -311,7 +312,7 @@ def _form(prepare: Any, name: str, run: str, out: bool = False) -> Any:
         kwdefaults = {**(prepare.__kwdefaults__ or {}), **({"out": None} if out else {})}
         return Compiled(compile_function(source, f"<penlight {name}>"), prepare.__defaults__, kwdefaults)
 
-    space = {"__name__": prepare.__module__, "prepare": prepare, "inplace": dispatch.inplace}
+    space = {"__name__": prepare.__module__, "prepare": prepare, "in_place_function": in_place_function}
     function = compiled_when_called(name, space, generate)
     function.__annotations__, function.__module__ = prepare.__annotations__, prepare.__module__
     function.__doc__, function.__wrapped__ = prepare.__doc__, Shown(prepare, out=out)

@@ -95,11 +95,11 @@ def straight(op: Op) -> Any:
 
 
 def in_place_function(op: Op) -> Any:
-    """The op's generated in-place form, for the functions that are composed of it."""
+    """The op's generated in-place form, for the functions that are composed of it; made when first asked for."""
     source = op.source
     made = FunctionType(_make(op, _in_place(op, op.name + "_"), op.name + "_"), NAMESPACE, op.name + "_")
     made.__defaults__, made.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
-    op.source = source
+    op.source, op.in_place = source, made
     return made
 
 

@@ -57,12 +57,8 @@ def precheck(tensor: Tensor, *others: Any) -> None:
 
 
 def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """The in-place form of an op on these arguments, by its generated function where nothing is unusual."""
-    if NAMESPACE["SLOW"]:
-        return rewrite(op, arguments)
-    if op.in_place is None:
-        op.in_place = in_place_function(op)
-    return op.in_place(*arguments)
+    """The in-place form of an op on these arguments, by its generated function."""
+    return (op.in_place or in_place_function(op))(*arguments)
 
 
 def may_write(tensor: Any, *others: np.ndarray[Any, Any]) -> bool:

@@ -205,7 +205,8 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
     elif only or aliases:
         parameters.append("*")
     if form is not None:
-        call, _GLOBALS["inplace"] = [*form.first, *call], NAMESPACE["inplace"]
+        call = [*form.first, *call]
+        _GLOBALS["in_place_function"] = NAMESPACE["in_place_function"]
     defaults, kwdefaults = own.defaults or (), own.kwdefaults or {}
     optional = {*positional[len(positional) - len(defaults) :], *kwdefaults, *aliases.values()}
     parameters = [f"{p}=None" if p in optional else p for p in [*parameters, *only, *aliases.values()]]

@@ -137,7 +137,7 @@ def _clamp_low(input: Tensor, min: Tensor) -> Tensor: ...
 def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
 
 
-_REAL = (float, int, None.__class__)
+_REAL = (float, int)
 
 
 @op_forms()
@@ -157,7 +157,12 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
         _, low, high = _as_operands(input, min, max)
         return OPS["_clamp_tensor"], (input, low, high)
     array = getattr(input, "_array", None)
-    if array is not None and array.dtype.kind == "f" and type(min) in _REAL and type(max) in _REAL:
+    if (
+        array is not None
+        and array.dtype.kind == "f"
+        and type(min) in (*_REAL, type(None))
+        and type(max) in (*_REAL, type(None))
+    ):
         return OPS["_clamp"], (input, min, max)
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
@@ -169,7 +174,8 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
 
 
 def _limit(in_place: bool, op: str, input: Any, limit: Any) -> OpCall:
-    need_number(limit)
+    if type(limit) not in _REAL:
+        need_number(limit)
     if isinstance(limit, float) and input.dtype.category < dtypes.FLOATING:
         if in_place:
             raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)

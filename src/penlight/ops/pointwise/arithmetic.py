@@ -486,11 +486,12 @@ def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = No
     >>> torch.tensor([7.0, 9.0]).div(2, rounding_mode="floor")
     tensor([3., 4.])
     """
-    if rounding_mode not in _ROUNDED:
+    op = _ROUNDED.get(rounding_mode)
+    if op is None:
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    return _ROUNDED[rounding_mode], (input, other)
+    return op, (input, other)
 
 
 def _rdiv_operator(input: Any, other: Any) -> Any:

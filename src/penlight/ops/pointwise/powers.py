@@ -114,38 +114,35 @@ def _power_to(exponent: Any, base: Any) -> Any:
 def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
 
 
-def _power_operands(input: Any, exponent: Any) -> Any:
-    """The op and arguments that compute a power of these operands."""
+def _power_operands(input: Any, exponent: Any) -> OpCall | None:
+    """The op and the arguments that compute a power of these operands; None for an exponent that is neither tensor nor number."""
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
-            return "_pow_tensor", (input, exponent)
+            return OPS["_pow_tensor"], (input, exponent)
         if not isinstance(input, (bool, int, float, complex, np.generic)):
             raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
         if isinstance(input, np.generic):
             input = input.item()
         common = dtypes.result_dtype([exponent._array], [input])
-        return "_pow_base", (exponent if exponent.dtype is common else exponent.to(common), input)
+        return OPS["_pow_base"], (exponent if exponent.dtype is common else exponent.to(common), input)
     if not isinstance(input, Tensor):
         raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
     if isinstance(exponent, np.generic):
         exponent = exponent.item()
     if not isinstance(exponent, (bool, int, float, complex)):
-        return None, ()
+        return None
     common = dtypes.result_dtype([input._array], [exponent]) if not isinstance(exponent, int) else input.dtype
-    return "_pow", (input if input.dtype is common else input.to(common), exponent)
+    return OPS["_pow"], (input if input.dtype is common else input.to(common), exponent)
 
 
-def _raised(in_place: bool, input: Any, exponent: Any) -> OpCall:
-    if in_place:
-        if not isinstance(exponent, (Tensor, int)):
-            common = dtypes.result_dtype([input._array], [exponent])
-            if not dtypes.can_cast(common, input.dtype):
-                raise cannot_cast(common, input.dtype)
-        return OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent)
-    name, arguments = _power_operands(input, exponent)
-    if name is None:
-        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
-    return OPS[name], arguments
+def _in_place(input: Tensor, exponent: Any) -> OpCall:
+    if isinstance(exponent, Tensor):
+        return OPS["_pow_tensor"], (input, exponent)
+    if not isinstance(exponent, int):
+        common = dtypes.result_dtype([input._array], [exponent])
+        if not dtypes.can_cast(common, input.dtype):
+            raise cannot_cast(common, input.dtype)
+    return OPS["_pow"], (input, exponent)
 
 
 @op_forms()
@@ -155,24 +152,27 @@ def pow(in_place: bool, input: Tensor | Number, exponent: Tensor | Number) -> Op
     >>> torch.tensor([1.0, 2.0, 3.0]).pow(2)
     tensor([1., 4., 9.])
     """
-    return _raised(in_place, input, exponent)
+    found = _in_place(input, exponent) if in_place else _power_operands(input, exponent)  # type: ignore[arg-type]
+    if found is None:
+        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
+    return found
 
 
 @op_forms()
-def square(in_place: bool, input: Tensor) -> OpCall:
+def square(input: Tensor) -> OpCall:
     """Each element times itself.
 
     >>> torch.tensor([3.0]).square()
     tensor([9.])
     """
-    return _raised(in_place, input, 2)
+    return OPS["_pow"], (input, 2)
 
 
 def _pow_operator(input: Any, exponent: Any) -> Any:
     if type(exponent) is int or (type(exponent) is float and input.dtype.category >= dtypes.FLOATING):
         return _pow(input, exponent)
-    name, arguments = _power_operands(input, exponent)
-    return NotImplemented if name is None else OPS[name].function(*arguments)
+    found = _power_operands(input, exponent)
+    return NotImplemented if found is None else found[0].function(*found[1])
 
 
 def _rpow_operator(input: Any, base: Any) -> Any:
