@@ -623,6 +623,7 @@ def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     return grad.view(shape) if extra > 0 else grad
 
 
+both("constant", lambda array: array, wrap)
 both("zeros_like", np.zeros_like, lambda grad: grad.new_zeros(grad.shape))
 both("sum_to", sum_to, _sum_to_tensor)
 both("cast", cast, lambda tensor, np_dtype: _convert(tensor, dtypes.from_np(np_dtype)))

@@ -11,7 +11,6 @@ from ..._common.user_warnings import warn_user
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..conversion import view_as_real
-from ..linalg.common import need_tensor
 from ..machinery.declare import OPS, linear
 from ..machinery.guards import type_name
 from ..machinery.op import traits
@@ -108,7 +107,6 @@ def stft(
     >>> torch.stft(torch.ones(8), 4, window=torch.hann_window(4), return_complex=True).shape
     torch.Size([3, 9])
     """
-    need_tensor("stft", input=input)
     if window is None:
         _warn(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows "
@@ -203,7 +201,6 @@ def istft(
     >>> torch.istft(torch.stft(torch.ones(8), 4, window=w, return_complex=True), 4, window=w)
     tensor([1., 1., 1., 1., 1., 1., 1., 1.])
     """
-    need_tensor("istft", input=input)
     if window is None:
         _warn(
             "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the "

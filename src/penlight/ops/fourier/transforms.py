@@ -12,7 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...kernels import fourier as kernels
 from ...tensor import Tensor
-from ..linalg.common import into, need_tensor
+from ..linalg.common import into
 from ..machinery.arguments import as_int, wrap_dim
 from ..machinery.declare import linear
 from ..machinery.guards import not_implemented
@@ -240,7 +240,7 @@ def _factors(points: int, behind: int, weight: float, single: bool) -> Any:
 
 def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
     """A factor for the frequencies that stand for two, themselves and their mirror image: all but 0 and the highest."""
-    return xp.fixed(_factors(points, len(like.shape) - dim - 1, weight, xp.np_dtype(like).char in "fF"))
+    return xp.constant(_factors(points, len(like.shape) - dim - 1, weight, xp.np_dtype(like).char in "fF"))
 
 
 def _r2c_rule(grad: Any, input_shape: Ints, dim: Ints, normalization: int, onesided: bool, xp: Any) -> Any:
@@ -276,7 +276,6 @@ def _promoted(function: str, input: Tensor, complex_: bool = False) -> Tensor:
     """Integers as floats, and floats as complex numbers if need be; there are no transforms in 16 bits."""
     if type(input) is Tensor and input._array.dtype in (_COMPLEX if complex_ else _FLOATING):
         return input
-    need_tensor("fft_" + function, input=input)
     dtype = input.dtype
     if dtype.category < dtypes.FLOATING:
         dtype = dtypes.get_default_dtype()
@@ -395,7 +394,6 @@ def ihfft(
 
 
 def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
-    need_tensor("fft_" + function, input=input)
     plan = space(function, input, s, dim, norm, forward)
     return _fft_c2c(fitted(_promoted(function, input, complex_=True), plan), plan.dims, plan.scaling, forward)
 
@@ -431,7 +429,6 @@ def rfftn(
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
-    need_tensor("fft_rfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {dtypes.LEGACY[input.dtype]}")
     plan = space("rfftn", input, s, dim, norm, True)
@@ -447,7 +444,6 @@ def irfftn(
     >>> torch.fft.irfftn(torch.fft.rfftn(torch.tensor([1.0, 2.0, 3.0, 4.0])))
     tensor([1., 2., 3., 4.])
     """
-    need_tensor("fft_irfftn", input=input)
     plan = space("irfftn", input, s, dim, norm, False, to_real=True)
     x = fitted(_promoted("irfftn", input, complex_=True), plan)
     return _given("irfftn", out, _fft_c2r(x, plan.dims, plan.scaling, plan.points), input)
@@ -461,7 +457,6 @@ def hfftn(
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
-    need_tensor("fft_hfftn", input=input)
     plan = space("hfftn", input, s, dim, norm, True, to_real=True)
     x, dims = fitted(_promoted("hfftn", input, complex_=True), plan), plan.dims
     if len(dims) > 1:
@@ -477,7 +472,6 @@ def ihfftn(
     >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
-    need_tensor("fft_ihfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
     plan = space("ihfftn", input, s, dim, norm, False)
@@ -505,7 +499,6 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
-    need_tensor("fft_fftshift", input=input)
     return _shifted(input, dim, True)
 
 
@@ -515,7 +508,6 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
     tensor([0, 1, 2, 3, 4])
     """
-    need_tensor("fft_ifftshift", input=input)
     return _shifted(input, dim, False)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from ... import dtypes
 from ...autograd import modes
 from ...autograd.modes import is_grad_enabled
-from ...tensor import Tensor, wrap
+from ...tensor import Tensor
+from ..machinery.arguments import values_of
 from ..machinery.array_namespace import both
 from ..machinery.guards import not_implemented
 from ..machinery.in_place import fill_outs, outs_of, refuse_graph
@@ -83,20 +84,12 @@ def _as_diagonal(x: Any) -> Any:
 
 both("diagonal_of", lambda x: np.diagonal(x, 0, -2, -1), lambda x: x.diagonal(0, -2, -1))
 both("as_diagonal", _as_diagonal, lambda x: x.diag_embed())
-both("fixed", lambda array: array, wrap)
-both("array_of", lambda x: x, lambda x: values_of(x))
-
-
-def values_of(tensor: Any) -> Any:
-    """A tensor's numbers, to decide by; inside vmap those of all samples at once."""
-    while hasattr(tensor, "_value"):
-        tensor = tensor._value
-    return tensor._array
+both("array_of", lambda x: x, values_of)
 
 
 def identity_like(x: Any, n: int, xp: Any) -> Any:
     """The identity in the dtype of x."""
-    return xp.fixed(np.eye(n, dtype=xp.np_dtype(x)))
+    return xp.constant(np.eye(n, dtype=xp.np_dtype(x)))
 
 
 def hermitian_twice(x: Any, xp: Any) -> Any:
@@ -139,15 +132,6 @@ def make_system(A: Any, B: Any) -> bool:
         return False
     a, b = A._array, B._array
     return b.ndim == a.ndim and b.dtype is a.dtype and a.shape[:-1] == b.shape[:-1]
-
-
-def need_tensor(function: str, **arguments: Any) -> None:
-    """Refuse what is no tensor."""
-    for position, (name, value) in enumerate(arguments.items()):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{function}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
-            )
 
 
 def need_matrix(x: Tensor, function: str, name: str = "A") -> None:

@@ -11,7 +11,7 @@ from ...kernels import linalg as kernels
 from ...kernels.linalg import ldl
 from ...kernels.numpy_calls import eye
 from ...tensor import Tensor, wrap
-from ..machinery.arguments import broadcast_shape
+from ..machinery.arguments import broadcast_shape, values_of
 from ..machinery.array_namespace import both, raw
 from ..machinery.declare import OPS, differentiable, plain
 from ..machinery.guards import no_derivative, not_implemented
@@ -33,9 +33,7 @@ from .common import (
     need_matrix,
     need_same_dtype,
     need_square,
-    need_tensor,
     refuse_info,
-    values_of,
 )
 from .solve import _check_fit
 
@@ -69,7 +67,6 @@ def _cholesky(input: Tensor, upper: bool) -> tuple[Tensor, Tensor]: ...
 
 def _checked_for_cholesky(input: Tensor) -> Tensor:
     if not is_square(input):
-        need_tensor("linalg_cholesky", input=input)
         need_square(input, "linalg.cholesky")
         need_floating(input, "linalg.cholesky")
         need_lapack(input, "cholesky_cpu")
@@ -130,7 +127,6 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
             [0.2500]])
     """
     if not make_system(input2, input):
-        need_tensor("cholesky_solve", input=input, input2=input2)
         check_system("cholesky_solve", "", input, input2)
     return into("cholesky_solve", out, _cholesky_solve(input, input2, upper), input, input2)
 
@@ -184,7 +180,6 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
             [0.0000, 0.2500]])
     """
     if not is_square(input):
-        need_tensor("cholesky_inverse", input=input)
         need_square(input, "cholesky_inverse")
         need_lapack(input, "cholesky_inverse_out_cpu")
     diagonal = values_of(input).diagonal(0, -2, -1)
@@ -206,7 +201,7 @@ def _split_lu(LU: Any, xp: Any) -> tuple[Any, Any]:
     k = min(m, n)
     left = LU[..., :, :k] if n > k else LU
     top = LU[..., :k, :] if m > k else LU
-    eye = xp.fixed(np.eye(m, k, dtype=xp.np_dtype(LU)))
+    eye = xp.constant(np.eye(m, k, dtype=xp.np_dtype(LU)))
     return xp.tril(left, -1) + eye, xp.triu(top, 0)
 
 
@@ -281,7 +276,6 @@ def _linalg_lu_factor_ex(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor
 
 def _checked_for_lu(A: Tensor, pivot: bool, function: str) -> Tensor:
     if not are_matrices(A):
-        need_tensor("linalg_" + function.rpartition(".")[2], A=A)
         if A.dim() < 2:
             raise RuntimeError(
                 f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead"
@@ -373,18 +367,16 @@ def lu_solve(
     tensor([[3.],
             [1.]])
     """
-    if not left or not make_system(LU, B):
-        need_tensor("linalg_lu_solve", LU=LU, pivots=pivots, B=B)
+    usual = left and make_system(LU, B)
+    if not usual:
         need_floating(LU, "torch.linalg.lu_solve")
         need_square(LU, "torch.linalg.lu_solve")
         need_matrix(B, "linalg.lu_solve", "B")
         need_same_dtype("linalg.lu_solve", LU, B, ("LU", "B"))
-        _check_pivots(LU, pivots)
+    _check_pivots(LU, pivots)
+    if not usual:
         _check_fit("linalg.lu_solve", LU, tuple(B.shape), left)
         need_lapack(LU, "lu_solve_cpu")
-    else:
-        need_tensor("linalg_lu_solve", LU=LU, pivots=pivots)
-        _check_pivots(LU, pivots)
     return into("linalg_lu_solve", out, _linalg_lu_solve(LU, pivots, B, left, adjoint), LU, B)
 
 
@@ -442,8 +434,6 @@ def lu_unpack(
     tensor([[1., 2.],
             [2., 2.]])
     """
-    if not are_matrices(LU_data) or type(LU_pivots) is not Tensor:
-        need_tensor("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
     if LU_data.dim() < 2:
         raise RuntimeError(
             f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
@@ -474,7 +464,6 @@ def _linalg_ldl_factor_ex(input: Tensor, hermitian: bool) -> tuple[Tensor, Tenso
 
 def _factored(input: Tensor, hermitian: bool, function: str, check: bool) -> tuple[Tensor, Tensor, Tensor]:
     if not is_square(input):
-        need_tensor("linalg_ldl_factor", input=input)
         need_square(input, "torch.linalg.ldl_factor_ex")
         need_floating(input, "torch.linalg.ldl_factor_ex")
         need_lapack(input, "ldl_factor_kernel_cpu")
@@ -527,7 +516,6 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False,
             [1.]])
     """
     if not make_system(LD, B) or not isinstance(pivots, Tensor):
-        need_tensor("linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
         if B.dim() < 2:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-max(B.dim(), 1)}, {max(B.dim(), 1) - 1}], but got -2)"

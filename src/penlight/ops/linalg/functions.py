@@ -15,8 +15,8 @@ from ..machinery.arguments import as_int
 from ..machinery.declare import differentiable
 from ..machinery.guards import c_name, unrecorded
 from ..shape.joining import cat
-from .common import are_matrices, into, need_floating, need_same_dtype, need_square, need_tensor
-from .products import powers_of, vdot
+from .common import are_matrices, into, need_floating, need_same_dtype, need_square
+from .products import cheapest_product, first_pair, powers_of, vdot
 from .solve import inv
 
 __all__ = ["matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"]
@@ -44,7 +44,6 @@ def matrix_exp(input: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    need_tensor("linalg_matrix_exp", input=input)
     need_square(input, "linalg.matrix_exp")
     need_floating(input, "linalg.matrix_exp")
     return _linalg_matrix_exp(input)
@@ -57,7 +56,6 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [0, 1]])
     """
-    need_tensor("linalg_matrix_power", input=input)
     if isinstance(n, float):
         raise TypeError("linalg_matrix_power(): argument 'n' (position 2) must be int, not float")
     need_square(input, "linalg.matrix_power")
@@ -103,16 +101,14 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     if out is None and len(matrices) == 3 and are_matrices(*matrices) and unrecorded(matrices):
         a, b, c = [p._array for p in matrices]
         if a.ndim == b.ndim == c.ndim == 2 and a.shape[1] == b.shape[0] and b.shape[1] == c.shape[0]:
-            first = _first_pair(*a.shape, *c.shape)
+            first = first_pair(*a.shape, *c.shape)
             token = hush()
             try:
                 return wrap(np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c)))
             finally:
                 unhush(token)
     shape = _check_chain(matrices)
-    result = _cheapest(matrices)
-    result = result.view(shape)
-    return into("linalg_multi_dot", out, result, *matrices)
+    return into("linalg_multi_dot", out, cheapest_product(matrices).view(shape), *matrices)
 
 
 def _check_chain(matrices: list[Tensor]) -> tuple[int, ...]:
@@ -142,38 +138,6 @@ def _check_chain(matrices: list[Tensor]) -> tuple[int, ...]:
     return tuple(matrices[0].shape[: first.dim() - 1]) + tuple(matrices[-1].shape[1 : last.dim()])
 
 
-def _first_pair(a: int, b: int, c: int, d: int) -> bool:
-    """Whether of three factors, a by b, b by c and c by d, the first two are multiplied first."""
-    return a * c * (b + d) <= b * d * (a + c)
-
-
-def _cheapest(matrices: list[Tensor]) -> Tensor:
-    """The matrix-chain order by dynamic programming: for each run of factors the cheapest position to split it."""
-    sizes = [p.shape[0] for p in matrices] + [matrices[-1].shape[1]]
-    count = len(matrices)
-    if count == 3:
-        return (
-            (matrices[0] @ matrices[1]) @ matrices[2]
-            if _first_pair(*sizes)
-            else matrices[0] @ (matrices[1] @ matrices[2])
-        )
-    cost = [[0] * count for _ in matrices]
-    split = [[0] * count for _ in matrices]
-    for length in range(1, count):
-        for i in range(count - length):
-            j = i + length
-            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
-            cost[i][j], split[i][j] = min(options)
-
-    def product(i: int, j: int) -> Tensor:
-        if i == j:
-            return matrices[i]
-        k = split[i][j]
-        return product(i, k) @ product(k + 1, j)
-
-    return product(0, count - 1)
-
-
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Dot products along a dimension, the first factor conjugated.
 
@@ -182,7 +146,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     """
     if out is None and are_matrices(x, y) and unrecorded((x, y)) and dim == -1 and x._array.shape == y._array.shape:
         return wrap(np.vecdot(x._array, y._array))
-    need_tensor("linalg_vecdot", x=x, y=y)
     need_floating(x, "linalg.vecdot")
     need_same_dtype("linalg.vecdot", x, y, ("x", "y"))
     if x.dim() == 1 and y.dim() == 1:
@@ -198,7 +161,6 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 2, 4],
             [1, 3, 9]])
     """
-    need_tensor("linalg_vander", x=x)
     if x.dtype is dtypes.bool_ or (x.dtype.itemsize == 2 and x.dtype.category == dtypes.FLOATING):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {dtypes.LEGACY[x.dtype]}"

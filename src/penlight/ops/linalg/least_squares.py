@@ -11,10 +11,10 @@ from ...kernels import linalg as kernels
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
-from ..machinery.arguments import broadcast_shape
+from ..machinery.arguments import broadcast_shape, values_of
 from ..machinery.declare import differentiable
 from ..machinery.rules import joint_rules
-from .common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
+from .common import by_columns, into, named, need_matrix, need_square
 from .solve import is_vector
 from .spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
@@ -74,7 +74,6 @@ def matrix_rank(
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     tensor(1)
     """
-    need_tensor("linalg_matrix_rank", input=input)
     need_matrix(input, "torch.linalg.matrix_rank", "input")
     if input.dtype.category < dtypes.FLOATING or input.dtype.itemsize == 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
@@ -139,7 +138,6 @@ def pinv(
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
-    need_tensor("linalg_pinv", input=input)
     if input.dim() < 2 or input.dtype.category < dtypes.FLOATING or input.dtype.itemsize == 2:
         raise RuntimeError(
             f"linalg.pinv({dtypes.LEGACY[input.dtype]}{{{list(input.shape)}}}): expected a tensor with 2 or more dimensions of "
@@ -214,7 +212,6 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     >>> torch.linalg.lstsq(torch.tensor([[2.0], [0.0]]), torch.tensor([[4.0], [1.0]])).solution
     tensor([[2.]])
     """
-    need_tensor("linalg_lstsq", input=input, b=b)
     lead = "torch.linalg.lstsq: "
     if input.dim() < 2:
         raise RuntimeError(lead + "input must have at least 2 dimensions.")

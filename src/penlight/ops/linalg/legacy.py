@@ -20,7 +20,6 @@ from .common import (
     named,
     need_lapack,
     need_square,
-    need_tensor,
     refuse_info,
 )
 from .factor import (
@@ -102,7 +101,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
     tensor([[3., 0.],
             [0., 4.]])
     """
-    need_tensor("svd", input=input)
     if input.dim() < 2:
         raise RuntimeError(
             f"linalg.svd: input should have at least 2 dimensions, but has {input.dim()} dimensions instead"
@@ -130,8 +128,6 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor. Deprecated for `torch.linalg.cholesky`."""
-    if not is_square(input):
-        need_tensor("cholesky", input=input)
     _deprecated(
         "cholesky",
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = "
@@ -218,16 +214,13 @@ def triangular_solve(
     out: Any = None,
 ) -> Any:
     """X with A X = B for a triangular A, and a copy of A. Deprecated for `torch.linalg.solve_triangular`."""
-    known = make_system(A, input)
-    if not known:
-        need_tensor("triangular_solve", input=input, A=A)
     _deprecated(
         "triangular_solve",
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
         "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = "
         "torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).",
     )
-    if not known:
+    if not make_system(A, input):
         check_system("triangular_solve", "torch.triangular_solve: ", input, A)
     result = _triangular_solve(input, A, upper, transpose, unitriangular)
     return into("triangular_solve", out, named("triangular_solve", "solution cloned_coefficient", result), input, A)

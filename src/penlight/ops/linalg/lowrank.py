@@ -7,7 +7,6 @@ from typing import Any
 from ... import dtypes
 from ...random import randn
 from ...tensor import Tensor
-from .common import need_tensor
 from .factor import cholesky
 from .orthogonal import qr
 from .solve import solve_triangular
@@ -40,7 +39,6 @@ def svd_lowrank(
     >>> torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)[1].round(decimals=3)
     tensor([3., 2.])
     """
-    need_tensor("svd_lowrank", A=A)
     wide = A.shape[-2] < A.shape[-1]
     M = None if M is None else M.broadcast_to(A.size())
     if wide:
@@ -58,7 +56,6 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     >>> torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), q=1)[1]
     tensor([1.4142])
     """
-    need_tensor("pca_lowrank", A=A)
     m, n = A.shape[-2:]
     if q is None:
         q = min(6, m, n)
@@ -82,7 +79,6 @@ def lobpcg(
     >>> torch.lobpcg(torch.diag(torch.arange(9.0)), k=2)[0]
     tensor([8., 7.])
     """
-    need_tensor("lobpcg", A=A)
     if tracker is not None:
         raise NotImplementedError("torch.lobpcg: there is no iteration to track here; leave out `tracker`")
     size = A.shape[-1]

@@ -7,10 +7,10 @@ from typing import Any
 
 from ... import dtypes
 from ...tensor import Tensor
-from ..machinery.arguments import wrap_dim
+from ..machinery.arguments import values_of, wrap_dim
 from ..machinery.array_namespace import graph
 from ..reduce.norms import check_norm_dtype, vector_norm
-from .common import are_matrices, identity_like, into, need_floating, need_matrix, need_square, need_tensor, values_of
+from .common import are_matrices, identity_like, into, need_floating, need_matrix, need_square
 from .solve import _linalg_inv_ex
 from .spectral import svdvals
 
@@ -52,7 +52,6 @@ def matrix_norm(
     elif out is None and dim == (-2, -1) and are_matrices(input) and ord in _ORDERS:
         last = input._array.ndim - 1
         return _matrix_norm(input, ord, (last - 1, last), keepdim)
-    need_tensor("linalg_matrix_norm", input=input)
     if ord not in _ORDERS:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     need_matrix(input, "linalg.matrix_norm")
@@ -111,7 +110,6 @@ def norm(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    need_tensor("linalg_norm", input=input)
     if isinstance(dim, int):
         dim = (dim,)
     if dim is not None and len(dim) not in (1, 2):
@@ -135,7 +133,6 @@ def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
     tensor(2.)
     """
-    need_tensor("linalg_cond", input=input)
     if input.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):

@@ -23,7 +23,6 @@ from .common import (
     need_floating,
     need_lapack,
     need_matrix,
-    need_tensor,
 )
 
 __all__ = ["geqrf", "householder_product", "ormqr", "qr"]
@@ -84,7 +83,6 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """
     known = are_matrices(A)
     if not known:
-        need_tensor("linalg_qr", A=A)
         need_matrix(A, "linalg.qr")
         need_floating(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
@@ -112,7 +110,6 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     tensor([1.6000])
     """
     if not are_matrices(input):
-        need_tensor("geqrf", input=input)
         if input.dim() < 2:
             raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
         need_lapack(input, "geqrf_cpu")
@@ -122,7 +119,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 def _reflectors_graph(A: Any, tau: Any) -> tuple[Any, Any]:
     """V and T of Note [Products of reflectors] in kernels/linalg/, from differentiable ops."""
     k = tau.shape[-1]
-    V = A[..., :, :k].tril(-1) + graph.fixed(np.eye(A.shape[-2], k, dtype=A._array.dtype))
+    V = A[..., :, :k].tril(-1) + graph.constant(np.eye(A.shape[-2], k, dtype=A._array.dtype))
     overlap = tau[..., :, None] * (V.mH @ V).triu(1)
     return V, graph._linalg_solve_triangular(overlap, tau.diag_embed(), True, True, True)
 
@@ -172,7 +169,6 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
             [-0.8000]])
     """
     if not _fit(input, tau):
-        need_tensor("linalg_householder_product", input=input, tau=tau)
         _check_reflectors(input, tau)
     return into("linalg_householder_product", out, _linalg_householder_product(input, tau), input, tau)
 
@@ -247,7 +243,6 @@ def ormqr(
     """
     ready = _fit(input, input2) and make_product(input, input3, left)
     if not ready or input2._array.shape[-1] != input._array.shape[-1]:
-        need_tensor("ormqr", input=input, input2=input2, input3=input3)
         _check_ormqr(input, input2, input3, left)
     return into("ormqr", out, _ormqr(input, input2, input3, left, transpose), input, input2, input3)
 

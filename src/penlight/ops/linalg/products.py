@@ -267,25 +267,36 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     )  # fmt: skip
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
-    sizes = [matrices[0].shape[0], *(m.shape[1] for m in matrices)]
-    return dispatch.given("chain_matmul", _best_product(list(matrices), sizes), out)
+    return dispatch.given("chain_matmul", cheapest_product(list(matrices)), out)
 
 
-def _best_product(matrices: list[Tensor], sizes: list[int]) -> Tensor:
-    """Multiply in the cheapest order, found by dynamic programming over where to split."""
-    n = len(matrices)
-    cost = [[0] * n for _ in range(n)]
-    split = [[0] * n for _ in range(n)]
-    for length in range(1, n):
-        for i in range(n - length):
+def first_pair(a: int, b: int, c: int, d: int) -> bool:
+    """Whether of three factors, a by b, b by c and c by d, the first two are multiplied first."""
+    return a * c * (b + d) <= b * d * (a + c)
+
+
+def cheapest_product(matrices: list[Tensor]) -> Tensor:
+    """The matrix-chain order by dynamic programming: for each run of factors the cheapest position to split it."""
+    sizes = [p.shape[0] for p in matrices] + [matrices[-1].shape[1]]
+    count = len(matrices)
+    if count == 3:
+        return (
+            (matrices[0] @ matrices[1]) @ matrices[2]
+            if first_pair(*sizes)
+            else matrices[0] @ (matrices[1] @ matrices[2])
+        )
+    cost = [[0] * count for _ in matrices]
+    split = [[0] * count for _ in matrices]
+    for length in range(1, count):
+        for i in range(count - length):
             j = i + length
             options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
             cost[i][j], split[i][j] = min(options)
 
     def product(i: int, j: int) -> Tensor:
-        return matrices[i] if i == j else product(i, split[i][j]).mm(product(split[i][j] + 1, j))
+        return matrices[i] if i == j else product(i, split[i][j]) @ product(split[i][j] + 1, j)
 
-    return product(0, n - 1)
+    return product(0, count - 1)
 
 
 @without_numpy_warnings

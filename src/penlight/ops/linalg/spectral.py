@@ -9,6 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...kernels.linalg import gufuncs
 from ...tensor import Tensor
+from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable, plain
 from . import solve as _linalg_solve  # noqa: F401  # what the rule of eig solves with
 from .common import (
@@ -21,9 +22,7 @@ from .common import (
     need_lapack,
     need_matrix,
     need_square,
-    need_tensor,
     tracked,
-    values_of,
 )
 
 __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
@@ -152,7 +151,6 @@ def _svd_values(A: Tensor) -> Tensor: ...
 
 
 def _checked_for_svd(A: Tensor, driver: Any) -> Tensor:
-    need_tensor("linalg_svd", A=A)
     need_matrix(A, "linalg.svd")
     need_floating(A, "linalg.svd")
     if driver is not None:
@@ -244,7 +242,6 @@ def _eigvalsh_values(A: Tensor, UPLO: str) -> Tensor: ...
 
 
 def _checked_for_eigh(A: Tensor, UPLO: str) -> tuple[Tensor, str]:
-    need_tensor("linalg_eigh", input=A)
     need_square(A, "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -319,7 +316,6 @@ def _eig_values(input: Tensor) -> Tensor: ...
 
 
 def _checked_for_eig(input: Tensor, function: str) -> Tensor:
-    need_tensor(function.replace(".", "_"), input=input)
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"Unknown Complex ScalarType for {dtypes.LEGACY[input.dtype]}")
     if function == "linalg.eigvals":  # `eig` looks at the numbers first

@@ -11,7 +11,7 @@ from ...tensor import Tensor, wrap
 from ..machinery.declare import OPS, differentiable, linear
 from ..machinery.guards import need_countable, not_implemented
 from ..machinery.op import traits
-from .pool import check_rows, need_tensor, unrecorded
+from .pool import check_rows, unrecorded
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -127,7 +127,6 @@ def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:
 
 def _average(dims: int, input: Tensor, output_size: Any) -> Tensor:
     name = f"adaptive_avg_pool{dims}d"
-    need_tensor(input, name)
     size = _output_size(output_size, input, dims, name)
     _check(input, size, dims, name)
     if all(n == 1 for n in size):
@@ -139,7 +138,6 @@ def _average(dims: int, input: Tensor, output_size: Any) -> Tensor:
 
 def _largest(dims: int, input: Tensor, output_size: Any) -> Any:
     name = f"adaptive_max_pool{dims}d"
-    need_tensor(input, name)
     size = _output_size(output_size, input, dims, name)
     _check(input, size, dims, name)
     if input._array.dtype.kind not in "fV":
@@ -153,7 +151,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
     tensor([[2., 4.]])
     """
-    need_tensor(input, "adaptive_avg_pool1d")
     check_rows(input, "adaptive_avg_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
     array = input._array
@@ -188,7 +185,6 @@ def adaptive_max_pool1d_with_indices(
     >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
-    need_tensor(input, "adaptive_max_pool1d")
     check_rows(input, "adaptive_max_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_max_pool1d")
     array = input._array

@@ -28,7 +28,7 @@ from ..machinery.guards import not_implemented
 from ..machinery.op import traits
 from ..pointwise.arithmetic import _div_number, _mul_number
 from .activation import log_softmax
-from .loss_reduction import WORDS, need_tensors, not_differentiable, reduction_number
+from .loss_reduction import WORDS, not_differentiable, reduction_number
 
 __all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
 
@@ -155,8 +155,6 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     >>> torch.nn.functional.nll_loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("nll_loss", input, target)
     return _nll_any(input, target, weight, ignore_index, reduction_number(reduction, size_average, reduce))
 
 
@@ -241,8 +239,6 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
     tensor(0.6931)
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("cross_entropy", input, target)
     number = reduction_number(reduction, size_average, reduce)
     logits, where = input._array, target._array
     if (

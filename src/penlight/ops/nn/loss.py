@@ -27,7 +27,6 @@ from . import smooth_activation as _nonlinear  # noqa: F401  declares `_logsigmo
 from .loss_reduction import (
     WORDS,
     legacy_word,
-    need_tensors,
     not_differentiable,
     reduce_values,
     reduction_number,
@@ -110,8 +109,6 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("mse_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
@@ -139,8 +136,6 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(1.)
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("l1_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape:
         input, target = same_shape(input, target)
@@ -197,8 +192,6 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("smooth_l1_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
@@ -219,8 +212,6 @@ def huber_loss(
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("huber_loss", input, target)
     number, kind = reduction_number(reduction), input.dtype
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
@@ -289,8 +280,6 @@ def binary_cross_entropy_with_logits(
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("binary_cross_entropy_with_logits", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if target._array.shape != input._array.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -355,8 +344,6 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        need_tensors("binary_cross_entropy", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(

@@ -80,15 +80,6 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return input, target
 
 
-def need_tensors(function: str, *values: Any) -> None:
-    """Refuse an input or a target that is no tensor."""
-    for position, (name, value) in enumerate(zip(("input", "target"), values)):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{function}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
-            )
-
-
 def not_differentiable(function: str, **tensors: Tensor | None) -> None:
     """Refuse inputs that require grad where PyTorch has no derivative."""
     for name, tensor in tensors.items():

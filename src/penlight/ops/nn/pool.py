@@ -150,11 +150,6 @@ def expand(value: Any, dims: int, function: str, name: str) -> Ints:
     return found
 
 
-def need_tensor(input: Any, function: str) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-
-
 def _fits(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
     """Whether there is nothing to complain about: the quick test before the thorough one."""
     dims = len(kernel)
@@ -219,7 +214,6 @@ def unrecorded(input: Tensor) -> bool:
 def _max_pool(
     name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
-    need_tensor(input, name)
     kernel = expand(kernel_size, dims, name, "kernel_size")
     stride = kernel if stride is None or stride == [] or stride == () else expand(stride, dims, name, "stride")
     padding, dilation = expand(padding, dims, name, "padding"), expand(dilation, dims, name, "dilation")
@@ -259,7 +253,6 @@ def _max_pool_rows(
     input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, alone: bool = False
 ) -> Any:
     name = "max_pool1d"
-    need_tensor(input, name)
     (k,) = expand(kernel_size, 1, name, "kernel_size")
     (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, name, "stride")
     (p,), (d,) = expand(padding, 1, name, "padding"), expand(dilation, 1, name, "dilation")
@@ -343,7 +336,6 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 def _avg_pool(name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
               divisor_override: int | None) -> Tensor:  # fmt: skip
-    need_tensor(input, name)
     kernel = expand(kernel_size, dims, name, "kernel_size")
     stride = kernel if stride is None or stride == [] or stride == () else expand(stride, dims, name, "stride")
     padding = expand(padding, dims, name, "padding")
@@ -368,7 +360,6 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
     tensor([[2., 4.]])
     """
-    need_tensor(input, "avg_pool1d")
     check_rows(input, "avg_pool1d")
     (k,) = expand(kernel_size, 1, "avg_pool1d", "kernel_size")
     (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, "avg_pool1d", "stride")
