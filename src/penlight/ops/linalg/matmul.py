@@ -343,10 +343,6 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
-    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        position, bad = (2, other) if isinstance(input, Tensor) else (1, input)
-        name = "other" if position == 2 else "input"
-        raise TypeError(f"matmul(): argument '{name}' (position {position}) must be Tensor, not {type(bad).__name__}")
     result = _matmul(input, other)
     if out is None:
         return result

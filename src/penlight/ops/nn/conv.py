@@ -18,7 +18,7 @@ from ..machinery.declare import OPS, differentiable
 from ..machinery.guards import plain_numbers, refuse_complex_gradient
 from ..machinery.op import traits
 from ..machinery.rules import saved_as_input
-from .conv_arguments import Ints, check_dtypes, check_ranks, expand, refuse, settle, settled, transposed_shape
+from .conv_arguments import Ints, check_dtypes, check_ranks, expand, settle, settled, transposed_shape
 from .padding import constant_pad_nd
 
 __all__ = [
@@ -133,11 +133,7 @@ saved_as_input(OPS["_convolution"])
 def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
          transposed: bool, output_padding: Any, groups: int) -> Tensor:  # fmt: skip
     """Any of the convolutions, arguments as they come."""
-    try:
-        x, w = input._array, weight._array
-        b = None if bias is None else bias._array
-    except AttributeError:
-        refuse(name, input, weight, *(() if bias is None else (bias,)))
+    x, w, b = input._array, weight._array, None if bias is None else bias._array
     shapes = x.shape, w.shape, None if b is None else b.shape
     numbers = stride, padding, dilation, output_padding, groups
     try:

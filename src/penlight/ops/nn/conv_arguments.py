@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from operator import index
-from typing import Any, NoReturn
+from typing import Any
 
 from ... import dtypes
 from ...tensor import Tensor
@@ -19,28 +19,6 @@ def transposed_shape(
     """The shape of a transposed convolution's result."""
     sizes = zip(input[2:], weight[2:], stride, padding, dilation, output_padding)
     return (input[0], weight[1] * groups, *((n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, d, o in sizes))
-
-
-_SIGNATURES = (
-    " * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, tuple of ints padding = 0, tuple of ints "
-    "dilation = 1, int groups = 1)\n"
-    ' * (Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, str padding = "valid", tuple of ints '
-    "dilation = 1, int groups = 1)\n"
-)
-
-
-def refuse(name: str, *arguments: Any) -> NoReturn:
-    """PyTorch's error for arguments of wrong types."""
-    kinds = ", ".join(type(a).__name__ for a in arguments)
-    if "transpose" in name:
-        for position, (what, value) in enumerate(zip(("input", "weight"), arguments)):
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"{name}(): argument '{what}' (position {position + 1}) must be Tensor, not {type(value).__name__}"
-                )
-    raise TypeError(
-        f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n{_SIGNATURES}"
-    )
 
 
 def expand(value: Any, count: int, name: str, function: str) -> Ints:

@@ -111,8 +111,6 @@ def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None
 
 
 def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> Ints:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(normalized_shape).__name__}"

@@ -121,8 +121,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     >>> torch.nn.functional.pad(torch.arange(3.0).view(1, 3), (1, 1), mode="reflect")
     tensor([[1., 0., 1., 2., 1.]])
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"pad(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     amounts, ndim = _amounts(pad), input.dim()
     if len(amounts) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

@@ -280,12 +280,6 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> torch.rsub(torch.tensor([1.0]), 5)
     tensor([4.])
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            f"rsub() received an invalid combination of arguments - got ({type(input).__name__}, {type(other).__name__}), but "
-            "expected one of:\n * (Tensor input, Tensor other, *, Number alpha = 1)\n * (Tensor input, Number other, Number "
-            "alpha = 1)\n"
-        )
     if type(alpha) not in _PLAIN:
         _check_alpha(input, other, alpha)
     if isinstance(other, Tensor):

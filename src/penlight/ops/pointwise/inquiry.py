@@ -136,21 +136,12 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-9, 2.1]))
     tensor([ True, False])
     """
-    _need_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{dtypes.LEGACY[input.dtype]} did not match {dtypes.LEGACY[other.dtype]}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return _isclose(input, other, rtol, atol, equal_nan)
-
-
-def _need_tensors(name: str, input: Any, other: Any) -> None:
-    for position, (parameter, value) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{parameter}' (position {position}) must be Tensor, not {type(value).__name__}"
-            )
 
 
 @method
@@ -160,7 +151,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
     True
     """
-    _need_tensors("allclose", input, other)
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
@@ -171,7 +161,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
     """
-    _need_tensors("equal", input, other)
     if not slow() and input._array.dtype is other._array.dtype and input._array.dtype != np.bool_:
         a, b = input._array, other._array
         return a.shape == b.shape and bool((a == b).all())

@@ -170,13 +170,6 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any) -> A
         return (elementary.maximum if name == "max" else elementary.minimum)(input, dim, out=out)
     if dim is None:
         return (_max_all if name == "max" else _min_all)(input, out=out)
-    if not isinstance(input, Tensor):
-        kinds = ", ".join(type(v).__name__ for v in (input, dim))
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
-            " * (Tensor input, *, Tensor out = None)\n * (Tensor input, Tensor other, *, Tensor out = None)\n"
-            " * (Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)"
-        )
     axis = wrap_dim(dim, input.dim())
     shape = input._array.shape
     if shape and shape[axis] == 0:
