@@ -302,8 +302,6 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """
     if isinstance(src, (int, float, complex)):
         src = wrap(np.asarray(src))
-    if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
     shape, other = input._array.shape, src._array.shape
     if input is not src and not modes.slow() and (other == shape or broadcasts_to(other, shape)):
         return dispatch.inplace(OPS["_copy"], (input, src))

@@ -79,8 +79,6 @@ def _resized(input: Tensor, dims: Ints, sizes: Ints) -> Tensor:
 
 
 def _length(function: str, n: Any) -> int | None:
-    if isinstance(n, float):
-        raise TypeError(f"{function}(): argument 'n' must be int, not float")
     return None if n is None else _points(as_int(n))
 
 
@@ -513,8 +511,6 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 def frequencies(function: str, n: Any, d: float, half: bool, dtype: Any) -> Any:
     """The frequencies of a transform of n points that are d apart, as an array."""
-    if isinstance(n, float):
-        raise TypeError(f"fft_{function}(): argument 'n' (position 1) must be int, not float")
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype")

@@ -29,8 +29,6 @@ def _made(
     if options:
         raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(options))}'")
     require_cpu(device)
-    if isinstance(window_length, float):
-        raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not float")
     dtype = dtypes.get_default_dtype() if dtype is None else dtypes.given(dtype)
     _check(function, window_length, dtype)
     if window_length <= 1:

@@ -56,8 +56,6 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 3],
             [0, 1]])
     """
-    if isinstance(n, float):
-        raise TypeError("linalg_matrix_power(): argument 'n' (position 2) must be int, not float")
     need_square(input, "linalg.matrix_power")
     n = as_int(n)
     if n == 0:
@@ -93,9 +91,6 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensor([6.])
     """
     matrices = list(tensors)
-    for position, matrix in enumerate(matrices):
-        if not isinstance(matrix, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(matrix).__name__}")
     if len(matrices) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(matrices)}")
     if out is None and len(matrices) == 3 and are_matrices(*matrices) and unrecorded(matrices):

@@ -23,8 +23,6 @@ _ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
 def _matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
-    if isinstance(dim, int) or dim is None:
-        raise TypeError(f"linalg_matrix_norm(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     first, second = (wrap_dim(d, input.dim()) for d in dim)

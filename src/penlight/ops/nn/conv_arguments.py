@@ -25,10 +25,7 @@ def expand(value: Any, count: int, name: str, function: str) -> Ints:
     """A number for each dimension, from one for all or a sequence."""
     if type(value) is int:
         return (value,) * count
-    try:
-        found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
-    except AttributeError:
-        raise TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {type(value).__name__}") from None
+    found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
     if len(found) == 1:
         return found * count
     if len(found) != count:

@@ -132,11 +132,6 @@ def expand(value: Any, dims: int, function: str, name: str) -> Ints:
         return (value,) * dims
     if type(value) is tuple and len(value) == dims:
         return value
-    if not isinstance(value, (tuple, list)) and (isinstance(value, float) or not hasattr(value, "__index__")):
-        position = {"kernel_size": 2, "stride": 3, "padding": 4}.get(name, 5)
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type(value).__name__}"
-        )
     found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
     if len(found) == 1:
         return found * dims

@@ -189,11 +189,6 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
     operands = []
     for value in (elements, test_elements):
         if not isinstance(value, Tensor):
-            if not isinstance(value, (bool, int, float, complex, np.generic)):
-                raise TypeError(
-                    "isin() received an invalid combination of arguments - got "
-                    f"({type(elements).__name__}, {type(test_elements).__name__}): Tensors or Numbers were expected"
-                )
             value = scalar_like(value)
         operands.append(value)
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):

@@ -139,12 +139,7 @@ def repeat_interleave(
         input, dim = input.flatten(), 0
     axis = wrap_dim(dim, input.dim())
     if not isinstance(repeats, Tensor):
-        if not isinstance(repeats, (int, np.integer)):
-            raise TypeError(
-                f"repeat_interleave() received an invalid combination of arguments - got (Tensor, {type(repeats).__name__}, "
-                "...), but expected repeats to be a Tensor or an int"
-            )
-        if repeats < 0:
+        if as_int(repeats) < 0:
             raise RuntimeError("Repeats must be non-negative")
         return _repeat_each(input.unsqueeze(0) if input.dim() == 0 else input, int(repeats), axis)
     count = input.shape[axis] if input.dim() else 1

@@ -219,11 +219,6 @@ def _cuts(split: str, indices_or_sections: Any, more: dict[str, Any]) -> Any:
     for name in ("sections", "indices", "split_size"):
         if name in more:
             return more[name]
-    if isinstance(indices_or_sections, str):
-        raise TypeError(
-            f"{split}() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n"
-            " * (Tensor input, int sections)\n * (Tensor input, tuple of ints indices)"
-        )
     return indices_or_sections
 
 
