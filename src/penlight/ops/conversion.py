@@ -141,11 +141,7 @@ def _to(input: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     return _convert(input, dtype or input.dtype, copy)
 
 
-def _in_format_array(input: Any, contiguous: bool | int) -> Any:
-    return _clone_array(input, contiguous)
-
-
-@linear(_in_format_array, node="ToCopyBackward0", input=lambda grad: grad)
+@linear(_clone_array, node="ToCopyBackward0", input=lambda grad: grad)
 @traits(any_layout=True)
 def _in_format_copy(input: Tensor, contiguous: bool | int) -> Tensor: ...
 

@@ -29,7 +29,7 @@ _random = lazy_import(globals(), "_random", "..random")
 # ----- In place -----------------------------------------------------------------------------------------------------
 
 
-def _in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
+def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
     """Draws for an array, dealt out in the order in which its elements lie in memory, as PyTorch fills a tensor."""
     if array.flags.c_contiguous:
         return draw(array.shape)
@@ -60,7 +60,7 @@ def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = No
             components = draw(engine, (*shape, 2), input.real.dtype, *of_parts(*parameters), *more)
             return components.view(input.dtype)[..., 0]
 
-        return drawn(input.shape) if dense else _in_memory_order(input, drawn)
+        return drawn(input.shape) if dense else in_memory_order(input, drawn)
 
     return kernel
 
@@ -114,11 +114,11 @@ _draw_poisson, _draw_binomial = lazy("random.rejection", "poisson"), lazy("rando
 
 
 def _randint(input: Any, engine: Any, low: int, high: int | None) -> Any:
-    return _in_memory_order(input, lambda shape: _draw_randint(engine, shape, low, high, input.dtype))
+    return in_memory_order(input, lambda shape: _draw_randint(engine, shape, low, high, input.dtype))
 
 
 def _bernoulli(input: Any, engine: Any, p: float) -> Any:
-    return _in_memory_order(input, lambda shape: _draw_bernoulli(engine, p, shape, input.dtype))
+    return in_memory_order(input, lambda shape: _draw_bernoulli(engine, p, shape, input.dtype))
 
 
 def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...device import require_cpu
 from ...tensor import Tensor, wrap
-from ..machinery.guards import c_name
+from ..machinery.guards import c_name, not_implemented
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
@@ -50,7 +50,7 @@ def _check(function: str, window_length: int, dtype: dtypes.dtype) -> None:
     if window_length < 0:
         raise RuntimeError(f"{function} requires non-negative window_length, got window_length={window_length}")
     if dtype.category == dtypes.COMPLEX:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtypes.LEGACY[dtype]}'")
+        raise not_implemented("arange_cpu", dtype.np)
 
 
 def _cosine(alpha: float, beta: float) -> Callable[[Array, int], Array]:

@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import OPS, OpCall, linear, method, op_forms, plain, pointwise
-from ..machinery.guards import need_number
+from ..machinery.guards import c_name, need_number
 from ..machinery.op import traits
 from ..shape.replaced import diagonal_copy
 from ..shape.slicing import _writable
@@ -56,14 +56,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
     tensor([5., 1.])
     """
     if mask.dtype is not dtypes.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_c(mask.dtype)}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask.dtype)}")
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
             )
         if value.is_complex() and not input.is_complex() and (values_of(value).imag != 0).any():
-            kind = {"long int": "int64_t"}.get(_c(input.dtype), _c(input.dtype))
+            kind = {"long int": "int64_t"}.get(c_name(input.dtype), c_name(input.dtype))
             raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
         return OPS["_masked_fill_tensor"], (input, mask, value)
     if isinstance(value, np.generic):
@@ -73,12 +73,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
     else:
         need_number(value)
     return OPS["_masked_fill"], (input, mask, value)
-
-
-def _c(d: dtypes.dtype) -> str:
-    names = {"float32": "float", "float64": "double", "int64": "long int", "uint8": "unsigned char", "int32": "int"}
-    name = str(d).removeprefix("torch.")
-    return names.get(name, name)
 
 
 def _selected(input: Any, mask: Any) -> Any:

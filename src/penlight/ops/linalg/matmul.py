@@ -19,7 +19,15 @@ from ..machinery import dispatch
 from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both, graph
 from ..machinery.declare import OPS, bilinear, install_method, method, warning_free
-from ..machinery.guards import c_name, need_number, need_real_value, not_implemented, unrecorded
+from ..machinery.guards import (
+    c_name,
+    cannot_cast,
+    need_number,
+    need_one_dtype,
+    need_real_value,
+    not_implemented,
+    unrecorded,
+)
 from ..machinery.op import traits
 from ..shape.views import _expand, _unsafe_view, _view
 
@@ -79,8 +87,7 @@ def check_batched_sum(
         raise RuntimeError(
             f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} should match"
         )
-    kinds = dtypes.LEGACY[batch1.dtype], dtypes.LEGACY[batch2.dtype]
-    raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
+    need_one_dtype(batch1, batch2)
 
 
 def check_vector_sum(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> None:
@@ -119,8 +126,7 @@ def common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: An
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     _real_factors(common, beta, alpha)
     if inplace and not dtypes.can_cast(common, input.dtype):
-        kinds = dtypes.LEGACY[common], dtypes.LEGACY[input.dtype]
-        raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
+        raise cannot_cast(common, input.dtype)
     return common
 
 
@@ -291,9 +297,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
         )
-    if input.dtype is not mat2.dtype:
-        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[mat2.dtype]
-        raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
+    need_one_dtype(input, mat2)
     return _bmm(input, mat2, out=out)
 
 

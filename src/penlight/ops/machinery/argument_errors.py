@@ -118,19 +118,16 @@ def _parameter(text: str) -> Parameter:
 # ----- Kinds of values ------------------------------------------------------------------------------------------------
 
 
+_TYPES_OF_TORCH = ("dtype", "device", "Size", "layout", "memory_format")
+
+
 def type_name(value: Any) -> str:
     """What PyTorch's messages call the type of a value."""
     kind = type(value)
     module = kind.__module__
     if module == "numpy":
         return f"numpy.{kind.__name__}"
-    if module.startswith(("penlight", "torch")) and kind.__name__ in (
-        "dtype",
-        "device",
-        "Size",
-        "layout",
-        "memory_format",
-    ):
+    if module.startswith(("penlight", "torch")) and kind.__name__ in _TYPES_OF_TORCH:
         return f"torch.{kind.__name__}"
     return "torch._C.Generator" if kind.__name__ == "Generator" else kind.__name__
 

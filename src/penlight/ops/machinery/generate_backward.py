@@ -71,7 +71,7 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
 
 
 _COSTLY = frozenset(
-    (
+    [
         "exp",
         "expm1",
         "exp2",
@@ -87,12 +87,12 @@ _COSTLY = frozenset(
         "_pow",
         "power",
         "_div_floor",
-    )
-)
+    ]
+)  # functions that NumPy takes long for
 
 
 def _costly(rule: Any) -> bool:
-    """Whether a rule calls a function that NumPy takes long for."""
+    """Whether a rule calls one of them."""
     return not _COSTLY.isdisjoint(rule.__code__.co_names)
 
 

@@ -127,13 +127,9 @@ def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
 
 
-_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short int", "Int": "int", "Long": "long int"}
-
-
-def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, c_name: bool = False) -> RuntimeError:
-    """The error of a result that does not fit the dtype it is written to. PyTorch's `clamp_` says C's name of that."""
-    wanted = dtypes.LEGACY[target]
-    wanted = _C_NAMES.get(wanted, wanted) if c_name else wanted
+def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, in_c: bool = False) -> RuntimeError:
+    """The error of a result that does not fit the dtype it is written to. PyTorch's `clamp_` says C's name of an integer's."""
+    wanted = c_name(target) if in_c and target.category == dtypes.INTEGRAL else dtypes.LEGACY[target]
     return RuntimeError(f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {wanted}")
 
 

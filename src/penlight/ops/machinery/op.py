@@ -39,9 +39,7 @@ class Traits(NamedTuple):
     contiguous: bool = False  # whether its result is contiguous, though it is elementwise
     any_layout: bool = False  # whether its result need not be contiguous, though it is not elementwise
     refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see `refuse` in guards.py
-    compares_bytes: bool = (
-        False  # whether NumPy compares bools by their bytes, of which those that hold need not be equal
-    )
+    compares_bytes: bool = False  # whether NumPy compares bools by their bytes: those of two that hold may differ
     frees: tuple[str, ...] = ()  # plain arguments that hold tensors: a backward pass frees them too
     shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
     hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show

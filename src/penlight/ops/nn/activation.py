@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.arguments import wrap_dim
 from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, pointwise
-from ..machinery.guards import cannot_cast, need_number
+from ..machinery.guards import cannot_cast, need_number, not_implemented
 from ..machinery.op import traits
 from ..machinery.ufunc_calls import arithmetic
 from ..pointwise.elementary import _as_operands
@@ -168,7 +168,7 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
     if common is not input.dtype:
         if in_place:
-            raise cannot_cast(common, input.dtype, c_name=True)
+            raise cannot_cast(common, input.dtype, in_c=True)
         input = input.to(common)
     return OPS["_clamp"], (input, min, max)
 
@@ -178,7 +178,7 @@ def _limit(in_place: bool, op: str, input: Any, limit: Any) -> OpCall:
         need_number(limit)
     if isinstance(limit, float) and input.dtype.category < dtypes.FLOATING:
         if in_place:
-            raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
+            raise cannot_cast(dtypes.get_default_dtype(), input.dtype, in_c=True)
         input = input.to(dtypes.get_default_dtype())
     return OPS[op + "_tensor" if isinstance(limit, Tensor) else op], (input, limit)
 
@@ -320,7 +320,7 @@ def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
     if dtype is not None and input.dtype is not dtype:
         input = input.to(dtype)
     if input.dtype.category < dtypes.FLOATING and input.numel():
-        raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dtypes.LEGACY[input.dtype]}'")
+        raise not_implemented(f"{name}_lastdim_kernel_impl", input.dtype.np)
     return input
 
 
@@ -357,9 +357,9 @@ def floats_only(name: str, complex_too: bool = False) -> Any:
     """A check that refuses integers (and complex numbers) in PyTorch's words."""
 
     def check(env: dict[str, Any]) -> None:
-        d = env["input"].dtype
-        if d.category != dtypes.FLOATING and not (complex_too and d.category == dtypes.COMPLEX):
-            raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[d]}'")
+        category = env["input"].dtype.category
+        if category != dtypes.FLOATING and not (complex_too and category == dtypes.COMPLEX):
+            raise not_implemented(name, env["input"].dtype.np)
 
     return check
 

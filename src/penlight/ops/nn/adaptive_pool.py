@@ -23,32 +23,16 @@ __all__ = [
 Ints = tuple[int, ...]
 
 
-def _mean_array(input: Any, output_size: Ints) -> Any:
-    return kernels.adaptive_avg_pool(input, output_size)
-
-
-def _mean_back_array(input: Any, shape: Ints, dims: int) -> Any:
-    return kernels.adaptive_avg_pool_backward(input, shape, dims)
-
-
 def _mean_again_rule(grad: Any, input_shape: Ints, dims: int, xp: Any) -> Any:
     return (xp._adaptive_avg_pool2d if dims == 2 else xp._adaptive_avg_pool3d)(grad, input_shape[-dims:])
 
 
-@linear(_mean_back_array, input=_mean_again_rule)
+@linear(kernels.adaptive_avg_pool_backward, input=_mean_again_rule)
 def _adaptive_avg_backward(input: Tensor, shape: Ints, dims: int) -> Tensor: ...
 
 
 def _mean_rule(grad: Any, input_shape: Ints, output_size: Ints, xp: Any) -> Any:
     return xp._adaptive_avg_backward(grad, input_shape, len(output_size))
-
-
-def _max_array(input: Any, output_size: Ints) -> Any:
-    return kernels.adaptive_max_pool(input, output_size)
-
-
-def _fractional_array(input: Any, kernel_size: Ints, output_size: Ints, samples: Any) -> Any:
-    return kernels.fractional_max_pool(input, kernel_size, output_size, samples)
 
 
 def _max_rule(grads: Any, input_shape: Ints, result1: Any, output_size: Ints, xp: Any) -> Any:
@@ -69,11 +53,13 @@ def _declare(dims: int) -> None:
     traits(refuses={"biuc": f"fractional_max_pool{dims}d_out_frame"}, backward="grad input")(fractional)
     mean.__name__, largest.__name__ = f"_adaptive_avg_pool{dims}d", f"_adaptive_max_pool{dims}d"
     fractional.__name__ = f"_fractional_max_pool{dims}d"
-    linear(_mean_array, node=f"AdaptiveAvgPool{dims}DBackward0", input=_mean_rule)(mean)
-    differentiable(_max_array, node=f"AdaptiveMaxPool{dims}DBackward0", results=pair, input=_max_rule)(largest)
-    differentiable(_fractional_array, node=f"FractionalMaxPool{dims}DBackward0", results=pair, input=_max_rule)(
-        fractional
+    linear(kernels.adaptive_avg_pool, node=f"AdaptiveAvgPool{dims}DBackward0", input=_mean_rule)(mean)
+    differentiable(kernels.adaptive_max_pool, node=f"AdaptiveMaxPool{dims}DBackward0", results=pair, input=_max_rule)(
+        largest
     )
+    differentiable(
+        kernels.fractional_max_pool, node=f"FractionalMaxPool{dims}DBackward0", results=pair, input=_max_rule
+    )(fractional)
 
 
 _declare(2)

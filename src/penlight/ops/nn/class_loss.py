@@ -24,7 +24,7 @@ from ...tensor import Tensor, wrap
 from ..linalg.addmm import linear as apply
 from ..machinery.array_namespace import both, graph
 from ..machinery.declare import OPS, differentiable, linear
-from ..machinery.guards import not_implemented
+from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.op import traits
 from ..pointwise.arithmetic import _div_number, _mul_number
 from .activation import log_softmax
@@ -115,9 +115,7 @@ def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None, dims: int) 
                 f"{list(weight.shape)}"
             )
         not_differentiable("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
-        if weight.dtype is not input.dtype:
-            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
-            raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
+        need_one_dtype(input, weight)
     if input.dtype.category != dtypes.FLOATING:
         raise not_implemented("nll_loss_out_frame" if dims <= 2 else "nll_loss2d_forward_out_frame", input._array.dtype)
     if target.dtype is dtypes.uint8:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import dtypes
 from ...tensor import Tensor
-from ..machinery.guards import c_name, not_implemented, type_name
+from ..machinery.guards import c_name, need_one_dtype, not_implemented, type_name
 
 Ints = tuple[int, ...]
 
@@ -163,7 +163,6 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, 
             f"Input type ({c_name(input.dtype)}) and bias type ({c_name(bias.dtype)}) should be the same"
         )
     if wrong_weight:
-        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
         names = f"Input type ({type_name(input.dtype)}) and weight type ({type_name(weight.dtype)}) should be the same"
         if input.is_complex():
             raise RuntimeError(names)
@@ -171,7 +170,7 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, 
             raise RuntimeError(f"{names} or input should be a MKLDNN tensor and weight is a dense tensor")
         if input.dtype is dtypes.bool_ and not transposed:
             raise not_implemented("slow_conv2d_cpu" if dims < 3 else "compute_columns3d", input._array.dtype)
-        raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
+        need_one_dtype(input, weight)
     if transposed and input.dtype.category < dtypes.FLOATING and input.dtype is not dtypes.int64:
         raise not_implemented(f"slow_conv_transpose{max(dims, 2)}d_out_cpu", input._array.dtype)
     if input.dtype is dtypes.bool_:

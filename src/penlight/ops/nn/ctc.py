@@ -10,7 +10,7 @@ from ... import dtypes
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import values_of
 from ..machinery.declare import differentiable
-from ..machinery.guards import lazy, no_derivative, refuse_tangents
+from ..machinery.guards import lazy, no_derivative, not_implemented, refuse_tangents
 from ..machinery.op import traits
 from ..pointwise.elementary import where
 from .loss_reduction import reduce_values, reduction_number
@@ -60,7 +60,7 @@ def _check(log_probs: Tensor, targets: Tensor, inputs: Ints, lengths: Ints, blan
             "arguments for ctc_loss_allocate_outputs)"
         )
     if log_probs.dtype not in (dtypes.float32, dtypes.float64):
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{dtypes.LEGACY[log_probs.dtype]}'")
+        raise not_implemented("ctc_loss_cpu", log_probs.dtype.np)
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     for name, given in (("input_lengths", inputs), ("target_lengths", lengths)):

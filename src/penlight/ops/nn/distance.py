@@ -18,7 +18,7 @@ from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, broadcast_shape, wrap_dim
 from ..machinery.array_namespace import both, graph, raw
 from ..machinery.declare import OPS, OpCall, differentiable, in_float32, method, op_forms
-from ..machinery.guards import not_implemented
+from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.op import traits
 from ..pointwise.arithmetic import no_bools
 from ..reduce.norms import _norm_array, _norm_rule, norm
@@ -211,8 +211,7 @@ def cdist(
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.LEGACY[x.dtype]}")
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if x1.dtype is not x2.dtype:
-        raise RuntimeError(f"expected scalar type {dtypes.LEGACY[x1.dtype]} but found {dtypes.LEGACY[x2.dtype]}")
+    need_one_dtype(x1, x2)
     broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
     wish = None if compute_mode is None else _COMPUTE[compute_mode]
     by_product = (x1.shape[-2] > 25 or x2.shape[-2] > 25) if wish is None else wish

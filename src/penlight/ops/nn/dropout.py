@@ -17,7 +17,9 @@ from ...kernels.random.uniform import bernoulli
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.declare import OPS
+from ..machinery.guards import cannot_cast
 from ..pointwise.arithmetic import mul
+from ..sampling import in_memory_order
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -39,8 +41,7 @@ def _noise(input: Tensor, p: float, features: bool) -> Tensor:
     """Ones with probability 1 - p, else zeros: one for each element, drawn in the order of the input's memory, or channel."""
     array = input._array
     if array.dtype.kind in "biu":
-        kinds = "Float", dtypes.LEGACY[input.dtype]
-        raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
+        raise cannot_cast(dtypes.float32, input.dtype)
     engine = random.engine_of(None)
     shape = array.shape
     if features:
@@ -51,11 +52,9 @@ def _noise(input: Tensor, p: float, features: bool) -> Tensor:
         made = _randomness.drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))
         if made is not None:
             return made
-    if features or array.flags.c_contiguous:
+    if features:
         return wrap(bernoulli(engine, 1 - p, shape, array.dtype))
-    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-    values = bernoulli(engine, 1 - p, tuple(array.shape[axis] for axis in order), array.dtype)
-    return wrap(values.transpose(np.argsort(order)))
+    return wrap(in_memory_order(array, lambda s: bernoulli(engine, 1 - p, s, array.dtype)))
 
 
 def _memory(noise: Tensor) -> Any:

@@ -24,7 +24,7 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, differentiable, linear
-from ..machinery.guards import not_implemented
+from ..machinery.guards import need_one_dtype, not_implemented
 from ..machinery.op import traits
 from ..machinery.rules import saved_as_input
 from ..shape.views import _alias
@@ -238,9 +238,7 @@ def _check_grid(input: Tensor, grid: Tensor, interpolation_mode: int) -> None:
         )
     if len(shape) == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input.dtype is not grid.dtype:
-        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[grid.dtype]
-        raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
+    need_one_dtype(input, grid)
     if input.dtype.category != dtypes.FLOATING:
         raise not_implemented(
             "grid_sampler_2d_cpu_kernel_impl" if len(shape) == 4 else "grid_sampler3d_cpu", input._array.dtype

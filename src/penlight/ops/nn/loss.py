@@ -19,7 +19,7 @@ from ...tensor import Tensor
 from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import both
 from ..machinery.declare import differentiable
-from ..machinery.guards import not_implemented
+from ..machinery.guards import cannot_cast, not_implemented
 from ..machinery.op import traits
 from ..pointwise.elementary import where
 from ..special.functions import xlogy
@@ -216,8 +216,7 @@ def huber_loss(
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
         if not dtypes.can_cast(input.dtype, kind):
-            names = dtypes.LEGACY[input.dtype], dtypes.LEGACY[kind]
-            raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+            raise cannot_cast(input.dtype, kind)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if input._array.dtype.kind in "biu":
@@ -292,8 +291,7 @@ def binary_cross_entropy_with_logits(
         if input.dtype.category < dtypes.FLOATING:
             raise not_implemented("log_sigmoid_cpu", input._array.dtype)
         if target.dtype.category < dtypes.FLOATING:
-            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[target.dtype]
-            raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
+            raise cannot_cast(input.dtype, target.dtype)
         if weight is None and pos_weight is None:
             common = dtypes.result_dtype([input._array, target._array])
             losses = _bce_with_logits(input.to(common), target.to(common), None, None, number)

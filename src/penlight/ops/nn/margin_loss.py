@@ -18,7 +18,7 @@ from ...kernels.numpy_warnings import silent
 from ...tensor import Tensor, wrap
 from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import differentiable
-from ..machinery.guards import refuse_complex_gradient, unrecorded
+from ..machinery.guards import cannot_cast, refuse_complex_gradient, unrecorded
 from ..machinery.op import traits
 from ..pointwise.elementary import minimum, where
 from ..reduce.norms import _norm_array, _norm_rule
@@ -48,8 +48,7 @@ def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
                 "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
                 "`logical_not()` operator instead."
             )
-        kind = dtypes.LEGACY[dtypes.from_np(input.dtype)]
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+        raise cannot_cast(dtypes.float32, dtypes.from_np(input.dtype))
     with silent():
         values = apply(_soft_margins, input, target) if input.size >= COSTLY else _soft_margins(input, target)
         return reduce_values(values, reduction)
@@ -82,8 +81,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
         return _soft_margin_loss(input, target.to(common).expand(shape), number)
     if kind.category < dtypes.FLOATING or not dtypes.can_cast(common, kind):
         _soft_margin_array(input._array, target._array, 0)  # refuses integers
-        names = dtypes.LEGACY[common], dtypes.LEGACY[kind]
-        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+        raise cannot_cast(common, kind)
     losses = _soft_margin_loss(input.to(common), target.to(common).expand(shape), 0).to(kind)
     return reduce_values(losses, number)
 

@@ -11,6 +11,7 @@ from ...kernels.elementwise import activation as kernels
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, pointwise
+from ..machinery.guards import not_implemented
 from .activation import floats_only, run
 
 __all__ = [
@@ -177,7 +178,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 def _threshold_array(input: Any, threshold: float, value: float) -> Any:
     if input.dtype.kind == "b":
-        raise NotImplementedError("\"threshold_cpu\" not implemented for 'Bool'")
+        raise not_implemented("threshold_cpu", input.dtype)
     if input.dtype.kind in "iu":
         return np.where(input <= threshold, input.dtype.type(value), input)
     return kernels.threshold(input, threshold, value)

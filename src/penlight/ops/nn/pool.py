@@ -31,32 +31,14 @@ _ONES = {2: (1, 1), 3: (1, 1, 1)}
 # ----- The ops ------------------------------------------------------------------------------------------------------
 
 
-@linear(lambda input, indices, shape, dims: kernels.max_pool_backward(input, indices, shape, dims),
+@linear(kernels.max_pool_backward,
         input=lambda grad, indices, dims, xp: xp._pool_gather(grad, indices, dims))  # fmt: skip
 def _pool_scatter(input: Tensor, indices: Tensor, shape: Ints, dims: int) -> Tensor: ...
 
 
-@linear(lambda input, indices, dims: kernels.pick(input, indices, dims),
+@linear(kernels.pick,
         input=lambda grad, indices, input_shape, dims, xp: xp._pool_scatter(grad, indices, input_shape, dims))  # fmt: skip
 def _pool_gather(input: Tensor, indices: Tensor, dims: int) -> Tensor: ...
-
-
-def _mean_array(
-    input: Any,
-    kernel_size: Ints,
-    stride: Ints,
-    padding: Ints,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Any:
-    return kernels.avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def _mean_back_array(input: Any, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
-                     divisor_override: int | None) -> Any:  # fmt: skip
-    rest = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return kernels.avg_pool_backward(input, shape, *rest)
 
 
 def _mean_again_rule(grad: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
@@ -65,7 +47,7 @@ def _mean_again_rule(grad: Any, kernel_size: Ints, stride: Ints, padding: Ints, 
     return mean(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@linear(_mean_back_array, input=_mean_again_rule)
+@linear(kernels.avg_pool_backward, input=_mean_again_rule)
 def _avg_pool_backward(
     input: Tensor, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
     divisor_override: int | None,
@@ -80,14 +62,6 @@ def _mean_rule(grad: Any, input_shape: Ints, kernel_size: Ints, stride: Ints, pa
 
 def _max_rule(grads: Any, input_shape: Ints, result1: Any, kernel_size: Ints, xp: Any) -> Any:
     return xp._pool_scatter(grads[0], result1, input_shape, len(kernel_size))
-
-
-def _max_array(input: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
-    return kernels.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def _unpool_array(input: Any, indices: Any, output_size: Ints) -> Any:
-    return kernels.max_unpool(input, indices, output_size)
 
 
 def _unpool_rule(grad: Any, indices: Any, output_size: Ints, xp: Any) -> Any:
@@ -112,10 +86,10 @@ def _declare(dims: int) -> None:
     traits(channels_last=(4,) if dims == 2 else (), refuses={"biuc": f"max_unpool{dims}d"})(unpool)
     largest.__name__, mean.__name__, unpool.__name__ = f"_max_pool{dims}d", f"_avg_pool{dims}d", f"_max_unpool{dims}d"
     differentiable(
-        _max_array, node=f"MaxPool{dims}DWithIndicesBackward0", results=("result0", "result1"), input=_max_rule
+        kernels.max_pool, node=f"MaxPool{dims}DWithIndicesBackward0", results=("result0", "result1"), input=_max_rule
     )(largest)
-    linear(_mean_array, node=f"AvgPool{dims}DBackward0", input=_mean_rule)(mean)
-    linear(_unpool_array, node=f"MaxUnpool{dims}DBackward0", input=_unpool_rule)(unpool)
+    linear(kernels.avg_pool, node=f"AvgPool{dims}DBackward0", input=_mean_rule)(mean)
+    linear(kernels.max_unpool, node=f"MaxUnpool{dims}DBackward0", input=_unpool_rule)(unpool)
 
 
 _declare(2)
@@ -223,11 +197,7 @@ def _max_pool(
 
 def _check_max_pool_rows(shape: Ints, k: int, s: int, p: int, d: int, ceil_mode: bool) -> None:
     """The thorough test for sequences, in PyTorch's words."""
-    if len(shape) not in (2, 3):
-        raise RuntimeError(
-            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
-        )
-    if 0 in shape[-2:]:
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
         )

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
 from ..machinery.declare import OPS, OpCall, op_forms, pointwise, rounded_once
-from ..machinery.guards import c_name, need_number, need_real_value, only, without_numpy_warnings
+from ..machinery.guards import c_name, need_number, need_real_value, not_implemented, only, without_numpy_warnings
 
 if TYPE_CHECKING:
     from ..machinery.op import Number
@@ -69,7 +69,7 @@ def _value_like(value: Any, array: Any) -> Any:
 def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     if input.dtype.kind == "b":
         np.broadcast(input, tensor1, tensor2)  # shapes that do not fit are told of first
-        raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+        raise not_implemented("addcmul_cpu_out", input.dtype)
     need_real_value(value, dtypes.from_np(input.dtype))
     value = _value_like(value, input)
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * value * tensor2)

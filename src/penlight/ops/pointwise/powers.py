@@ -12,7 +12,7 @@ from ...kernels.elementwise import one_pass
 from ...tensor import Tensor
 from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, op_forms, pointwise
-from ..machinery.guards import cannot_cast, no_tensor
+from ..machinery.guards import cannot_cast, no_tensor, not_implemented
 from ..machinery.op import traits
 from .arithmetic import _mul_number
 
@@ -78,7 +78,7 @@ def _power_of(input: Any, exponent: Any) -> Any:
     """x**y; integers to negative powers are 0, but for 1 and -1."""
     if input.dtype.kind == "b":
         np.broadcast(input, exponent)  # shapes that do not fit are told of first
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        raise not_implemented("pow", input.dtype)
     if input.dtype.kind in "iu" and np.any(exponent < 0):
         negative = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
         return np.where(exponent < 0, negative, np.power(input, np.maximum(exponent, 0)))

@@ -319,6 +319,14 @@ def _histogram(
 _Histogram, _Histogramdd = named_result("histogram", "hist bin_edges"), named_result("histogramdd", "hist bin_edges")
 
 
+def _check_weight(input: Tensor, weight: Tensor | None, shape: tuple[int, ...]) -> None:
+    if weight is not None and tuple(weight.shape) != shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
+        )
+
+
 @method
 def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False,
               out: Any = None) -> Any:  # fmt: skip
@@ -329,11 +337,7 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
     """
     if isinstance(bins, Tensor):
         bins = bins._array
-    if weight is not None and weight.shape != input.shape:
-        raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
-            f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
-        )
+    _check_weight(input, weight, tuple(input.shape))
     return _Histogram(*_histogram(input, bins, range, weight, density, 0, out=out))
 
 
@@ -352,11 +356,7 @@ def histogramdd(
     each = [bins] * count if isinstance(bins, int) else list(bins)
     if len(each) != count:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
-        raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
-            f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
-        )
+    _check_weight(input, weight, tuple(input.shape[:-1]))
     arrays = [b._array if isinstance(b, Tensor) else b for b in each]
     hist, *edges = _histogram_kernel(input._array, arrays, range, None if weight is None else weight._array, density)
     return _Histogramdd(wrap(hist), tuple(wrap(e) for e in edges))

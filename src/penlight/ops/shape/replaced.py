@@ -246,14 +246,6 @@ def _slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int 
     return slicing._slice(input, axis, *_bounds(input.shape[axis], start, end, step))
 
 
-def _view_as_real(input: Tensor) -> Tensor:
-    return view_as_real(input)
-
-
-def _view_as_complex(input: Tensor) -> Tensor:
-    return view_as_complex(input)
-
-
 alias_copy = _copying("alias_copy", _alias)
 as_strided_copy = _copying("as_strided_copy", strided.as_strided)
 diagonal_copy = _copying("diagonal_copy", slicing.diagonal)
@@ -269,8 +261,8 @@ transpose_copy = _copying("transpose_copy", transpose.transpose)
 unbind_copy = _copying("unbind_copy", slicing.unbind)
 unfold_copy = _copying("unfold_copy", slicing.unfold)
 unsqueeze_copy = _copying("unsqueeze_copy", unsqueeze)
-view_as_complex_copy = _copying("view_as_complex_copy", _view_as_complex)
-view_as_real_copy = _copying("view_as_real_copy", _view_as_real)
+view_as_complex_copy = _copying("view_as_complex_copy", view_as_complex)
+view_as_real_copy = _copying("view_as_real_copy", view_as_real)
 view_copy = _copying("view_copy", view)
 
 

@@ -200,7 +200,10 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 # ----- Splitting by direction ---------------------------------------------------------------------------------------
 
 
-def _split_along(name: str, input: Tensor, at: Any, dim: int, least: int) -> tuple[Tensor, ...]:
+def _split_along(
+    name: str, input: Tensor, indices_or_sections: Any, more: dict[str, Any], dim: int, least: int
+) -> tuple[Tensor, ...]:
+    at = next((more[key] for key in ("sections", "indices", "split_size") if key in more), indices_or_sections)
     if input.dim() < least:
         raise RuntimeError(
             f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.dim()} dimensions!"
@@ -215,13 +218,6 @@ def _split_along(name: str, input: Tensor, at: Any, dim: int, least: int) -> tup
     return input.tensor_split(at, dim)
 
 
-def _cuts(split: str, indices_or_sections: Any, more: dict[str, Any]) -> Any:
-    for name in ("sections", "indices", "split_size"):
-        if name in more:
-            return more[name]
-    return indices_or_sections
-
-
 @method
 def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
     """Split by columns (a vector by elements): into equal parts, or before the given indices.
@@ -229,7 +225,7 @@ def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
     >>> torch.hsplit(torch.tensor([1, 2, 3, 4]), 2)
     (tensor([1, 2]), tensor([3, 4]))
     """
-    return _split_along("hsplit", input, _cuts("hsplit", indices_or_sections, more), 0 if input.dim() == 1 else 1, 1)
+    return _split_along("hsplit", input, indices_or_sections, more, 0 if input.dim() == 1 else 1, 1)
 
 
 @method
@@ -239,7 +235,7 @@ def vsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-    return _split_along("vsplit", input, _cuts("vsplit", indices_or_sections, more), 0, 2)
+    return _split_along("vsplit", input, indices_or_sections, more, 0, 2)
 
 
 @method
@@ -249,4 +245,4 @@ def dsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
     >>> [t.shape for t in torch.dsplit(torch.zeros(1, 1, 4), 2)]
     [torch.Size([1, 1, 2]), torch.Size([1, 1, 2])]
     """
-    return _split_along("dsplit", input, _cuts("dsplit", indices_or_sections, more), 2, 3)
+    return _split_along("dsplit", input, indices_or_sections, more, 2, 3)
