@@ -16,6 +16,7 @@ from ..machinery.array_namespace import both
 from ..machinery.declare import OPS, OpCall, differentiable, linear, op_forms
 from ..machinery.guards import lazy, not_implemented
 from ..machinery.op import traits
+from ..machinery.rules import joint_rules
 from .advanced import extremes
 from .gather import _scatter_arguments
 
@@ -119,34 +120,26 @@ def _counts(along: _Along, grad: Any, src: Any, include_self: bool) -> Any:
     return xp.where(count == 0, 1.0, count)
 
 
-def _reduced_input(along: _Along, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool) -> Any:
+def _gradients(
+    along: _Along, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, needs: Any
+) -> Any:
+    """The gradients of the input and of what was reduced into it."""
     if reduce == "sum":
-        own = grad
+        own, each = grad, along.read(grad)
     elif reduce == "prod":
-        own = _prod_input(along, grad, input, src, include_self)
+        own = _prod_input(along, grad, input, src, include_self) if needs[0] else None
+        each = _prod_src(along, grad, input, src, result, include_self) if needs[1] else None
     elif reduce == "mean":
         own = grad / _counts(along, grad, src, include_self)
+        each = along.read(own)
     else:
-        of_input, _, count = _hits(along, input, src, result)
-        own = of_input * (grad / count)
-    return own if include_self else along.clear(own)
+        of_input, of_src, count = _hits(along, input, src, result)
+        own, each = of_input * (grad / count), of_src * along.read(grad / count)
+    return own if include_self or own is None else along.clear(own), each
 
 
-def _reduced_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool) -> Any:
-    if reduce == "sum":
-        return along.read(grad)
-    if reduce == "prod":
-        return _prod_src(along, grad, input, src, result, include_self)
-    if reduce == "mean":
-        return along.read(grad / _counts(along, grad, src, include_self))
-    _, of_src, count = _hits(along, input, src, result)
-    return of_src * along.read(grad / count)
-
-
-_scatter_reduce_array, _index_reduce_array = (
-    lazy("index.scatter", "scatter_reduce"),
-    lazy("index.scatter", "index_reduce"),
-)
+_scatter_reduce_array = lazy("index.scatter", "scatter_reduce")
+_index_reduce_array = lazy("index.scatter", "index_reduce")
 
 
 def _reduce_kernel(run: Any) -> Any:
@@ -158,26 +151,16 @@ def _reduce_kernel(run: Any) -> Any:
     return kernel
 
 
-_index_reduced = _reduce_kernel(_index_reduce_array)
-
-
-def _scatter_reduce_input(
-    grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, xp: Any
-) -> Any:
-    along = _Along(dim, index, xp, False)
-    return _reduced_input(along, grad, input, xp.cut(src, index.shape), result, reduce, include_self)
-
-
-def _scatter_reduce_src(
-    grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, xp: Any
-) -> Any:
-    along = _Along(dim, index, xp, False)
-    each = _reduced_src(along, grad, input, xp.cut(src, index.shape), result, reduce, include_self)
-    return xp.fill_up(each, tuple(src.shape))
+def _scatter_reduce_gradients(
+    grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, needs: Any, xp: Any
+) -> Any:  # fmt: skip
+    along, used = _Along(dim, index, xp, False), xp.cut(src, index.shape)
+    own, each = _gradients(along, grad, input, used, result, reduce, include_self, needs)
+    return own, None if each is None else xp.fill_up(each, tuple(src.shape))
 
 
 @differentiable(_reduce_kernel(_scatter_reduce_array), node="ScatterReduceBackward0", inplace=True,
-                input=_scatter_reduce_input, src=_scatter_reduce_src)  # fmt: skip
+                **joint_rules(_scatter_reduce_gradients, "input", "src"))  # fmt: skip
 def _scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor: ...
 
 
@@ -200,21 +183,14 @@ def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src
 # ----- Whole slices -------------------------------------------------------------------------------------------------
 
 
-def _index_reduce_input(
-    grad: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any, xp: Any
-) -> Any:
-    return _reduced_input(_Along(dim, index, xp, True), grad, input, source, result, reduce, include_self)
+def _index_reduce_gradients(
+    grad: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any, needs: Any, xp: Any
+) -> Any:  # fmt: skip
+    return _gradients(_Along(dim, index, xp, True), grad, input, source, result, reduce, include_self, needs)
 
 
-def _index_reduce_src(
-    grad: Any, input: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any, xp: Any
-) -> Any:
-    return _reduced_src(_Along(dim, index, xp, True), grad, input, source, result, reduce, include_self)
-
-
-@differentiable(lambda input, dim, index, source, reduce, include_self:
-                    _index_reduced(input, dim, index, source, reduce, include_self),
-                node="IndexReduceBackward0", inplace=True, input=_index_reduce_input, source=_index_reduce_src)  # fmt: skip
+@differentiable(_reduce_kernel(_index_reduce_array), node="IndexReduceBackward0", inplace=True,
+                **joint_rules(_index_reduce_gradients, "input", "source"))  # fmt: skip
 @traits(refuses={"bc": "index_func_"})
 def _index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool

@@ -78,12 +78,17 @@ def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepd
     return variance, mean if keepdim else mean.reshape(squares.shape)
 
 
-@in_float32
-def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    variance = _zero_of_equals(input, dim, keepdim, np.asarray(_quick_variance(input, dim, correction, keepdim)))
-    if overflowed(input, variance):
-        variance = in_double_precision(input, dim, correction, keepdim)[0].astype(variance.dtype)
-    return variance
+def _variance(measure: Any) -> Any:
+    """A kernel of the variance, or of another measure of it: its root."""
+
+    @in_float32
+    def kernel(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+        variance = _zero_of_equals(input, dim, keepdim, np.asarray(_quick_variance(input, dim, correction, keepdim)))
+        if overflowed(input, variance):
+            return measure(in_double_precision(input, dim, correction, keepdim)[0]).astype(variance.dtype)
+        return measure(variance)
+
+    return kernel
 
 
 @warning_free
@@ -137,26 +142,21 @@ AS_GIVEN = traits(
 )
 
 
-@differentiable(_var_array, node="VarBackward0", input=_var_rule)
+@differentiable(_variance(np.asarray), node="VarBackward0", input=_var_rule)
 @AS_GIVEN
 def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
 
 
+def _through_root(grad: Any, deviation: Any, xp: Any) -> Any:
+    """The gradient of a variance from that of its root; 0 where all elements are equal."""
+    return xp.cleared(grad / xp.times(deviation, 2), deviation == 0)
+
+
 def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
-    """Through the variance; where all elements are equal the gradient is 0."""
-    inner = xp.cleared(grad / xp.times(result, 2), result == 0)
-    return _var_rule(inner, input, dim, correction, keepdim, xp)
+    return _var_rule(_through_root(grad, result, xp), input, dim, correction, keepdim, xp)
 
 
-@in_float32
-def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    variance = _zero_of_equals(input, dim, keepdim, np.asarray(_quick_variance(input, dim, correction, keepdim)))
-    if overflowed(input, variance):
-        return np.sqrt(in_double_precision(input, dim, correction, keepdim)[0]).astype(variance.dtype)
-    return np.sqrt(variance)
-
-
-@differentiable(_std_array, node="StdBackward0", input=_std_rule)
+@differentiable(_variance(np.sqrt), node="StdBackward0", input=_std_rule)
 @AS_GIVEN
 def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
 
@@ -223,26 +223,20 @@ _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "n
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
-def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    return _with_mean(input, dim, correction, keepdim, np.asarray)
+def _with_mean(measure: Any) -> Any:
+    """A kernel of the variance, or of another measure of it, and the mean."""
 
+    @warning_free
+    def kernel(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+        found, mean = _quick_var_mean(input, dim, correction, keepdim)
+        found = _zero_of_equals(input, dim, keepdim, found)
+        if not overflowed(input, found):
+            return measure(found), mean
+        variance, mean = in_double_precision(input, dim, correction, keepdim)
+        mean = np.where(np.isfinite(mean), mean, np.nan)  # PyTorch adds up differences: that of an infinity is NaN
+        return measure(variance).astype(found.dtype), mean.astype(input.dtype)
 
-def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    return _with_mean(input, dim, correction, keepdim, np.sqrt)
-
-
-@warning_free
-def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, measure: Any) -> Any:
-    """The measure of the variance (itself, or its root), and the mean."""
-    found, mean = _quick_var_mean(input, dim, correction, keepdim)
-    found = _zero_of_equals(input, dim, keepdim, found)
-    if not overflowed(input, found):
-        return measure(found), mean
-    variance, mean = in_double_precision(input, dim, correction, keepdim)
-    mean = np.where(
-        np.isfinite(mean), mean, np.nan
-    )  # PyTorch updates a mean by differences, and that of an infinity is NaN
-    return measure(variance).astype(found.dtype), mean.astype(input.dtype)
+    return kernel
 
 
 @warning_free
@@ -284,20 +278,16 @@ def _var_mean_rule(grads: Any, input: Any, dim: tuple[int, ...], correction: Any
 def _std_mean_rule(
     grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, result0: Any, xp: Any
 ) -> Any:
-    through_std = None
-    if grads[0] is not None:
-        inner = xp.cleared(grads[0] / xp.times(result0, 2), result0 == 0)
-        through_std = _var_rule(inner, input, dim, correction, keepdim, xp)
-    through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
-    return _sum_of_present(through_std, through_mean)
+    of_var = None if grads[0] is None else _through_root(grads[0], result0, xp)
+    return _var_mean_rule([of_var, grads[1]], input, dim, correction, keepdim, xp)
 
 
-@differentiable(_var_mean_array, node="VarMeanBackward0", results=("result0", "result1"), input=_var_mean_rule)
+@differentiable(_with_mean(np.asarray), node="VarMeanBackward0", results=("result0", "result1"), input=_var_mean_rule)
 @AS_GIVEN
 def _var_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
-@differentiable(_std_mean_array, node="StdMeanBackward0", results=("result0", "result1"), input=_std_mean_rule)
+@differentiable(_with_mean(np.sqrt), node="StdMeanBackward0", results=("result0", "result1"), input=_std_mean_rule)
 @AS_GIVEN
 def _std_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
