@@ -10,6 +10,7 @@ from .linalg.matmul import outer
 from .machinery.declare import OPS, install_method, pointwise as declare
 from .machinery.dispatch import inplace
 from .machinery.op import Op, traits
+from .machinery.rules import zero_gradient
 from .pointwise import elementary, rounding
 
 _SAME = {
@@ -66,14 +67,11 @@ def _comparison(name: str, with_tensor: bool) -> Op:
     key = f"_{name}_{'tensor' if with_tensor else 'number'}_into"
     if key not in OPS:
 
-        def flat(grad, xp):
-            return xp.zeros_like(grad)
-
         def face_tensor(input: Tensor, other: Tensor) -> Tensor: ...
 
         def face_number(input: Tensor, other: Number) -> Tensor: ...  # type: ignore[name-defined]  # noqa: F821
 
-        rules: dict[str, Any] = {"input": flat, "other": flat} if with_tensor else {"input": flat}
+        rules = dict.fromkeys(("input", "other") if with_tensor else ("input",), zero_gradient)
         face: Any = traits(compares_bytes=True)(face_tensor if with_tensor else face_number)
         face.__name__ = key
         declare(OPS[name].kernel, node=f"{name.capitalize()}Backward{int(with_tensor)}", **rules)(face)

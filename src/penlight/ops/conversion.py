@@ -23,6 +23,7 @@ from .machinery.declare import OPS, differentiable, install_method, linear, meth
 from .machinery.guards import not_implemented
 from .machinery.op import traits
 from .machinery.public_functions import failed
+from .machinery.rules import zero_gradient
 from .shape.joining import _clone_array, in_format
 from .shape.slicing import _select
 
@@ -281,7 +282,7 @@ def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
 
 
 @linear(_copy_kernel, node="CopyBackwards", inplace=True,
-        input=lambda grad, xp: xp.zeros_like(grad),
+        input=zero_gradient,
         src=_copy_rule)  # fmt: skip
 def _copy(input: Tensor, src: Tensor) -> Tensor: ...
 
@@ -333,14 +334,14 @@ def _fill_kernel(input: Any, value: Any) -> Any:
     return array
 
 
-@differentiable(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
+@differentiable(_fill_kernel, node="FillBackward2", inplace=True, input=zero_gradient)
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 
 OPS["_fill"].into = warning_free(fill_into)
 
 
-@differentiable(_fill_kernel, node="FillBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+@differentiable(_fill_kernel, node="FillBackward0", input=zero_gradient)
 def _fill_new(input: Tensor, value: Any) -> Tensor: ...
 
 
@@ -351,7 +352,7 @@ def _fill_tensor_kernel(input: Any, value: Any) -> Any:
 
 
 @linear(_fill_tensor_kernel, node="FillBackward3", inplace=True,
-        input=lambda grad, xp: xp.zeros_like(grad),
+        input=zero_gradient,
         value=lambda grad, value_dtype, xp: xp.cast(xp.sum_to(grad, ()), value_dtype))  # fmt: skip
 def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
 
@@ -395,12 +396,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return _filled(input, value, dispatch.dispatch, "_new")
 
 
-@linear(
-    lambda input: np.zeros(input.shape, input.dtype),
-    node="ZeroBackward0",
-    inplace=True,
-    input=lambda grad, xp: xp.zeros_like(grad),
-)
+@linear(lambda input: np.zeros(input.shape, input.dtype), node="ZeroBackward0", inplace=True, input=zero_gradient)
 def _zero(input: Tensor) -> Tensor: ...
 
 

@@ -18,6 +18,7 @@ from .machinery import dispatch
 from .machinery.declare import OPS, differentiable, install_method, method
 from .machinery.guards import lazy, no_derivative
 from .machinery.op import traits
+from .machinery.rules import zero_gradient
 
 __all__ = ["binomial", "multinomial", "poisson"]
 
@@ -65,11 +66,6 @@ def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = No
     return kernel
 
 
-def _flat(grad: Any, xp: Any) -> Any:
-    """What was overwritten by chance has no influence: its gradient is zero."""
-    return xp.zeros_like(grad)
-
-
 def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
     """An op `_name_into(input, engine, ...)` that only runs in place."""
     faces: list[Any] = []
@@ -85,7 +81,7 @@ def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
     if name == "geometric":
         traits(refuses={"b": "geometric_cpu"})(face)
     face.__name__ = f"_{name}_into"
-    differentiable(kernel, node=node, inplace=True, input=_flat)(face)
+    differentiable(kernel, node=node, inplace=True, input=zero_gradient)(face)
 
 
 _FILLERS: dict[str, tuple[Any, str, int]] = {
@@ -259,7 +255,7 @@ def _draw_each(input: Any, engine: Any) -> Any:
     return _draw_bernoulli_each(engine, input, input.dtype)
 
 
-@differentiable(_draw_each, node="BernoulliBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+@differentiable(_draw_each, node="BernoulliBackward0", input=zero_gradient)
 def _bernoulli_of(input: Tensor, engine: Any) -> Tensor: ...
 
 
@@ -329,7 +325,7 @@ def _poisson_array(input: Any, engine: Any) -> Any:
     return _draw_poisson(engine, input)
 
 
-@differentiable(_poisson_array, node="PoissonBackward0", input=_flat)
+@differentiable(_poisson_array, node="PoissonBackward0", input=zero_gradient)
 def _poisson(input: Tensor, engine: Any) -> Tensor: ...
 
 

@@ -117,8 +117,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         if low >= 0 and shape and high < shape[axis]:
             return input.gather(axis, indices, out=out)
     others = broadcast_shape(
-        (*shape[:axis], 1, *shape[axis + 1 :])[: len(shape)],
-        (*where[:axis], 1, *where[axis + 1 :])[: len(where)],
+        (*shape[:axis], 1, *shape[axis + 1 :])[: len(shape)], (*where[:axis], 1, *where[axis + 1 :])[: len(where)]
     )
     wide = input.expand((*others[:axis], *shape[axis : axis + 1], *others[axis + 1 :]))
     if shape and shape[axis]:

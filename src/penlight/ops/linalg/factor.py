@@ -218,16 +218,8 @@ def _permutation(pivots: Tensor, rows: int, dtype: Any) -> Tensor: ...
 # Inside vmap it runs on all samples at once.
 OPS["_permutation"].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
 
-both(
-    "rows_exchanged",
-    kernels.rows_exchanged,
-    lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype).mT @ M,
-)
-both(
-    "rows_restored",
-    kernels.rows_restored,
-    lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype) @ M,
-)
+both("rows_exchanged", kernels.rows_exchanged, lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype).mT @ M)
+both("rows_restored", kernels.rows_restored, lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype) @ M)
 
 
 def _lu_back(gL: Any, gU: Any, L: Any, U: Any, pivots: Any, xp: Any) -> Any:

@@ -11,17 +11,7 @@ from ...kernels import linalg as kernels
 from ...tensor import Tensor
 from ..machinery.declare import differentiable
 from ..machinery.rules import joint_rules
-from .common import (
-    NOT_POSITIVE,
-    columns,
-    into,
-    is_square,
-    make_system,
-    named,
-    need_lapack,
-    need_square,
-    refuse_info,
-)
+from .common import NOT_POSITIVE, columns, into, is_square, make_system, named, need_lapack, need_square, refuse_info
 from .factor import (
     _checked_for_lu,
     _cholesky,

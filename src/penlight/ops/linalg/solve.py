@@ -70,10 +70,7 @@ def _solve_gradients(
 
 
 @differentiable(
-    _solve_kernel,
-    node="LinalgSolveExBackward0",
-    results=("result", "info"),
-    **joint_rules(_solve_gradients, "A", "B"),
+    _solve_kernel, node="LinalgSolveExBackward0", results=("result", "info"), **joint_rules(_solve_gradients, "A", "B")
 )
 def _linalg_solve_ex(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]: ...
 

@@ -18,6 +18,7 @@ from ..machinery.arguments import wrap_dim
 from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, pointwise
 from ..machinery.guards import cannot_cast, need_number, not_implemented
 from ..machinery.op import traits
+from ..machinery.rules import zero_gradient
 from ..machinery.ufunc_calls import arithmetic
 from ..pointwise.elementary import _as_operands
 
@@ -234,7 +235,7 @@ def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
 
 @pointwise(_threshold_array, node="ThresholdBackwardBackward0", inplace=False,
            input=lambda grad, output, threshold, xp: xp._threshold_backward(grad, output, threshold),
-           output=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+           output=zero_gradient)  # fmt: skip
 def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tensor: ...
 
 

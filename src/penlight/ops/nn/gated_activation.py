@@ -20,11 +20,11 @@ from ..machinery.array_namespace import both, raw
 from ..machinery.declare import differentiable, install_method, pointwise
 from ..machinery.guards import not_implemented, plain_floats
 from ..machinery.op import traits
-from ..machinery.rules import joint_rules
+from ..machinery.rules import joint_rules, zero_gradient
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import floats_only, run, softmax as _softmax_along
-from .piecewise_activation import flat, leaky_result_rule
+from .piecewise_activation import leaky_result_rule
 
 __all__ = ["glu", "gumbel_softmax", "prelu", "rrelu", "rrelu_", "softmin"]
 
@@ -34,7 +34,7 @@ _uniform = lazy_import(globals(), "_uniform", "...kernels.random.uniform")
 
 
 @pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False, node="PreluKernelBackwardBackward0",
-           upstream=lambda grad, input, weight, xp: xp.where(input >= 0, grad, grad * weight), input=flat,
+           upstream=lambda grad, input, weight, xp: xp.where(input >= 0, grad, grad * weight), input=zero_gradient,
            weight=lambda grad, upstream, input, xp: xp.where(input >= 0, 0.0, grad * upstream))  # fmt: skip
 def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Tensor: ...
 
@@ -97,7 +97,7 @@ def _rrelu_array(input: Any, noise: Any, lower: float, upper: float, training: b
 
 
 @pointwise(lambda upstream, input, noise: upstream * noise, inplace=False,
-           upstream=lambda grad, noise: grad * noise, input=flat)  # fmt: skip
+           upstream=lambda grad, noise: grad * noise, input=zero_gradient)  # fmt: skip
 def _rrelu_noisy_backward(upstream: Tensor, input: Tensor, noise: Tensor) -> Tensor: ...
 
 

@@ -12,6 +12,7 @@ from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.declare import OPS, pointwise
 from ..machinery.guards import not_implemented
+from ..machinery.rules import zero_gradient
 from .activation import floats_only, run
 
 __all__ = [
@@ -20,14 +21,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def flat(grad: Any, xp: Any) -> Any:
-    """A gradient that is the same wherever the input is within a line: its own derivative is 0."""
-    return xp.zeros_like(grad)
-
-
 @pointwise(kernels.hardtanh_backward, inplace=False,
            upstream=lambda grad, input, min_val, max_val, xp: xp._hardtanh_backward(grad, input, min_val, max_val),
-           input=flat)  # fmt: skip
+           input=zero_gradient)  # fmt: skip
 def _hardtanh_backward(upstream: Tensor, input: Tensor, min_val: float, max_val: float) -> Tensor: ...
 
 
@@ -88,7 +84,7 @@ def relu_(input: Tensor) -> Tensor:
 
 
 @pointwise(kernels.hardsigmoid_backward, inplace=False,
-           upstream=lambda grad, input, xp: xp._hardsigmoid_backward(grad, input), input=flat)  # fmt: skip
+           upstream=lambda grad, input, xp: xp._hardsigmoid_backward(grad, input), input=zero_gradient)  # fmt: skip
 def _hardsigmoid_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 
@@ -128,7 +124,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @pointwise(kernels.leaky_relu_backward, inplace=False,
            upstream=lambda grad, input, negative_slope, xp: xp._leaky_relu_backward(grad, input, negative_slope),
-           input=flat)  # fmt: skip
+           input=zero_gradient)  # fmt: skip
 def _leaky_relu_backward(upstream: Tensor, input: Tensor, negative_slope: float) -> Tensor: ...
 
 
@@ -226,7 +222,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @pointwise(kernels.shrink_backward, inplace=False,
-           upstream=lambda grad, input, lambd, xp: xp._softshrink_backward(grad, input, lambd), input=flat)  # fmt: skip
+           upstream=lambda grad, input, lambd, xp: xp._softshrink_backward(grad, input, lambd), input=zero_gradient)  # fmt: skip
 def _softshrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 
 
@@ -257,7 +253,7 @@ def dtypes_max(input: Tensor) -> float:
 
 
 @pointwise(kernels.shrink_backward, inplace=False,
-           upstream=lambda grad, input, lambd, xp: xp._hardshrink_backward(grad, input, lambd), input=flat)  # fmt: skip
+           upstream=lambda grad, input, lambd, xp: xp._hardshrink_backward(grad, input, lambd), input=zero_gradient)  # fmt: skip
 def _hardshrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 
 

@@ -16,19 +16,11 @@ from ...kernels.lazy import lazy_import
 from ...tensor import Tensor
 from ..machinery import dispatch
 from ..machinery.array_namespace import both
-from ..machinery.declare import (
-    OPS,
-    OpCall,
-    install_method,
-    method,
-    op_forms,
-    pointwise,
-    rounded_once,
-    warning_free,
-)
+from ..machinery.declare import OPS, OpCall, install_method, method, op_forms, pointwise, rounded_once, warning_free
 from ..machinery.generate import stub
 from ..machinery.guards import cannot_cast, no_derivative, no_tensor
 from ..machinery.op import traits
+from ..machinery.rules import zero_gradient
 
 if TYPE_CHECKING:
     from ..machinery.op import Number
@@ -357,22 +349,12 @@ def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(
-    _floor_quotient,
-    node="DivBackward2",
-    input=lambda grad, xp: xp.zeros_like(grad),
-    other=lambda grad, xp: xp.zeros_like(grad),
-)
+@pointwise(_floor_quotient, node="DivBackward2", input=zero_gradient, other=zero_gradient)
 @traits(scalar_first=True, refuses={"bc": "div_floor_cpu"})
 def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(
-    _trunc_quotient,
-    node="DivBackward2",
-    input=lambda grad, xp: xp.zeros_like(grad),
-    other=lambda grad, xp: xp.zeros_like(grad),
-)
+@pointwise(_trunc_quotient, node="DivBackward2", input=zero_gradient, other=zero_gradient)
 @traits(scalar_first=True, refuses={"bc": "div_trunc_cpu"})
 def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
 

@@ -16,6 +16,7 @@ from ...tensor import Tensor
 from ..machinery.declare import OPS, OpCall, differentiable, install_method, method, op_forms, plain, pointwise
 from ..machinery.guards import need_number, no_derivative, no_tensor, only, without_numpy_warnings
 from ..machinery.op import traits
+from ..machinery.rules import zero_gradient
 from ..reduce.sums import named_result
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _copysign_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
 
 @pointwise(np.copysign, node="CopysignBackward0", floating=True,
            input=_copysign_rule,
-           other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+           other=zero_gradient)  # fmt: skip
 @traits(refuses={"c": "copysign_cpu"})
 def _copysign(input: Tensor, other: Tensor) -> Tensor: ...
 
@@ -99,7 +100,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @pointwise(only("fV", "nextafter_cpu", lambda input, other: _faster_ufuncs.run(np.nextafter, input, other)),
            input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
-           other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+           other=zero_gradient)  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next number that the dtype has, towards `other`.
 

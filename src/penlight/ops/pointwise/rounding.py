@@ -15,6 +15,7 @@ from ...tensor import Tensor
 from ..machinery.declare import OPS, OpCall, op_forms, pointwise
 from ..machinery.guards import not_implemented
 from ..machinery.op import traits
+from ..machinery.rules import zero_gradient
 
 __all__ = ["abs", "ceil", "floor", "frac", "round", "sgn", "sign", "trunc"]
 
@@ -34,7 +35,7 @@ def _integers_stay(kernel: Any) -> Any:
     return one_pass(run)
 
 
-@pointwise(_integers_stay(np.floor), input=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_integers_stay(np.floor), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("floor is not supported for complex inputs")})
 def floor(input: Tensor) -> Tensor:
     """The largest integer that is not greater.
@@ -44,7 +45,7 @@ def floor(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(_integers_stay(np.ceil), input=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_integers_stay(np.ceil), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("ceil is not supported for complex inputs")})
 def ceil(input: Tensor) -> Tensor:
     """The smallest integer that is not less.
@@ -54,7 +55,7 @@ def ceil(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(_integers_stay(np.trunc), input=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_integers_stay(np.trunc), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("trunc is not supported for complex inputs")})
 def trunc(input: Tensor) -> Tensor:
     """The whole part.
@@ -82,11 +83,11 @@ def _round_at(input: Any, decimals: int) -> Any:
         return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
-@pointwise(_round_array, node="RoundBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_round_array, node="RoundBackward0", input=zero_gradient)
 def _round(input: Tensor) -> Tensor: ...
 
 
-@pointwise(_round_at, node="RoundBackward1", input=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_round_at, node="RoundBackward1", input=zero_gradient)
 def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
 
 
@@ -121,7 +122,7 @@ def _sign_array(input: Any) -> Any:
     return np.sign(input) if input.dtype.kind != "b" else input.copy()
 
 
-@pointwise(_sign_array, input=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_sign_array, input=zero_gradient)
 @traits(
     refuses={
         "c": NotImplementedError(
