@@ -286,7 +286,7 @@ def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any
 @linear(_put_array, node="IndexPutBackward0", inplace=True,
         input=_put_input_rule,
         values=_put_values_rule)  # fmt: skip
-@traits(frees=("indices",))
+@traits(frees=("indices",), expanded="tensor[indices] = tensor")
 def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...
 
 

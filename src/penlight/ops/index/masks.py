@@ -36,7 +36,7 @@ def _filled(input: Any, mask: Any, value: Any) -> Any:
 
 @pointwise(_filled, node="MaskedFillBackward0", exempt=("mask",),
            input=lambda grad, mask, xp: xp.cleared(grad, mask))  # fmt: skip
-@traits(contiguous=True)
+@traits(contiguous=True, expanded="tensor[mask] = scalar")
 def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
 
 
@@ -44,7 +44,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
            exempt=("mask", "value"),
            input=lambda grad, mask, xp: xp.cleared(grad, mask),
            value=lambda grad, mask, xp: xp.where(mask, grad, 0.0))  # fmt: skip
-@traits(contiguous=True)
+@traits(contiguous=True, expanded="tensor[mask] = scalar")
 def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
 
 

@@ -312,12 +312,14 @@ def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
 
 @differentiable(_index_fill_array, node="IndexFillBackward0", inplace=True,
                 input=lambda grad, dim, index, xp: xp._index_fill(grad, dim, index, 0))  # fmt: skip
+@traits(expanded="tensor[mask] = scalar")
 def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor: ...
 
 
 @linear(_index_fill_array, node="IndexFillBackward1", inplace=True,
         input=lambda grad, dim, index, xp: xp._index_fill(grad, dim, index, 0),
         value=lambda grad, dim, index, xp: xp._sum_all(xp._index_select(grad, dim, index)))  # fmt: skip
+@traits(expanded="tensor[mask] = scalar")
 def _index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor: ...
 
 

@@ -91,6 +91,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensor([6.])
     """
     matrices = list(tensors)
+    for position, matrix in enumerate(matrices):
+        if not isinstance(matrix, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(matrix).__name__}")
     if len(matrices) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(matrices)}")
     if out is None and len(matrices) == 3 and are_matrices(*matrices) and unrecorded(matrices):

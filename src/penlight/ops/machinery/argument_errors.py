@@ -479,15 +479,10 @@ def _by_annotations(names: tuple[str, ...], annotations: dict[str, Any], name: s
     return None
 
 
-_OF_SEVERAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid")  # fmt: skip
-
-
 def _of_several(name: str, args: tuple[Any, ...]) -> str | None:
     """The same for functions of any number of tensors, one by one or in a list."""
-    if name not in _OF_SEVERAL or not args:
-        return None
     position = 0
-    if name == "einsum" and not isinstance(args[0], Tensor):
+    if name == "einsum" and args and not isinstance(args[0], Tensor):
         if not isinstance(args[0], str):
             return f"einsum(): argument 'equation' (position 1) must be str, not {type_name(args[0])}"
         position, args = 1, args[1:]

@@ -43,14 +43,6 @@ OVERLAPS = (
 )
 
 
-# What may write some elements of a tensor whose elements lie on top of each other, with a warning; and the index that does the same.
-_ON_EXPANDED = {
-    "masked_fill": "tensor[mask] = scalar",
-    "index_fill": "tensor[mask] = scalar",
-    "index_put": "tensor[indices] = tensor",
-}
-
-
 def precheck(tensor: Tensor, *others: Any) -> None:
     """What autograd has against a write to `tensor`, before its arguments are looked at any closer."""
     views.check_inplace(tensor, tensor.requires_grad or any(getattr(o, "requires_grad", False) for o in others))
@@ -132,7 +124,7 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
         raw = as_array(silently(op.kernel, raws))
     except ValueError as error:
         raise explain_value_error(op, arguments, error) from None
-    if op.public in _ON_EXPANDED and _stacked(array):
+    if op.traits.expanded and _stacked(array):
         np.copyto(array, raw, where=raw != array)  # only what is new: another element may lie in the same memory
     else:
         store(array, raw)
@@ -204,11 +196,11 @@ def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> N
     if array.size and _stacked(array):
         if op.name in ("_zero", "_fill") or (op.name == "_copy" and _same_elements(array, env["src"]._array)):
             return
-        if op.public not in _ON_EXPANDED:
+        if not op.traits.expanded:
             raise RuntimeError(OVERLAPS)
         warn_user(
             f"Use of {op.public}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
-            f"This also applies to advanced indexing e.g. {_ON_EXPANDED[op.public]}"
+            f"This also applies to advanced indexing e.g. {op.traits.expanded}"
         )
         return
     if op.name == "_fill_tensor":

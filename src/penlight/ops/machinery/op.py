@@ -46,6 +46,9 @@ class Traits(NamedTuple):
     # Which of "op" and "rules" make no NaN from values without NaN and no infinity from finite values, whatever their operands:
     # watch(nan=..., inf=...) need not look. None is both for a view, otherwise neither.
     keeps_finite: tuple[str, ...] | None = None
+    expanded: str = (
+        ""  # of an op that may write to an expanded tensor, with a warning: the assignment that does the same
+    )
     returned: int = 0  # how many of its results the program gets, if not all: the others are what its rules need
     backward: str = ""  # what the node of its backward pass leads to, if that is one: see Note [Backward passes as nodes] in rules.py
     aten: str = ""  # PyTorch's name below the public functions, where the node's name does not tell it
