@@ -71,7 +71,7 @@ def _comparison(name: str, with_tensor: bool) -> Op:
 
         def face_number(input: Tensor, other: Number) -> Tensor: ...  # type: ignore[name-defined]  # noqa: F821
 
-        rules = dict.fromkeys(("input", "other") if with_tensor else ("input",), zero_gradient)
+        rules: dict[str, Any] = dict.fromkeys(("input", "other") if with_tensor else ("input",), zero_gradient)
         face: Any = traits(compares_bytes=True)(face_tensor if with_tensor else face_number)
         face.__name__ = key
         declare(OPS[name].kernel, node=f"{name.capitalize()}Backward{int(with_tensor)}", **rules)(face)

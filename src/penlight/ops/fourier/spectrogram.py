@@ -67,7 +67,7 @@ def _warn(message: str, once: bool = True) -> None:
 
 
 def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
-    """The call as PyTorch's messages repeat it; a function, since few calls fail."""
+    """The call as PyTorch's messages repeat it; a function, since most calls do not fail."""
 
     def speak() -> str:
         shown = []

@@ -510,7 +510,7 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def frequencies(function: str, n: Any, d: float, half: bool, dtype: Any) -> Any:
-    """The frequencies of a transform of n points that are d apart, as an array."""
+    """The frequencies of a transform of n points at a distance d, as an array."""
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype")

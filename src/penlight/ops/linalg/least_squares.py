@@ -169,8 +169,8 @@ def _lstsq_kernel(input: Any, b: Any, rcond: float, driver: str) -> Any:
         X, rank, S = kernels.lstsq(input, B, rcond, driver)
     residuals = np.zeros(0, input.real.dtype)
     if m > n and driver != "gelsy" and (driver == "gels" or (rank == n).all()):
-        apart = input @ X - B
-        residuals = (apart * apart.conj()).real.sum(-2)
+        difference = input @ X - B
+        residuals = (difference * difference.conj()).real.sum(-2)
     if driver in ("gels", "gelsy"):
         S = np.zeros(0, input.real.dtype)
     return (X[..., 0] if vector else X), residuals, rank, S
@@ -190,9 +190,9 @@ def _lstsq_gradients(grads: Any, input: Any, b: Any, solution: Any, needs: Any, 
         gA = _pinv_back(gX @ xp.adjoint(B), pinv, A, xp) if needs[0] else None
         gB = xp.adjoint(pinv) @ gX
     if gR is not None and 0 not in gR.shape:
-        apart = (A @ X - B) * (2 * gR)[..., None, :]
-        gA = apart @ xp.adjoint(X) if gA is None else gA + apart @ xp.adjoint(X)
-        gB = -apart if gB is None else gB - apart
+        difference = (A @ X - B) * (2 * gR)[..., None, :]
+        gA = difference @ xp.adjoint(X) if gA is None else gA + difference @ xp.adjoint(X)
+        gB = -difference if gB is None else gB - difference
     gB = gB[..., 0] if vector and gB is not None else gB
     return gA if gA is None else xp.sum_to(gA, A_shape), gB if gB is None else xp.sum_to(gB, B_shape)
 

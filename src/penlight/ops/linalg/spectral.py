@@ -117,12 +117,12 @@ def _rotations(gU: Any, gVh: Any, U: Any, S: Any, Vh: Any, xp: Any) -> Any:
     left = None if gU is None else xp.adjoint(U) @ gU[..., :, :k]
     right = None if gVh is None else Vh @ xp.adjoint(gVh[..., :k, :])
     # (s_j - s_i) (s_j + s_i) is more exact than a difference of squares.
-    apart = (S[..., None, :] - S[..., :, None]) * (S[..., None, :] + S[..., :, None]) + identity_like(S, k, xp)
+    gaps = (S[..., None, :] - S[..., :, None]) * (S[..., None, :] + S[..., :, None]) + identity_like(S, k, xp)
     inner: Any = None
     if left is not None:
-        inner = (left - xp.adjoint(left)) / apart * S[..., None, :]
+        inner = (left - xp.adjoint(left)) / gaps * S[..., None, :]
     if right is not None:
-        rotated = S[..., :, None] * ((right - xp.adjoint(right)) / apart)
+        rotated = S[..., :, None] * ((right - xp.adjoint(right)) / gaps)
         inner = rotated if inner is None else inner + rotated
     if xp.is_complex(U):
         return inner + _phases(left, right, S, inner, xp)

@@ -174,7 +174,7 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     if lays_out(op):
         body = _arranged(op, number)
     if op.kind == "multi":
-        return body + _parts(op)
+        return body + _views(op)
     if op.outputs > 1 and op.view:
         return [*body, f"return record(op_{op.name}, ({', '.join(op.parameters)},), result)"]
     if op.outputs > 1:
@@ -290,7 +290,7 @@ def _in_place(op: Op, name: str) -> list[str]:
 
 
 def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
-    """Lines that compute into the first argument's memory, apart from which these other arrays must lie, and return."""
+    """Lines that compute into the first argument's memory, which these other arrays must not overlap, and return."""
     first = op.inputs[0]
     based = " or ".join(f"{a}.base is not None" for a in (f"{first}_", *arrays))
     body = [f"if ({based}) and not may_write({', '.join((first, *arrays))}): {leave}"]
@@ -412,8 +412,8 @@ def _node(op: Op, number: str | None = None) -> list[str]:
     ]
 
 
-def _parts(op: Op) -> list[str]:
-    """Lines that wrap and record the parts of a tensor that an op returns, however many there are: views of one dtype."""
+def _views(op: Op) -> list[str]:
+    """Lines that wrap and record the views of a tensor that an op returns, however many there are."""
     body = [
         "outs = []",
         "for part in result:",

@@ -70,8 +70,8 @@ def wanted_edges(node: Any) -> Any:
     """A node's edges, without those that lead to nothing asked for, whose saved values are only looked at."""
     edges = engine.wanted_edges(node)
     op: Op = node.op
-    for i, edge, whole in zip(op.wants, edges, node.next_functions):
-        if edge is not whole and whole[0] is not None:
+    for i, edge, original in zip(op.wants, edges, node.next_functions):
+        if edge is not original and original[0] is not None:
             for want in unpack_order(op, i):
                 if slot_kind(op, want) in ("input", "result"):
                     unpack_raw(op, node, want)
@@ -152,7 +152,7 @@ def _gradient_of(op: Op, index: int, given: dict[str, Any], fit: Any) -> Any:
 
 
 def elementwise_rule(op: Op, i: str) -> bool:
-    """Whether a rule is elementwise itself: the gradient may be computed in parts, and its dimensions in any order."""
+    """Whether a rule is elementwise itself: the gradient may be computed block by block, and its dimensions in any order."""
     wants = op.wants[i]
     return (
         op.kind == "pointwise"
@@ -349,7 +349,7 @@ def zero_gradient(grad: Any, xp: Any) -> Any:
 # ----- Gradients of several inputs from one function ------------------------------------------------------------------
 
 
-def joint_rules(gradients: Callable[..., Sequence[Any]], *inputs: str) -> dict[str, Callable[..., Any]]:
+def joint_rules(gradients: Callable[..., Sequence[Any]], *inputs: str) -> dict[str, Any]:
     """The rules of inputs whose gradients one function computes together.
 
     `gradients` has the parameters of a rule, `needs` among them, and returns a gradient for each of the inputs; None will do where none

@@ -22,10 +22,7 @@ from ..machinery.rules import zero_gradient
 from ..machinery.ufunc_calls import arithmetic
 from ..pointwise.elementary import _as_operands
 
-__all__ = [
-    "clamp", "clamp_max", "clamp_min", "clip", "clip_", "log_softmax", "relu", "sigmoid",
-    "softmax"
-]  # fmt: skip
+__all__ = ["clamp", "clamp_max", "clamp_min", "clip", "clip_", "log_softmax", "relu", "sigmoid", "softmax"]
 
 _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 

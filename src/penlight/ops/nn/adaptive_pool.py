@@ -311,7 +311,7 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_s
 
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Any:  # fmt: skip
-    """Largest elements of windows whose distances are random, to a size that is no whole fraction of the input's.
+    """Largest elements of windows whose distances are random, to a size that need not divide the input's.
 
     >>> torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 8, 8), 2, output_size=5).shape
     torch.Size([1, 5, 5])

@@ -24,6 +24,7 @@ from ..machinery.rules import joint_rules
 from ..pointwise.elementary import where
 from ..shape.joining import cat
 from .activation import softmax
+from .normalization import wide
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -58,7 +59,7 @@ def _attention_gradients(
     if xp is raw:
         saved = (query, key, value, attn_mask, output, logsumexp, probabilities, scale, is_causal)
         return kernels.attention_backward(grad, *saved, needs)
-    q, k, v, mask, grad = (None if t is None else t.float() if query.dtype.itemsize == 2 else t for t in (query, key, value, attn_mask, grad))  # fmt: skip
+    q, k, v, mask, grad = wide(query, key, value, attn_mask, grad)
     scores = (q * scale) @ k.transpose(-2, -1)
     if is_causal:
         scores = scores + _above(q, k)
@@ -257,8 +258,8 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: Any, other_
     return wrap(np.where(mask._array, target_type.np.type(-np.inf), target_type.np.type(0)))
 
 
-def _parts(projected: Tensor, count: int, width: int) -> Tensor:
-    """A projection of packed weights as its parts, one after the other in memory."""
+def _unpacked(projected: Tensor, count: int, width: int) -> Tensor:
+    """The results of a projection by packed weights, one after the other in memory."""
     return projected.unflatten(-1, (count, width)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
 
 
@@ -268,13 +269,13 @@ def _in_projection_packed(
     """Query, key and value projected by weights in one tensor; the same inputs are projected together."""
     width = q.shape[-1]
     if k is v and q is k:
-        three = _parts(linear(q, w, b), 3, width)
+        three = _unpacked(linear(q, w, b), 3, width)
         return three[0], three[1], three[2]
     if k is v:
         w_q, w_kv = w.split([width, width * 2])
         b_q, b_kv = (None, None) if b is None else b.split([width, width * 2])
         projected = linear(q, w_q, b_q)
-        two = _parts(linear(k, w_kv, b_kv), 2, width)
+        two = _unpacked(linear(k, w_kv, b_kv), 2, width)
         return projected, two[0], two[1]
     biases = (None, None, None) if b is None else b.chunk(3)
     q, k, v = (linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases))

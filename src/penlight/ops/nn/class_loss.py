@@ -294,7 +294,7 @@ def _soft_targets(
 def _smoothed(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int, smoothing: float
 ) -> Tensor:
-    """Cross entropy with a share of each target spread over all classes."""
+    """Cross entropy with a share of each target distributed over all classes."""
     axis = 0 if input.dim() == 1 else 1
     logs = log_softmax(input, axis)
     sharp = _nll_any(logs, target, weight, ignore_index, reduction)

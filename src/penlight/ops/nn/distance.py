@@ -33,13 +33,15 @@ _linalg = lazy_import(globals(), "_linalg", "...linalg")
 
 def _dist_array(input: Any, other: Any, p: float) -> Any:
     broadcast_shape(input.shape, other.shape)
-    apart = input - other
-    return np.asarray(_norm_array(apart, p, tuple(range(apart.ndim)), False)).astype(apart.real.dtype, copy=False)
+    difference = input - other
+    return np.asarray(_norm_array(difference, p, tuple(range(difference.ndim)), False)).astype(
+        difference.real.dtype, copy=False
+    )
 
 
 def _dist_rule(grad: Any, input: Any, other: Any, p: float, result: Any, xp: Any) -> Any:
-    apart = input - other
-    return _norm_rule(grad, apart, result, p, tuple(range(len(apart.shape))), False, xp)
+    difference = input - other
+    return _norm_rule(grad, difference, result, p, tuple(range(len(difference.shape))), False, xp)
 
 
 @differentiable(_dist_array, node="DistBackward0",
@@ -235,16 +237,18 @@ def _pdist_array(input: Any, p: float) -> Any:
             return found
     if not lead and rows * rows * columns <= 1 << 14:
         first, second = _all_pairs(rows)
-        apart = input.take(first, 0)
-        apart -= input.take(second, 0)
-        return np.sqrt(np.vecdot(apart, apart)) if p == 2 else _norm_array(apart, p, (1,), False)
+        difference = input.take(first, 0)
+        difference -= input.take(second, 0)
+        return np.sqrt(np.vecdot(difference, difference)) if p == 2 else _norm_array(difference, p, (1,), False)
     out = np.zeros((*lead, rows * (rows - 1) // 2), input.dtype)
     start = 0
     table = np.empty_like(input)
     for row in range(rows - 1):  # a row against all later ones: the table of all pairs would not fit the cache
         stop = start + rows - 1 - row
-        apart = np.subtract(input[..., row : row + 1, :], input[..., row + 1 :, :], out=table[..., row + 1 :, :])
-        out[..., start:stop] = np.vecdot(apart, apart) if p == 2 else _norm_array(apart, p, (apart.ndim - 1,), False)
+        difference = np.subtract(input[..., row : row + 1, :], input[..., row + 1 :, :], out=table[..., row + 1 :, :])
+        out[..., start:stop] = (
+            np.vecdot(difference, difference) if p == 2 else _norm_array(difference, p, (difference.ndim - 1,), False)
+        )
         start = stop
     return np.sqrt(out, out=out) if p == 2 else out
 
@@ -266,8 +270,8 @@ def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
 def _pdist_back_graph(grad: Any, input: Any, p: float, result: Any) -> Any:
     dim = input.dim() - 2
     first, second = (wrap(i) for i in np.triu_indices(input.shape[dim], 1))
-    apart = input.index_select(dim, first) - input.index_select(dim, second)
-    each = _norm_rule(grad, apart, result, p, (dim + 1,), False, graph)
+    difference = input.index_select(dim, first) - input.index_select(dim, second)
+    each = _norm_rule(grad, difference, result, p, (dim + 1,), False, graph)
     zero = input.new_zeros(input.shape)
     return zero.index_add(dim, first, each).index_add(dim, second, each, alpha=-1)
 

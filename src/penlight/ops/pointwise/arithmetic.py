@@ -245,7 +245,7 @@ def add(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Num
     tensor([21., 22.])
     """
     if legacy is not None:
-        other, alpha = legacy, other
+        return _scaled("_add_scaled", input, legacy, other)
     if type(alpha) in _PLAIN and alpha == 1:
         return OPS["_add"], (input, other)
     return _scaled("_add_scaled", input, other, alpha)
@@ -259,7 +259,7 @@ def sub(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Num
     tensor([0., 1.])
     """
     if legacy is not None:
-        other, alpha = legacy, other
+        return _scaled("_sub_scaled", input, legacy, other)
     if type(alpha) in _PLAIN and alpha == 1:
         return OPS["_sub"], (input, other)
     return _scaled("_sub_scaled", input, other, alpha)

@@ -138,7 +138,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @plain(only("biu", "bitwise_not_cpu", np.invert), "~", inplace=True)
 def bitwise_not(input: Tensor) -> Tensor:
-    """Each bit turned over; logical not for bools.
+    """Each bit inverted; logical not for bools.
 
     >>> torch.bitwise_not(torch.tensor([True, False]))
     tensor([False,  True])

@@ -211,7 +211,7 @@ _Frexp = named_result("frexp", "mantissa exponent")
 
 @method
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`.
+    """Mantissas between 0.5 and 1 and integer exponents: `input = mantissa * 2**exponent`.
 
     >>> torch.frexp(torch.tensor([3.0])).mantissa
     tensor([0.7500])

@@ -58,7 +58,7 @@ def ceil(input: Tensor) -> Tensor:
 @pointwise(_integers_stay(np.trunc), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("trunc is not supported for complex inputs")})
 def trunc(input: Tensor) -> Tensor:
-    """The whole part.
+    """The integer part.
 
     >>> torch.trunc(torch.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
@@ -104,7 +104,7 @@ def round(input: Tensor, *, decimals: int | None = None) -> OpCall:
 @pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)
 @traits(refuses={"biuc": "frac_cpu"})
 def frac(input: Tensor) -> Tensor:
-    """The part behind the point.
+    """The fractional part.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])

@@ -43,23 +43,23 @@ def _filled(found: Any, dim: int | None = None) -> Any:
 
 _unique_array, _unique_dim_array = lazy("sorting", "unique"), lazy("sorting", "unique_dim")
 _consecutive_array = lazy("sorting", "unique_consecutive")
-_PARTS = ("values", "inverse", "counts")
+_RESULTS = ("values", "inverse", "counts")
 
 
-@differentiable(lambda input, inverse_, counts_: _filled(_unique_array(input, inverse_, counts_)), node="Unique2Backward0", results=_PARTS,
+@differentiable(lambda input, inverse_, counts_: _filled(_unique_array(input, inverse_, counts_)), node="Unique2Backward0", results=_RESULTS,
                 input=not_written("_unique2", several=True))  # fmt: skip
 @traits(refuses={"c": "unique"})
 def _unique(input: Tensor, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, inverse_, counts_: _filled(_unique_dim_array(input, dim, inverse_, counts_), dim), node="UniqueDimBackward0",
-                results=_PARTS, input=not_written("unique_dim", several=True))  # fmt: skip
+                results=_RESULTS, input=not_written("unique_dim", several=True))  # fmt: skip
 @traits(refuses={"c": "unique_dim"})
 def _unique_dim(input: Tensor, dim: int, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 @differentiable(lambda input, dim, inverse_, counts_: _filled(_consecutive_array(input, dim, inverse_, counts_), dim),
-                node="UniqueConsecutiveBackward0", results=_PARTS, input=not_written("unique_consecutive", several=True))  # fmt: skip
+                node="UniqueConsecutiveBackward0", results=_RESULTS, input=not_written("unique_consecutive", several=True))  # fmt: skip
 @traits(refuses={"c": "unique"})
 def _unique_consecutive(
     input: Tensor, dim: int | None, inverse_: bool, counts_: bool
@@ -107,7 +107,7 @@ def unique_consecutive(
     return _asked_for(found, bool(return_inverse), bool(return_counts))
 
 
-# ----- Places in sorted sequences -----------------------------------------------------------------------------------
+# ----- Positions in sorted sequences --------------------------------------------------------------------------------
 
 _search_array = lazy("sorting", "searchsorted")
 
@@ -287,7 +287,7 @@ def _row_edges(rows: Any, bins: int) -> Any:
 
 
 def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:
-    """Histograms of the parts of a tensor that its first dimensions count, as vmap wants them: (parts..., bins), and the edges."""
+    """Histograms of each sample of a batch, whose dimensions are the first `lead`: (batch..., bins), and the edges."""
     if not lead:
         return _histogram_kernel(input, [bins], limits, weight, density)
     shape = input.shape[:lead]

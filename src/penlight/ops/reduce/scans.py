@@ -201,8 +201,8 @@ def _log_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
         return _log_back_long(grad, input, result, dim)
     rows, sums = input.movedim(dim, -1), result.movedim(dim, -1)
     n = input.shape[dim]
-    later = wrap(np.triu(np.ones((n, n), bool)))
-    table = (rows.unsqueeze(-1) - sums.unsqueeze(-2)).masked_fill(~later, -np.inf).exp()
+    kept = wrap(np.triu(np.ones((n, n), bool)))
+    table = (rows.unsqueeze(-1) - sums.unsqueeze(-2)).masked_fill(~kept, -np.inf).exp()
     return (table.conj() * grad.movedim(dim, -1).unsqueeze(-2)).sum(-1).movedim(-1, dim)
 
 

@@ -1,4 +1,4 @@
-"""Rearranging: turning and flipping, repeating elements, grids and combinations, stacking and splitting by direction."""
+"""Rearranging: rotating and flipping, repeating elements, grids and combinations, stacking and splitting by direction."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _batched = lazy_import(globals(), "_batched", "...func.batched")
 _batching = lazy_import(globals(), "_batching", "...func.batching")
 
 
-# ----- Turning and flipping -----------------------------------------------------------------------------------------
+# ----- Rotating and flipping ----------------------------------------------------------------------------------------
 
 
 def _rotated(input: Any, k: int, dims: tuple[int, int]) -> Any:
-    """Flipped into memory of its own, then for an odd number of turns transposed: PyTorch's layout of the result."""
+    """Flipped into memory of its own, then for an odd number of rotations transposed: PyTorch's layout of the result."""
     flips = {0: (), 1: (dims[1],), 2: dims, 3: (dims[0],)}[k % 4]
     out = flipped(input, flips) if flips else fresh(input)
     return np.swapaxes(out, *dims) if k % 2 else out
@@ -57,7 +57,7 @@ def _rot90(input: Tensor, k: int, dims: tuple[int, ...]) -> Tensor: ...
 
 @method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by a right angle, k times, in the plane of two dimensions.
+    """Rotated by a right angle, k times, in the plane of two dimensions.
 
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -309,7 +309,7 @@ def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: 
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Places in a flattened tensor as coordinates in a shape.
+    """Indices into a flattened tensor as coordinates in a shape.
 
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))

@@ -341,7 +341,7 @@ def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, ste
             out[at(dimension, slice(k, k + step * (count - 1) + 1, step))] += grad[..., k]
         return out
     windows = _unfold_array(out, dimension, size, step)
-    together = -(-size // step)  # windows so far from each other lie apart
+    together = -(-size // step)  # windows that are this many steps from each other do not overlap
     if together < count:
         for k in range(together):
             part = at(dimension, slice(k, None, together))

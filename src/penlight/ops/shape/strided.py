@@ -57,8 +57,8 @@ def _overlaps(offsets: Any) -> bool:
     return offsets.size > 1 and int(index_width.bincount(offsets.ravel()).max()) > 1
 
 
-def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether each element of a window has an offset of its own: each step is longer than what all shorter ones reach."""
+def _no_overlap(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether each element of a window has an offset of its own: each stride is longer than the extent of all shorter ones."""
     reach = 0
     for s, n in sorted(zip(stride, size)):
         if n > 1:
@@ -70,10 +70,10 @@ def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 def _stacked_dim(size: Sequence[int], stride: Sequence[int]) -> int | None:
     """The dimension, a short one, without which elements of a window have offsets of their own; -1 if they have, None if there is none."""
-    if _apart(size, stride):
+    if _no_overlap(size, stride):
         return -1
     for d in sorted(range(len(size)), key=lambda d: size[d]):
-        if size[d] <= SHORT and _apart((*size[:d], *size[d + 1 :]), (*stride[:d], *stride[d + 1 :])):
+        if size[d] <= SHORT and _no_overlap((*size[:d], *size[d + 1 :]), (*stride[:d], *stride[d + 1 :])):
             return d
     return None
 

@@ -198,7 +198,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT) -> Tensor:
-    """One dimension spread over several.
+    """One dimension split into several.
 
     >>> torch.zeros(2, 6).unflatten(1, (2, -1)).shape
     torch.Size([2, 2, 3])
