@@ -106,8 +106,7 @@ def norm(
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     if isinstance(dim, int):
         dim = (dim,)
     if dim is not None and len(dim) not in (1, 2):

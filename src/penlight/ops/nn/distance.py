@@ -97,8 +97,7 @@ def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = Fals
     >>> torch.native_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     return norm(input, p, dim, keepdim, None, dtype)
 
 

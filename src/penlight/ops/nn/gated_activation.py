@@ -199,8 +199,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     if dim is None:
         dim = softmax_dim("softmin", input.dim())
     return _softmax_along(-input, dim, dtype)

@@ -43,20 +43,20 @@ def legacy_word(size_average: Any, reduce: Any) -> str:
 
 def reduce_values(values: Any, reduction: int) -> Any:
     """All losses, their mean or their sum."""
-    if reduction and isinstance(values, np.ndarray) and is_half(values.dtype):
+    if reduction == 0:
+        return values
+    if not isinstance(values, np.ndarray):
+        return values.mean() if reduction == 1 else values.sum()
+    if is_half(values.dtype):
         return reduce_values(values.astype(np.float32), reduction).astype(values.dtype)
-    if reduction and type(values) is np.ndarray and values.size < LEAST_REDUCED and values.dtype.kind == "f":
-        if reduction == 1 and not values.size:
-            return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
+    if reduction == 1 and not values.size:
+        return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
+    total: Any = reduce_compiled(values, "sum") if values.size >= LEAST_REDUCED else None
+    if total is None and values.dtype.kind != "f":
+        return values.mean() if reduction == 1 else values.sum()
+    if total is None:
         total = np.add.reduce(values, None)
-        return total / values.dtype.type(values.size) if reduction == 1 else total
-    if reduction == 1 and isinstance(values, np.ndarray) and not values.size:
-        return np.full((), np.nan, values.dtype)
-    if reduction and isinstance(values, np.ndarray) and values.size >= LEAST_REDUCED:
-        total = reduce_compiled(values, "sum")
-        if total is not None:
-            return total / total.dtype.type(values.size) if reduction == 1 else total
-    return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
+    return total / total.dtype.type(values.size) if reduction == 1 else total
 
 
 def unreduce(grad: Any, shape: tuple[int, ...], reduction: int) -> Any:

@@ -125,8 +125,7 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     if x.dtype.category < dtypes.FLOATING:
         name = dtypes.LEGACY[x.dtype]
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name}")
@@ -149,8 +148,7 @@ def norm(
     >>> torch.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     check_keepdim(keepdim, "norm")
     if p is None or p == "fro":
         p = 2

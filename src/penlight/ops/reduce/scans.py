@@ -62,8 +62,7 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     if dim is None:
         raise TypeError('cumprod() missing 1 required positional arguments: "dim"')
     axis = wrap_dim(dim, input.dim())
@@ -91,8 +90,7 @@ def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None) -> Tensor:
     >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
     tensor([1., 2., 6.])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     return _scanned_in_place("cumprod", input, dim, dtype)
 
 
@@ -103,8 +101,7 @@ def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None) -> Tensor:
     >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
     tensor([1., 3., 6.])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     return _scanned_in_place("cumsum", input, dim, dtype)
 
 

@@ -346,8 +346,7 @@ def nansum(
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     check_keepdim(keepdim, "nansum")
     if out is not None:
         if input.is_floating_point() and not out.is_floating_point():
@@ -367,8 +366,7 @@ def nanmean(
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     check_keepdim(keepdim, "nanmean")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(

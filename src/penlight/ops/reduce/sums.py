@@ -333,8 +333,7 @@ def prod(
     >>> torch.prod(torch.tensor([2.0, 3.0]))
     tensor(6.)
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     check_keepdim(keepdim, "prod")
     if out is not None:
         return in_out("prod", out, dtype, lambda kind: prod(input, dim, keepdim, dtype=kind))
@@ -386,8 +385,7 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | N
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     if out is not None:
         return in_out("cumsum", out, dtype, lambda kind: cumsum(input, dim, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:

@@ -297,8 +297,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: Any, more: dict[str, Any]) -> Tensor:
     more.pop("requires_grad", None)
     _accept("triu_indices" if upper else "tril_indices", more)
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
+    dtype = dtypes.given(dtype)
     require_cpu(device)
     for name, n in (("row", row), ("col", col)):
         if n < 0:
