@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch
 from ..machinery.arguments import ABSENT, wrap_dim
@@ -17,9 +16,6 @@ from ..machinery.guards import lazy, only, without_numpy_warnings
 from .sums import accumulating, in_out, named_result, refuse_bool
 
 __all__ = ["cummax", "cummin", "cumprod", "logcumsumexp"]
-
-_scatter = lazy_import(globals(), "_scatter", "...kernels.index.scatter")
-
 
 # ----- Products -----------------------------------------------------------------------------------------------------
 
@@ -108,21 +104,8 @@ def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None) -> Tensor:
 # ----- Extremes -----------------------------------------------------------------------------------------------------
 
 
-def _add_at_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
-    if not shape:
-        return grad
-    return _scatter.scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
-
-
-def _add_at_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
-    return grad.new_zeros(shape).scatter_add(dim, indices, grad)
-
-
-both("add_at_indices", _add_at_array, _add_at_graph)
-
-
 def _extreme_rule(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, xp: Any) -> Any:
-    return None if grads[0] is None else xp.add_at_indices(grads[0], indices, input_shape, dim)
+    return None if grads[0] is None else xp._scatter_add(xp.zeros_for(grads[0], input_shape), dim, indices, grads[0])
 
 
 @differentiable(
