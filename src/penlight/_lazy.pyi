@@ -431,7 +431,7 @@ def bitwise_and(input: Tensor, other: Tensor | Number, *, out: Tensor | None = .
 def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bits moved to the left."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Each bit turned over; logical not for bools."""
+    """Each bit inverted; logical not for bools."""
 def bitwise_or(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise or; logical or for bools."""
 def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -599,7 +599,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Set all elements to one value."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The whole part."""
+    """The integer part."""
 def fix_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
 def flatten(input: Tensor, start_dim: builtins.int = ..., end_dim: builtins.int = ...) -> Tensor:
@@ -625,11 +625,11 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The remainder of the division rounded toward zero: it has the dividend's sign."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The part behind the point."""
+    """The fractional part."""
 def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: writes the result into this tensor and returns it."""
 def frexp(input: Tensor, *, out: Any = ...) -> Any:
-    """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
+    """Mantissas between 0.5 and 1 and integer exponents: `input = mantissa * 2**exponent`."""
 def frobenius_norm(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The square root of the sum of squares over dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: builtins.bool | None = ...) -> Tensor:
@@ -923,7 +923,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
     """Elements moved on along dimensions; what falls off the end comes in at the start."""
 def rot90(input: Tensor, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
-    """Turned by a right angle, k times, in the plane of two dimensions."""
+    """Rotated by a right angle, k times, in the plane of two dimensions."""
 def round(input: Tensor, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
     """The nearest integer, halves to even; `decimals` rounds there."""
 def round_(input: Tensor, *, decimals: builtins.int | None = ...) -> Tensor:
@@ -1067,7 +1067,7 @@ def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = ..
 def true_divide(input: Tensor, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
     """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The whole part."""
+    """The integer part."""
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
 def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
@@ -1075,7 +1075,7 @@ def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...
 def unbind_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unbind` as a tensor with memory of its own."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-    """One dimension spread over several."""
+    """One dimension split into several."""
 def unfold_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unfold` as a tensor with memory of its own."""
 def unique(input: Tensor, sorted: builtins.bool = ..., return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
@@ -1083,7 +1083,7 @@ def unique(input: Tensor, sorted: builtins.bool = ..., return_inverse: builtins.
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
     """The elements (or slices along `dim`) with runs of equal ones reduced to one."""
 def unravel_index(indices: Tensor, shape: Any) -> builtins.tuple[Tensor, ...]:
-    """Places in a flattened tensor as coordinates in a shape."""
+    """Indices into a flattened tensor as coordinates in a shape."""
 def unsafe_chunk(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
     """`chunk` whose parts autograd does not take for views of one tensor."""
 def unsafe_split(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:

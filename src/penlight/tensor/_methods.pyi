@@ -206,7 +206,7 @@ class TensorMethods:
     def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_left_shift`: writes the result into this tensor and returns it."""
     def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """Each bit turned over; logical not for bools."""
+        """Each bit inverted; logical not for bools."""
     def bitwise_not_(self) -> Tensor:
         """In-place version of `bitwise_not`: writes the result into this tensor and returns it."""
     def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -410,7 +410,7 @@ class TensorMethods:
     def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = ...) -> Tensor:
         """Set the main diagonal to one value; `wrap` begins anew below in a tall matrix."""
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
-        """The whole part."""
+        """The integer part."""
     def fix_(self) -> Tensor:
         """In-place version of `trunc`: writes the result into this tensor and returns it."""
     def flatten(self, start_dim: builtins.int = ..., end_dim: builtins.int = ...) -> Tensor:
@@ -448,11 +448,11 @@ class TensorMethods:
     def fmod_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `fmod`."""
     def frac(self, *, out: Tensor | None = ...) -> Tensor:
-        """The part behind the point."""
+        """The fractional part."""
     def frac_(self) -> Tensor:
         """In-place version of `frac`: writes the result into this tensor and returns it."""
     def frexp(self, *, out: Any = ...) -> Any:
-        """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
+        """Mantissas between 0.5 and 1 and integer exponents: `input = mantissa * 2**exponent`."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -906,7 +906,7 @@ class TensorMethods:
     def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
         """Elements moved on along dimensions; what falls off the end comes in at the start."""
     def rot90(self, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
-        """Turned by a right angle, k times, in the plane of two dimensions."""
+        """Rotated by a right angle, k times, in the plane of two dimensions."""
     def round(self, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
         """The nearest integer, halves to even; `decimals` rounds there."""
     def round_(self, *, decimals: builtins.int | None = ...) -> Tensor:
@@ -1098,7 +1098,7 @@ class TensorMethods:
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor:
         """In-place version of `div`."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
-        """The whole part."""
+        """The integer part."""
     def trunc_(self) -> Tensor:
         """In-place version of `trunc`: writes the result into this tensor and returns it."""
     def type(self, dtype: Any = ..., non_blocking: builtins.bool = ...) -> Any:
@@ -1108,7 +1108,7 @@ class TensorMethods:
     def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """All indices along a dimension as a tuple of views."""
     def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
-        """One dimension spread over several."""
+        """One dimension split into several."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Sliding windows along a dimension, as a new last dimension; a view."""
     def uniform_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor:
