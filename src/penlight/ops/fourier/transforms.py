@@ -79,6 +79,8 @@ def _resized(input: Tensor, dims: Ints, sizes: Ints) -> Tensor:
 
 
 def _length(function: str, n: Any) -> int | None:
+    if isinstance(n, float):
+        raise TypeError(f"{function}(): argument 'n' must be int, not float")
     return None if n is None else _points(as_int(n))
 
 
