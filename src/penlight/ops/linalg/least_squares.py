@@ -61,14 +61,8 @@ def _by_levels(function: Any, input: Tensor, atol: Any, rtol: Any, hermitian: bo
 
 
 def matrix_rank(
-    input: Tensor,
-    tol: Any = None,
-    hermitian: bool = False,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """How many singular values are above max(atol, rtol * the largest).
 
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
@@ -125,14 +119,8 @@ def _linalg_pinv(input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor
 
 
 def pinv(
-    input: Tensor,
-    rcond: Any = None,
-    hermitian: bool = False,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero.
 
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))

@@ -195,14 +195,8 @@ def _triangular_solve(
 
 
 def triangular_solve(
-    input: Tensor,
-    A: Tensor,
-    upper: bool = True,
-    transpose: bool = False,
-    unitriangular: bool = False,
-    *,
-    out: Any = None,
-) -> Any:
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None,
+) -> Any:  # fmt: skip
     """X with A X = B for a triangular A, and a copy of A. Deprecated for `torch.linalg.solve_triangular`."""
     _deprecated(
         "triangular_solve",

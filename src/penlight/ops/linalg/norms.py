@@ -32,14 +32,8 @@ def _matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
 
 
 def matrix_norm(
-    input: Tensor,
-    ord: Any = "fro",
-    dim: Any = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """A norm of matrices: "fro", "nuc", 1, 2, inf, or the smallest instead of the largest with -1, -2, -inf.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
@@ -93,14 +87,8 @@ def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) ->
 
 
 def norm(
-    input: Tensor,
-    ord: Any = None,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-) -> Tensor:
+    input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, dtype: Any = None,
+) -> Tensor:  # fmt: skip
     """A vector norm or a matrix norm, as the dimensions say.
 
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))

@@ -227,14 +227,8 @@ def _ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose:
 
 
 def ormqr(
-    input: Tensor,
-    input2: Tensor,
-    input3: Tensor,
-    left: bool = True,
-    transpose: bool = False,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The product of all reflectors of `input`, with factors `input2`, times a matrix (from the left or the right).
 
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.tensor([[5.0], [0.0]]))

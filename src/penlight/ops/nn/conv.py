@@ -29,16 +29,8 @@ __all__ = [
 
 
 def _convolution_array(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    transposed: bool,
-    output_padding: Ints,
-    groups: int,
-) -> Any:
+    input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
+) -> Any:  # fmt: skip
     if transposed:
         shape = _known_shape(input.shape, weight.shape, stride, padding, dilation, output_padding, groups)
         return kernels.conv_input_grad(input, weight, shape, stride, padding, dilation, groups, bias)
@@ -78,16 +70,8 @@ def _conv_weight(
 
 
 def _input_rule(
-    grad: Any,
-    weight: Any,
-    input_shape: Ints,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    transposed: bool,
-    groups: int,
-    xp: Any,
-) -> Any:
+    grad: Any, weight: Any, input_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, transposed: bool, groups: int, xp: Any,
+) -> Any:  # fmt: skip
     weight = xp.conj(weight)
     if transposed:
         return xp.cut(xp.conv(grad, weight, stride, padding, dilation, groups), input_shape)
@@ -95,16 +79,8 @@ def _input_rule(
 
 
 def _weight_rule(
-    grad: Any,
-    input: Any,
-    weight_shape: Ints,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    transposed: bool,
-    groups: int,
-    xp: Any,
-) -> Any:
+    grad: Any, input: Any, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, transposed: bool, groups: int, xp: Any,
+) -> Any:  # fmt: skip
     if transposed:
         return xp._conv_weight(xp.conj(input), grad, weight_shape, stride, padding, dilation, groups)
     return xp._conv_weight(grad, xp.conj(input), weight_shape, stride, padding, dilation, groups)
@@ -152,16 +128,8 @@ def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | Non
 
 
 def _forward(
-    name: str,
-    dims: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Tensor:
+    name: str, dims: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+) -> Tensor:  # fmt: skip
     if type(padding) is str:
         if padding not in ("valid", "same"):
             raise RuntimeError(f"Invalid padding string: '{padding}'")
@@ -195,14 +163,8 @@ def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dila
 
 
 def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Each window of the input (N, C, L) times the weights (O, C / groups, K), summed.
 
     >>> torch.nn.functional.conv1d(torch.arange(4.0).view(1, 1, 4), torch.ones(1, 1, 2))
@@ -212,14 +174,8 @@ def conv1d(
 
 
 def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Each window of the images (N, C, H, W) times the weights (O, C / groups, KH, KW), summed.
 
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
@@ -230,14 +186,8 @@ def conv2d(
 
 
 def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """`conv2d` with one dimension more.
 
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).item()

@@ -47,16 +47,8 @@ def _fits(x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dila
 
 
 def _check(
-    x: Ints,
-    w: Ints,
-    bias: Ints | None,
-    stride: Ints,
-    padding: Ints,
-    dilation: Ints,
-    transposed: bool,
-    output_padding: Ints,
-    groups: int,
-) -> None:
+    x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
+) -> None:  # fmt: skip
     """Refuse shapes that don't fit, in the order and the words of PyTorch."""
     for name, values, least in (("padding", padding, 0), ("output_padding", output_padding, 0), ("stride", stride, 1),
                                 ("groups", (groups,), 1)):  # fmt: skip

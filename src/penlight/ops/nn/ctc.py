@@ -105,14 +105,8 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 
 
 def ctc(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int,
-    reduction: int,
-    zero_infinity: bool,
-) -> Tensor:
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int, reduction: int, zero_infinity: bool,
+) -> Tensor:  # fmt: skip
     """`ctc_loss` by the number of its reduction."""
     refuse_tangents("_ctc_loss", log_probs)
     if any(isinstance(n, Tensor) and n._level is not None for n in (input_lengths, target_lengths)):

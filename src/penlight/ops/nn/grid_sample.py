@@ -124,15 +124,8 @@ def _grid_grad_rule(position: int) -> Any:
     """The derivative of the grid's gradient by its upstream (0), its image (1) or its grid (2)."""
 
     def rule(
-        grad: Any,
-        upstream: Any,
-        input: Any,
-        grid: Any,
-        interpolation_mode: int,
-        padding_mode: int,
-        align_corners: bool,
-        xp: Any,
-    ) -> Any:
+        grad: Any, upstream: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool, xp: Any,
+    ) -> Any:  # fmt: skip
         values = (upstream, input, grid)
         if interpolation_mode == 1:
             return xp.zeros_like(values[position])

@@ -58,15 +58,8 @@ def _resize_backward(
 
 
 def _rule(
-    grad: Any,
-    input_shape: Ints,
-    output_size: Ints,
-    mode: str,
-    align_corners: bool,
-    scales: Any,
-    antialias: bool,
-    xp: Any,
-) -> Any:
+    grad: Any, input_shape: Ints, output_size: Ints, mode: str, align_corners: bool, scales: Any, antialias: bool, xp: Any,
+) -> Any:  # fmt: skip
     return xp._resize_backward(grad, input_shape, output_size, mode, align_corners, scales, antialias)
 
 

@@ -43,14 +43,8 @@ def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
 
 @method
 def diff(
-    input: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Differences of neighbours along a dimension, n times.
 
     >>> torch.diff(torch.tensor([1, 4, 9]))

@@ -180,14 +180,8 @@ def _variance_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, corre
 
 @method
 def var(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The variance; divides by the count less `correction` (1 unless told otherwise).
 
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
@@ -198,14 +192,8 @@ def var(
 
 @method
 def std(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The standard deviation; the square root of `var`.
 
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))

@@ -86,15 +86,8 @@ def _bounds(n: int, start: int | None, end: int | None, step: int) -> tuple[int,
 
 @method
 def slice_scatter(
-    input: Tensor,
-    src: Tensor,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """A copy in which `src` replaces a slice along a dimension.
 
     >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)

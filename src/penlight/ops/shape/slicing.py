@@ -241,14 +241,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def tensor_split(
-    input: Tensor,
-    indices_or_sections: Any = None,
-    dim: int = 0,
-    *,
-    indices: Any = None,
-    sections: Any = None,
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None,
     tensor_indices_or_sections: Any = None,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Parts along a dimension: a number of nearly equal ones, or cut at the given indices.
 
     >>> torch.arange(5).tensor_split(2)
