@@ -16,7 +16,7 @@ import pytest
 
 import penlight as torch
 from penlight import _takeover
-from penlight.ops.machinery.argument_errors import mistake
+from penlight.ops.machinery.argument_errors import complaint
 from penlight.ops.machinery.public_functions import public_functions
 from penlight.ops.reduce.sums import cumsum as written_by_hand
 
@@ -180,7 +180,7 @@ def test_taken_over_functions_explain_too():
     ("no_such_function", (), {}, None),
 ])  # fmt: skip
 def test_forms(name, args, kwargs, words):
-    assert mistake(name, args, kwargs) == words
+    assert complaint(name, args, kwargs) == words
 
 
 def test_arguments_by_name_in_a_dictionary():

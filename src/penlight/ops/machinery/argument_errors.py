@@ -182,7 +182,7 @@ def _fits(parameter: Parameter, value: Any) -> bool:
 # ----- Matching -------------------------------------------------------------------------------------------------------
 
 
-def _complaint(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def _misfit(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """Why these arguments don't fit a form; None if they do."""
     positional = form.positional
     if positional and positional[-1].kind in ("ints", "ints1") and len(args) >= len(positional):
@@ -254,11 +254,11 @@ def _missing(name: str, form: Form, given: int, kwargs: dict[str, Any]) -> str:
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
 
 
-def mistake(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def complaint(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """PyTorch's complaint about the arguments of `name`, which is `Tensor.name` for a method; None if they fit.
 
-    >>> from penlight.ops.machinery.argument_errors import mistake
-    >>> mistake("cumsum", ([1.0], 0), {})
+    >>> from penlight.ops.machinery.argument_errors import complaint
+    >>> complaint("cumsum", ([1.0], 0), {})
     "cumsum(): argument 'input' (position 1) must be Tensor, not list"
     """
     known, outdated = forms(name)
@@ -267,7 +267,7 @@ def mistake(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | N
     bare = name.removeprefix("Tensor.").removeprefix("F.")
     names = {p.name for form in known for p in (*form.positional, *form.keyword)}
     kwargs = {_NUMPY_NAMES.get(k, k) if k not in names else k: v for k, v in kwargs.items()}
-    complaints = [_complaint(bare, form, args, kwargs) for form in known]
+    complaints = [_misfit(bare, form, args, kwargs) for form in known]
     if None in complaints:
         return None
     inside = [c for c in complaints if c and "failed to unpack" in c]
@@ -379,7 +379,7 @@ def _written_call(caller: FrameType) -> _Written | None:
 
 
 def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | None:
-    """The mistake in a call of a public function that failed with this error; None if PyTorch would find none in its arguments."""
+    """The argument error of a call of a public function that failed with this error; None if PyTorch would accept its arguments."""
     code = own_code_of(layers_of(function)[0]).code
     names = code.co_varnames[type(function) is MethodType : code.co_argcount]
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
@@ -392,7 +392,7 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
     if method is None:
         method = bool(call.args) and isinstance(call.args[0], Tensor) and not forms(name)[0]
     known = "Tensor." + name if method else name
-    found = mistake(known, call.args[method:], call.kwargs)
+    found = complaint(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0]:
         if isinstance(error, (AttributeError, TypeError, ValueError)):
             found = _by_what_it_calls(names, name, call)
@@ -406,7 +406,7 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
     if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, names, call, method)):
         return None
     if call.method is None and not method and call.args and isinstance(call.args[0], Tensor):
-        if forms("Tensor." + name)[0] and mistake("Tensor." + name, call.args[1:], call.kwargs) is None:
+        if forms("Tensor." + name)[0] and complaint("Tensor." + name, call.args[1:], call.kwargs) is None:
             return None  # the call of a method, perhaps in a form that is out of date
     return TypeError(found)
 
@@ -415,7 +415,7 @@ def with_numbers(name: str, call: Call) -> Call | None:
     """The call with numbers for the tensors without dimensions that were given where PyTorch wants a number; None if there are none."""
     for known, args in ((name, call.args), ("Tensor." + name, call.args[1:])):
         for form in forms(known)[0] if call.method is None or call.method == known.startswith("Tensor.") else ():
-            if _complaint(name, form, args, call.kwargs) is not None:
+            if _misfit(name, form, args, call.kwargs) is not None:
                 continue
             wanted = {
                 p.name
@@ -436,7 +436,7 @@ def with_numbers(name: str, call: Call) -> Call | None:
 def _fits_by_name(known: str, names: tuple[str, ...], call: Call, method: bool) -> bool:
     """Whether the arguments fit if all but the first were given by name."""
     named = dict(zip(names[1:], call.args[1:]))
-    return bool(forms(known)[0]) and mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
+    return bool(forms(known)[0]) and complaint(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 
 
 def _guessed(found: str, said: str) -> bool:

@@ -1,7 +1,7 @@
 """Generates the form of an elementwise op that takes operands of several dtypes, bfloat16 and complex ones, and numbers of another kind.
 
 It does what the readable path does (`execute` in `dispatch.py`), with exactly the op's arguments, and leaves to it whatever is more
-unusual: NumPy's numbers, mistakes.
+unusual: NumPy's scalars, argument errors.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ def explaining(lines: list[str], name: str, parameters: Iterable[str], key: str 
 
 
 def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exception) -> tuple[Any] | None:
-    """Raise a better error than this one if the call of a public function with these values of its parameters had a mistake.
+    """Raise a better error than this one if the call of a public function with these values of its parameters had an argument error.
 
     The answer is the result of the call, if a class of an argument takes over functions and was not noticed before or if a tensor stands
     for a number; else None.

@@ -1,7 +1,7 @@
 """What happens when a generated function meets something that it was not written for.
 
 The generated functions look at nothing before they use it. An operand that is no tensor or an edge gone stale shows as an
-exception, which comes here: either the operands are put right and the op runs again, or the mistake is told in PyTorch's words.
+exception, which comes here: either the operands are put right and the op runs again, or the argument error is raised in PyTorch's words.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
         raise error  # the public function that called this one makes the call again: see `after_failure` in public_functions.py
     try:
         return op.function(*arguments) if taken else dispatch(op, arguments)
-    except Exception as mistake:
-        if mistake.__context__ is error:  # how it was found out is of no use to whoever made the mistake
-            mistake.__suppress_context__ = True
+    except Exception as raised:
+        if raised.__context__ is error:  # how it was found out is of no use to the caller
+            raised.__suppress_context__ = True
         raise
 
 
