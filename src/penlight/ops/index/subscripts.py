@@ -383,9 +383,7 @@ def _write_recorded(tensor: Tensor, key: tuple[Any, ...], value: Any, source: An
                 return False  # which may be all of the tensor, and no view
             part = tensor._array[key]
             if np.shape(source) not in ((), part.shape) or part.shape == tensor._array.shape:
-                return (
-                    False  # it is expanded first, which is a step of the graph, or may be no view but all of the tensor
-                )
+                return False  # it is expanded first, which is a step of the graph, or is no view but the tensor
             part[...] = source
     except (AttributeError, IndexError, ValueError, TypeError):
         return False

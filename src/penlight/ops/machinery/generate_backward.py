@@ -70,29 +70,13 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
     return out
 
 
-_COSTLY = frozenset(
-    [
-        "exp",
-        "expm1",
-        "exp2",
-        "log",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "sqrt",
-        "_pow",
-        "power",
-        "_div_floor",
-    ]
-)  # functions that NumPy takes long for
+_COSTLY = {
+    "exp", "expm1", "exp2", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "_pow", "power", "_div_floor",
+}  # fmt: skip
 
 
 def _costly(rule: Any) -> bool:
-    """Whether a rule calls one of them."""
+    """Whether a rule calls a function that NumPy takes long for."""
     return not _COSTLY.isdisjoint(rule.__code__.co_names)
 
 

@@ -31,9 +31,8 @@ _UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 
 
 def _embedding_array(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
-    if indices.size and indices.view(_UNSIGNED[indices.itemsize]).max() >= len(
-        weight
-    ):  # a negative index is a huge one
+    # As unsigned integers, negative indices are huge.
+    if indices.size and indices.view(_UNSIGNED[indices.itemsize]).max() >= len(weight):
         raise out_of_range(weight.shape, 0, indices)
     return weight.take(indices, 0, mode="clip")
 
@@ -246,9 +245,8 @@ def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
         hits = nonzero((rows == out.take(owners, 0)).reshape(-1))[0]
         hit = hits // out.shape[1]
         hits += ((owners - np.arange(len(owners))) * out.shape[1]).take(hit)
-        positions.reshape(-1)[hits[::-1]] = indices.take(hit)[
-            ::-1
-        ]  # the last of several writes holds: the first that is largest
+        # The last of several writes holds: the first that is largest.
+        positions.reshape(-1)[hits[::-1]] = indices.take(hit)[::-1]
     return out, positions
 
 

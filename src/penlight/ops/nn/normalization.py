@@ -31,9 +31,8 @@ Ints = tuple[int, ...]
 def normalised(x: Any, dims: Ints, eps: float, centred: bool = True) -> tuple[Any, Any]:
     """Values with mean 0 and variance 1 over `dims`, and the factor that made them so."""
     if centred:
-        x = (
-            x - x.mean(dims, True).detach()
-        )  # a constant: what its rounding leaves is taken off below, where the values are small
+        # A constant first: what its rounding leaves is subtracted next, when the values are small.
+        x = x - x.mean(dims, True).detach()
         x = x - x.mean(dims, True)
     rstd = ((x * x).mean(dims, True) + eps).rsqrt()
     return x * rstd, rstd

@@ -318,9 +318,8 @@ def _divisor(input: Any, other: Any) -> Any:
 @partial(one_pass, least=1 << 9)
 def _remainder(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
-    if (
-        type(other) is int and input.dtype.kind in "iu"
-    ):  # NumPy is slow at remainders, but not at quotients by one number
+    if type(other) is int and input.dtype.kind in "iu":
+        # NumPy is slow at remainders, but not at quotients by one number.
         return np.subtract(input, np.multiply(np.floor_divide(input, other), other))
     left = _faster_ufuncs.run(np.remainder, input, other)
     if input.dtype.kind in "fV" and isinstance(left, (np.ndarray, np.generic)):

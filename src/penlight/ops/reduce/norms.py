@@ -69,9 +69,8 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
     if ord == 1:
         return wide_grad * xp.sgn(input)
     if ord == 2:
-        if (
-            xp.np_dtype(input).itemsize == 2
-        ):  # the quotient of a gradient and a small norm is soon more than there is in 16 bits
+        if xp.np_dtype(input).itemsize == 2:
+            # The quotient of a gradient and a small norm overflows 16 bits.
             return wide_grad * (input / xp.where(norm == 0, math.inf, norm))
         return input * xp.broadcast_back(grad / xp.where(result == 0, math.inf, result), shape, dim, keepdim)
     if ord in (math.inf, -math.inf):
