@@ -16,8 +16,8 @@ from ...autograd.modes import NAMESPACE
 from ...kernels.copies.convert import cast_operand, is_half, plain_mask
 from ...kernels.elementwise.strategies import least_size
 from .dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
-from .generate import _make, lays_out, saves_for
-from .op import NUMBER, TENSOR, Op, slot_kind
+from .generate import _edges, _make, _node, _number, _save, lays_out
+from .op import NUMBER, TENSOR, Op
 
 _NUMBER_TYPES = frozenset((int, float, bool, complex))
 
@@ -83,7 +83,7 @@ def _lines(op: Op) -> list[str]:
             body += [f"other_kind = type({i}) in NUMBER_TYPES", f"{i}_ = {i} if other_kind else {i}._array"]
         else:
             body.append(f"{i}_ = {i}._array")
-    operands = op.operands
+    operands, number = op.operands, _number(op)
     body += [f"found = promoted(op_{op.name}, {', '.join(i + '_' for i in operands)})", f"if found is None: {leave}"]
     if op.check is not None:
         body.append(f"op_{op.name}.check({{{', '.join(f'{p!r}: {p}' for p in op.parameters)}}})")
@@ -102,12 +102,18 @@ def _lines(op: Op) -> list[str]:
         "if type(result) is not ndarray: result = asarray(result)",
         # Notes [Numbers beside bfloat16] and [Numbers beside 16-bit floats]
         f"if {operands[0]}_p.dtype.kind == 'V'{full}: result = narrow(result, {operands[0]}_p.dtype)",
-        "out = new(Tensor)",
-        "out._array = result",
-        "out._edge = NO_EDGE",
-        "out._vc = versions; out._grad = out._view = out._rare_state = None",
-        *(_record(op) if op.rules else ["return out"]),
+        "wrapped = new(Tensor)",
+        "wrapped._array = result",
+        "wrapped._edge = NO_EDGE",
+        "wrapped._vc = versions; wrapped._grad = wrapped._view = wrapped._rare_state = None",
     ]
+    if op.rules:
+        body.append("if result.dtype.kind not in 'fcV': return wrapped")
+        if number is not None:
+            body += ["if other_kind:", *("    " + line for line in _record(op, number))]
+        body += _record(op)
+    else:
+        body.append("return wrapped")
     return [
         f"def {op.name}({arguments}):",
         "    try:",
@@ -117,34 +123,15 @@ def _lines(op: Op) -> list[str]:
     ]
 
 
-def _record(op: Op) -> list[str]:
-    """Lines that put a node into the graph if an input requires grad, and return."""
-    body = []
-    for i in op.rules:
-        body.append(f"{i}_edge = {'NO_EDGE if other_kind else ' if op.kinds[i] == NUMBER else ''}{i}._edge")
-    none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules)
-    body += [f"if ({none}) or result.dtype.kind not in 'fcV' or not is_grad_enabled(): return out"]
-    body += [
-        f"node = Backward_{op.name}()",
-        "node.seq = next(sequence)",
-        f"node.next_functions = ({', '.join(i + '_edge' for i in op.rules)},)",
-        "node._hooks = None",
+def _record(op: Op, number: str | None = None) -> list[str]:
+    """Lines that put a node into the graph if an input requires grad, and return; `number` is the operand that is no tensor here."""
+    return [
+        *_edges(op, number),
+        "    return wrapped",
+        *_node(op, number),
         "node._shape = result.shape",
         f"node._fit = fit_of_arrays(result, ({', '.join(i + '_' for i in op.rules)},))",
+        *_save(op, number),
+        "wrapped._edge = (node, 0)",
+        "return wrapped",
     ]
-    for want, users in saves_for(op).items():
-        kind = slot_kind(op, want)
-        if kind == "input":
-            body.append(f"if {' or '.join(f'{u}_edge is not NO_EDGE' for u in users)}:")
-            version = f"0 if {want}._vc is None else {want}._vc[0]"
-            if op.kinds[want] == NUMBER:
-                version = f"None if other_kind else {version}"
-            body += [f"    node.s_{want} = {want}; node.v_{want} = {version}", f"else: node.s_{want} = None"]
-        elif kind == "result":
-            body.append(f"node.s_{want} = result; node.c_{want} = out._vc = [0, None]; node.v_{want} = 0")
-        elif kind == "plain":
-            body.append(f"node.s_{want} = {want}")
-        else:
-            head = want.rpartition("_")[0]
-            body.append(f"node.s_{want} = getattr({'result' if head in op.results else head + '_'}, '{kind}', None)")
-    return [*body, "out._edge = (node, 0)", "return out"]
