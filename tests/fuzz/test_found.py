@@ -1040,3 +1040,24 @@ def test_gradients_of_least_squares_of_broadcast_batches(shapes: Any) -> None:
         assert [slope.shape for slope in slopes] == [A.shape, B.shape]
         solve = lambda a, b: torch.linalg.lstsq(a, b, driver=driver)[:2]  # noqa: B023
         assert torch.autograd.gradcheck(solve, (A, B))
+
+
+def _laid_out_by(rows: bool, x: torch.Tensor) -> bool:
+    return (x if rows else x.mT).is_contiguous()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (2, 3, 4)])
+def test_gradients_of_factorisations_are_laid_out_as_in_pytorch(shape: tuple[int, ...]) -> None:
+    """By rows, or column by column as LAPACK leaves what it solves."""
+    by_rows = {torch.linalg.lu: True, torch.linalg.lu_factor: True, torch.linalg.pinv: False}
+    if shape[-2] < shape[-1]:
+        by_rows[torch.linalg.qr] = True
+    if shape[-2] == shape[-1]:
+        by_rows[torch.linalg.slogdet] = False
+    for function, rows in by_rows.items():
+        torch.manual_seed(0)
+        x = torch.randn(shape, requires_grad=True)
+        results = function(x)
+        results = [results] if isinstance(results, torch.Tensor) else [r for r in results if r.requires_grad]
+        (slope,) = torch.autograd.grad([r.sum() for r in results], x)
+        assert _laid_out_by(rows, slope), function
