@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from records_nn import c4, ints, kept, x4
 from recording import RECORDS, S, X, record
+from records_nn import c4, ints, kept, x4
 
 three = X((1, 2, 4, 4, 3))
 ones = {"data": [1.0, -1.0, 1.0], "grad": False}
