@@ -1061,3 +1061,24 @@ def test_gradients_of_factorisations_are_laid_out_as_in_pytorch(shape: tuple[int
         results = [results] if isinstance(results, torch.Tensor) else [r for r in results if r.requires_grad]
         (slope,) = torch.autograd.grad([r.sum() for r in results], x)
         assert _laid_out_by(rows, slope), function
+
+
+@pytest.mark.parametrize("cell, gates", [(torch.lstm_cell, 4), (torch.gru_cell, 3), (torch.rnn_tanh_cell, 1)])
+def test_cells_refuse_weights_of_other_sizes(cell: Any, gates: int) -> None:
+    """Five rows are no three gates of two: what was left of them was silently passed over."""
+    x, h, rows = torch.zeros(2, 3), torch.zeros(2, 4), 4 * gates
+    state = (h, h) if gates == 4 else h
+    weights = torch.zeros(rows, 3), torch.zeros(rows, 4), torch.zeros(rows), torch.zeros(rows)
+    assert torch.is_tensor(cell(x, state, *weights)) or gates == 4
+    for position, name in enumerate(("weight_ih", "weight_hh")):
+        wrong = list(weights)
+        wrong[position] = wrong[position][1:]
+        expected = f"{name} first dim must be {gates} * hidden_size = {rows}, but got {rows - 1}"
+        refused(expected, lambda wrong=wrong: cell(x, state, *wrong))
+    refused("The expanded size of the tensor", lambda: cell(x, state, *weights[:3], torch.zeros(rows + 1)))
+
+
+def test_fractional_pooling_refuses_empty_images() -> None:
+    words = "non-zero size for non-batch dimensions, but got[1, 0, 6, 6] with dimension 1 being empty."
+    refused(words, lambda: torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 0, 6, 6), 2, 3))
+    assert torch.nn.functional.fractional_max_pool2d(torch.zeros(0, 2, 6, 6), 2, 3).shape == (0, 2, 3, 3)
