@@ -1073,12 +1073,12 @@ def test_cells_refuse_weights_of_other_sizes(cell: Any, gates: int) -> None:
     for position, name in enumerate(("weight_ih", "weight_hh")):
         wrong = list(weights)
         wrong[position] = wrong[position][1:]
-        expected = f"{name} first dim must be {gates} * hidden_size = {rows}, but got {rows - 1}"
+        expected = rf"{name} first dim must be {gates} \* hidden_size = {rows}, but got {rows - 1}"
         refused(expected, lambda wrong=wrong: cell(x, state, *wrong))
     refused("The expanded size of the tensor", lambda: cell(x, state, *weights[:3], torch.zeros(rows + 1)))
 
 
 def test_fractional_pooling_refuses_empty_images() -> None:
-    words = "non-zero size for non-batch dimensions, but got[1, 0, 6, 6] with dimension 1 being empty."
+    words = r"non-zero size for non-batch dimensions, but got\[1, 0, 6, 6\] with dimension 1 being empty"
     refused(words, lambda: torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 0, 6, 6), 2, 3))
     assert torch.nn.functional.fractional_max_pool2d(torch.zeros(0, 2, 6, 6), 2, 3).shape == (0, 2, 3, 3)
