@@ -1082,3 +1082,18 @@ def test_fractional_pooling_refuses_empty_images() -> None:
     words = r"non-zero size for non-batch dimensions, but got\[1, 0, 6, 6\] with dimension 1 being empty"
     refused(words, lambda: torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 0, 6, 6), 2, 3))
     assert torch.nn.functional.fractional_max_pool2d(torch.zeros(0, 2, 6, 6), 2, 3).shape == (0, 2, 3, 3)
+
+
+@pytest.mark.parametrize("function, gates", [(torch.lstm, 4), (torch.gru, 3), (torch.rnn_tanh, 1)])
+def test_recurrent_functions_refuse_weights_of_other_sizes(function: Any, gates: int) -> None:
+    """The kernels take the sizes for granted: rows beyond those of the gates were passed over, or the call was refused in their words."""
+    x, h, rows = torch.ones(5, 2, 3), torch.zeros(1, 2, 4), 4 * gates
+    weights = [torch.zeros(rows, 3), torch.zeros(rows, 4), torch.zeros(rows), torch.zeros(rows)]
+    run = lambda weights, h=h: function(x, (h, h) if gates == 4 else h, weights, True, 1, 0.0, False, False, False)
+    assert run(weights)[0].shape == (5, 2, 4)
+    for position, weight in enumerate(weights):
+        for wrong in (weight[1:], torch.cat([weight, weight])):
+            changed = [*weights[:position], wrong, *weights[position + 1 :]]
+            if wrong.shape != (1,) and wrong.shape[0] != 0:
+                refused("must match|cannot be multiplied", lambda changed=changed: run(changed))
+    refused("Expected more hidden states in stacked_rnn", lambda: run(weights, torch.zeros(2, 2, 4)))

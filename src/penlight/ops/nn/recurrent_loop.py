@@ -37,6 +37,8 @@ def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_
         padded = input.view(len(batch_sizes), batch_sizes[0], input.size(1))
         output, state = run(mode, padded, hidden, weights, *rest)
         return output.view(input.size(0), output.size(2)), state
+    if any([part.size(0) != num_layers * directions for part in hidden]):
+        raise RuntimeError("Expected more hidden states in stacked_rnn")  # PyTorch's words, also for too many
     finals: list[State] = []
     for layer in range(num_layers):
         outputs = []
@@ -69,10 +71,29 @@ def _named(weights: Sequence[Tensor], has_biases: bool) -> dict[str, Tensor | No
 def run_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
                   batch_sizes: Sequence[int] | None, reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """One direction of one layer: the outputs of all steps and the last state. See Note [Where a fused kernel goes]."""
-    result = fused(mode, input, start, weights, batch_sizes, reverse)
-    if result is NotImplemented:
+    result = NotImplemented
+    if _fit(mode, input, start, weights, batch_sizes):
+        result = fused(mode, input, start, weights, batch_sizes, reverse)
+    if result is NotImplemented:  # the ops of the loop tell which sizes do not fit
         result = loop_direction(mode, input, start, weights, batch_sizes, reverse)
     return result
+
+
+def _fit(mode: str, input: Tensor, start: State, weights: dict[str, Any], batch_sizes: Sequence[int] | None) -> bool:
+    """Whether input, states and weights have the sizes that a kernel takes for granted."""
+    gates = {"LSTM": 4, "GRU": 3}.get(mode, 1)
+    w_hh, w_hr = weights["w_hh"], weights["w_hr"]
+    rows, columns = w_hh.shape
+    hidden = columns if w_hr is None else w_hr.shape[1]
+    batch = input.shape[-2] if batch_sizes is None else batch_sizes[0]
+    return (
+        rows == gates * hidden
+        and weights["w_ih"].shape == (rows, input.shape[-1])
+        and all([b is None or b.shape == (rows,) for b in (weights["b_ih"], weights["b_hh"])])
+        and (w_hr is None or w_hr.shape == (columns, hidden))
+        and start[0].shape == (batch, columns)
+        and (mode != "LSTM" or start[1].shape == (batch, hidden))
+    )
 
 
 def loop_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
