@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..copies.convert import is_half
 from ..lazy import lazy_import
 from ..numpy_calls import moveaxis
 from ..numpy_warnings import silent
 from ..parallel import parallel_for
 from ..reduce import reduce_sum, row_max, row_sum
-from ..rows import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
+from ..rows import BLOCK_ELEMENTS, each_block, in_float32, narrow, split_shape, widen
 from ..strategy import Strategy, apply
 
 definitions = lazy_import(globals(), "definitions", ".kernels")
@@ -82,10 +81,6 @@ def _along_columns(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | Non
     return out
 
 
-def _in_float32(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
-    return narrow(_along(name, dim, *map(widen, arrays)), arrays[0].dtype)
-
-
 def _in_numpy(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
     """Block by block: 2-d blocks of contiguous rows, or 3-d blocks with the dimension in the middle."""
     outer, n, inner = split_shape(arrays[0].shape, dim)
@@ -112,7 +107,6 @@ def _suits_columns(name: str, dim: int, *arrays: np.ndarray) -> bool:
 # fmt: off
 ALONG = (
     Strategy(lambda name, dim, x, *_: dim == x.ndim - 1, _along_rows, "3 to 4 times NumPy"),
-    Strategy(lambda name, dim, x, *_: is_half(x.dtype), _in_float32, "16-bit floats are computed in float32"),
     Strategy(lambda name, dim, x, *_: dim < x.ndim - 1 and x.size <= _MOST_COPIED and native.available(), _along_copied_rows, "up to twice as fast as NumPy"),
     Strategy(lambda name, dim, *arrays: not all([a.flags.c_contiguous for a in arrays]), _contiguous, "what follows needs that"),
     Strategy(_suits_columns, _along_columns, "1.5 to 3 times NumPy"),
@@ -153,6 +147,7 @@ def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.nd
     return shift, row_sum(out)
 
 
+@in_float32
 def softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """e^x / sum(e^x) along `dim`."""
     return _along("softmax", dim, x)
@@ -173,6 +168,7 @@ def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
     np.divide(out, total, out)
 
 
+@in_float32
 def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """x - log(sum(e^x)) along `dim`."""
     return _along("log_softmax", dim, x)
@@ -190,6 +186,7 @@ def _log_softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
     np.subtract(out, np.log(total, total), out)
 
 
+@in_float32
 def softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of softmax given its result `y`: y * (grad - sum(grad * y))."""
     return _along("softmax_backward", dim, y, grad)
@@ -206,6 +203,7 @@ def _softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) 
     np.multiply(out, y, out)
 
 
+@in_float32
 def log_softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of log_softmax given its result `y`: grad - e^y * sum(grad)."""
     return _along("log_softmax_backward", dim, y, grad)

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import executable, special
 from ..numpy_warnings import silent
+from ..rows import in_float32
 from ..scalars import apply, constant, elementwise
-from .common import Array, chosen, corrected, fraction, is_half, natively, one_by_one, rational, rounded, unary
+from .common import Array, chosen, corrected, fraction, natively, one_by_one, rational, rounded, unary
 
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
 
@@ -189,10 +190,9 @@ def stirling_remainder(x: Array) -> Array:
     return rest
 
 
+@in_float32
 def multigammaln(x: Array, p: int) -> Array:
     """The logarithm of the multivariate gamma function. Derivative: sum of digamma(x - j/2) for j < p."""
-    if is_half(x.dtype):
-        return multigammaln(x.astype(np.float32), p).astype(x.dtype)
     shifted = x[..., np.newaxis] - 0.5 * np.arange(p, dtype=x.dtype)
     total = gammaln(shifted).sum(axis=-1, dtype=x.dtype)
     return np.asarray(total + x.dtype.type(p * (p - 1) * 0.25 * math.log(math.pi)))
