@@ -100,7 +100,7 @@ class InNumPy:
         return (x & 1).view(np.bool_)[::4]
 
     @staticmethod
-    def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    def fma(a: np.ndarray, b: np.ndarray | float, c: np.ndarray) -> np.ndarray:
         wide = a.astype(np.float64)
         wide *= b
         wide += c
