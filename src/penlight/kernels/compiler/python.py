@@ -50,6 +50,7 @@ _RELATIONS: dict[type[ast.cmpop], tuple[str, bool, Callable[[Any, Any], Any]]] =
     ast.GtE: ("le", True, operator.ge), ast.Eq: ("eq", False, operator.eq), ast.NotEq: ("ne", False, operator.ne),
 }  # fmt: skip
 _ROUNDINGS = ("floor", "ceil", "trunc")
+_MARKS = ("reassociated", "simd")  # functions of loops.py
 _ARRAYS = {"Doubles": F64, "Ints": I64, "Bytes": ir.U8}
 
 
@@ -289,8 +290,11 @@ class Reader:
         self, node: ast.For, scope: Scope, changed: list[str], types: list[Type], values: tuple[Op, ...]
     ) -> list[Op]:
         build, before = self.build, self.names
-        counted = node.iter.args[0] if _is_reassociated(node.iter) else node.iter  # type: ignore[attr-defined]
+        counted, mark = node.iter, _mark(node.iter)
         assert isinstance(counted, ast.Call)
+        if mark:
+            counted = counted.args[0]
+            assert isinstance(counted, ast.Call)
         limits = [self.as_type(self.value(limit, scope), I64) for limit in counted.args]
         if len(limits) == 1:
             limits.insert(0, build.const(0, I64))
@@ -309,7 +313,7 @@ class Reader:
         else:
             yielded = self._body(node.body, scope, changed, types)
         region = build.end((index, *parameters), yielded)
-        found = vectorised(build, limits, values, region, _is_reassociated(node.iter))
+        found = vectorised(build, limits, values, region, mark)
         return build.control("for", (*limits, *values), None, region) if found is None else found
 
     def _body(self, body: list[ast.stmt], scope: Scope, changed: list[str], types: list[Type]) -> tuple[Op, ...]:
@@ -590,11 +594,13 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _is_range(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "reassociated")
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", *_MARKS)
 
 
-def _is_reassociated(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reassociated"
+def _mark(node: ast.expr) -> str:
+    """What a function says of a loop's range, if anything."""
+    named = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    return named if named in _MARKS else ""
 
 
 def _always_exits(statements: list[ast.stmt]) -> bool:

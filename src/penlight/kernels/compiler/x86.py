@@ -168,6 +168,8 @@ class Emitter:
         """Where a float or a vector is."""
         if op.name in ("bitcast", "first"):
             op = origin(op)
+        if op in self.selection.in_place:
+            return self._address(op, op.type)
         if op.name != "const":
             location = self.locations[op]
             return location.number if type(location) is Register else self._stack(location.number)
