@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple, Protocol
 
-from .ir import NOTHING, Op, Region
+from .ir import NOTHING, Op, Region, results_at
 
 _PER_LOOP = 8  # how often a loop is thought to run
 _AGAIN = 1  # how often registers are given out anew
@@ -300,10 +300,7 @@ class Allocation:
         dies, ops = self.life.dies, self.reading.ops(region)
         for i, op in enumerate(ops):
             if op.regions:
-                last = i + 1
-                while ops[last].name == "result":
-                    last += 1
-                (self._if if op.name == "if" else self._loop)(op, ops[i + 1 : last])
+                (self._if if op.name == "if" else self._loop)(op, results_at(ops, i))
             elif op in dies:
                 self._kill(dies[op])
                 if op.type is not NOTHING:

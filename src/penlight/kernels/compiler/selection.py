@@ -11,7 +11,7 @@ from __future__ import annotations
 from . import ir
 from .ir import I64, Kernel, Op, Region
 
-_MEMORY = frozenset(("load", "store", "load_vector", "store_vector", "load_masked", "store_masked"))
+_MEMORY = frozenset(ir.LOADS + ir.STORES)
 # Ops that may have no code of their own.
 _COMMUTING = ("add", "mul", "fma")  # whose first operand may be in memory instead of the second
 _WITH_MEMORY = frozenset((*_COMMUTING, "sub", "div"))
