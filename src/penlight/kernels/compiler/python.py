@@ -3,7 +3,7 @@
 Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
 `while`, `for` over a `range`, over a tuple whose length is known or over what a generator of the module yields, `break`,
-`continue`, `return`; arithmetic, comparisons,
+`continue`, `return`; ranges marked `reassociated` or `simd`; arithmetic, comparisons,
 `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
 loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; `zip` of tuples; and calls of other
 functions, of scalars or of arrays, whose code is repeated. The code of a generator is repeated around the body of the loop

@@ -12,9 +12,9 @@ from . import ir
 from .ir import I64, Kernel, Op, Region
 
 _MEMORY = frozenset(ir.LOADS + ir.STORES)
-# Ops that may have no code of their own.
 _COMMUTING = ("add", "mul", "fma")  # whose first operand may be in memory instead of the second
-_WITH_MEMORY = frozenset((*_COMMUTING, "sub", "div"))
+_WITH_MEMORY = frozenset((*_COMMUTING, "sub", "div"))  # those that may have an operand in memory
+# Ops that may have no code of their own.
 _PARTS = ("cmp", "bits", "add", "sub", "neg", "load_vector", "bitcast", "cast")
 
 
