@@ -412,6 +412,8 @@ def test_attention_bias():
 
 def test_running_statistics_of_another_dtype():
     """Instance norm takes them in the dtype of its weight, or of its input; they stay as they are."""
+    import penlight
+
     norm = penlight.nn.InstanceNorm1d(2, track_running_stats=True)
     x = penlight.tensor([[[1.0, 3.0], [2.0, 6.0]]], dtype=penlight.float64)
     assert norm(x).dtype is penlight.float64

@@ -157,14 +157,14 @@ def test_seen_as_in_pytorch():
 def test_modules_refuse_when_they_are_used():
     from penlight import _refs, _utils_internal
     from penlight.utils.collect_env import get_pretty_env_info
-    from penlight.utils.data.datapipes.iter import IterableWrapper
+    from penlight.utils.data.datapipes.iter import RoutedDecoder
 
     assert _utils_internal.justknobs_check("any") and _utils_internal.TEST_MASTER_ADDR == "127.0.0.1"
     with pytest.raises(NotImplementedError, match="Call the function of torch of that name"):
         _refs.add(1, 2)
     with pytest.raises(NotImplementedError, match="Use `penlight doctor`"):
         get_pretty_env_info()
-    with pytest.raises(NotImplementedError, match="Use Dataset, IterableDataset and DataLoader"):
-        IterableWrapper([1, 2])
+    with pytest.raises(NotImplementedError, match=r"Use map\(\) with a function of your own"):
+        RoutedDecoder([1, 2])
     assert not isinstance([1, 2], penlight.utils.data.IterDataPipe)
-    assert penlight.utils.data.datapipes.iter.IterableWrapper is IterableWrapper
+    assert penlight.utils.data.datapipes.iter.RoutedDecoder is RoutedDecoder

@@ -320,7 +320,6 @@ TABLE |= {
     ),
     "cuda": lambda s, *a, **k: s._inner.cuda(*a, **k),
     "any": lambda s: s._inner.any(),
-    "dist": lambda s, other, p=2: norm(s - other, p),
 }
 
 
@@ -576,6 +575,9 @@ def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any =
 @function("norm")
 def norm(s: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return coalesce(s)._inner.norm(p) if dim is None else refuse("norm")
+
+
+TABLE["dist"] = lambda s, other, p=2: norm(s - other, p)
 
 
 @function("sparse_mask")

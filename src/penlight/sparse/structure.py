@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -113,7 +113,7 @@ def select(s: SparseTensor, dim: int, index: int) -> Any:
 @function("__getitem__")
 def pick(s: SparseTensor, index: Any) -> Any:
     """`s[i]`, `s[:, i]`, `s[None]`: what leaves the other dimensions whole."""
-    dim, picked = 0, s
+    dim, picked = 0, cast(Any, s)
     given = index if isinstance(index, tuple) else (index,)
     if given == (Ellipsis,):
         refuse("index")
@@ -170,7 +170,7 @@ def index_select(s: SparseTensor, dim: int, index: Tensor) -> Any:
         return SparseTensor(s._coordinates, s._inner.index_select(dim - sparse + 1, wanted % s._size[dim]), size)
     coordinates, lines = s._coordinates._array, wanted._array % max(s._size[dim], 1)
     order = np.argsort(coordinates[dim], kind="stable")
-    first, last = (np.searchsorted(coordinates[dim][order], lines, side) for side in ("left", "right"))  # type: ignore[call-overload]
+    first, last = (np.searchsorted(coordinates[dim][order], lines, side) for side in ("left", "right"))
     counts = last - first
     positions = np.repeat(np.arange(len(lines)), counts)
     where = order[np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)]
@@ -242,7 +242,6 @@ TABLE |= {
     "storage_offset": lambda s: 0,
     "is_pinned": lambda s, *_: False,
     "is_same_size": lambda s, other: tuple(s.shape) == tuple(other.shape),
-    "resize_as_": lambda s, other, **_: resize(s, other.shape, other.sparse_dim(), other.dense_dim()),
 }
 
 
@@ -270,6 +269,7 @@ def resize(s: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> Any:
     return write(s, SparseTensor(s._coordinates, values, size, s._coalesced))
 
 
+TABLE["resize_as_"] = lambda s, other, **_: resize(s, other.shape, other.sparse_dim(), other.dense_dim())
 _INSTEAD = "Make a tensor of that size by torch.sparse_coo_tensor, or use sparse_resize_and_clear_(), which forgets the elements."
 
 
