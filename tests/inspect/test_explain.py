@@ -75,7 +75,7 @@ def test_a_parameter_that_was_not_used_or_not_reached() -> None:
     used, unused = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     with torch.inspect.watch():
         loss = (used * 2).sum()  # the use
-    assert "no op that watch() has seen used it" in explained(unused)
+    assert "no op that watch() has seen used it. What runs outside of watch() is not seen." in explained(unused)
     assert "no backward pass came from what uses it" in explained(used) and "# the use" in explained(used)
     with torch.inspect.watch():
         loss.backward()  # the pass
@@ -192,6 +192,7 @@ def test_explain_in_a_program_that_is_run_with_all_options(tmp_path: Path) -> No
     [
         (["--draw", "graph.txt"], "--draw graph.txt: the name must end in .html, .svg, .png, .pdf or .dot"),
         (["--memory", "memory.txt"], "--memory memory.txt: the name must end in .html or .svg"),
+        (["--profile", "train.py"], "--profile train.py: the name must end in .json"),
         (["--profile", "no/trace.json"], "--profile no/trace.json: there is no folder no"),
     ],
 )

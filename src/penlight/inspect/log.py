@@ -200,7 +200,15 @@ class Log(Listener):
         return self._listed("Inf")
 
     def __repr__(self) -> str:
-        return f"<Log of {len(self.cuts)} cuts, {len(self.writes)} writes, {len(self.nans)} NaN, {len(self.infs)} infinities>"
+        seen = (
+            (self.cuts, "cut", "cuts"),
+            (self.writes, "write", "writes"),
+            (self.nans, "NaN", "NaN"),
+            (self.infs, "infinity", "infinities"),
+        )
+        return (
+            f"<Log of {', '.join(f'{len(events)} {one if len(events) == 1 else more}' for events, one, more in seen)}>"
+        )
 
     def __str__(self) -> str:
         titles = (("cuts", "Cut off the graph"), ("writes", "Written to"), ("nans", "NaN"), ("infs", "Infinities"))
