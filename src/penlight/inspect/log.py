@@ -239,7 +239,11 @@ class Log(Listener):
             for out in outs:
                 if kinds := not_finite(out._array):
                     self._on_made(kinds - before, op, arguments, inputs, out if inplace else None, line)
-        self._on_uses([edge_of(t)[0] for t in inputs], line)
+        uses = self._uses
+        for t in inputs:
+            leaf = edge_of(t)[0]
+            if type(leaf) is AccumulateGrad and id(leaf) not in uses:
+                uses.put(leaf, line)
         cut = []
         for out in outs:
             node = edge_of(out)[0]
@@ -277,16 +281,8 @@ class Log(Listener):
                 name = _call_of(op, written is not None)
                 self._on_born(kind, name, "values", _operands(op, arguments, written), line)
 
-    def _on_uses(self, nodes: Iterable[Node | None], line: Line | None) -> None:
-        uses = self._uses
-        for leaf in nodes:
-            if type(leaf) is AccumulateGrad and id(leaf) not in uses:
-                uses.put(leaf, line)
-
     def on_new_node(self, node: Node) -> None:
-        line = user_line()
-        node.extra().setdefault("line", line)
-        self._on_uses([child for child, _ in node.next_functions], line)
+        node.extra().setdefault("line", user_line())
 
     def on_node(self, node: Node, grad: Any, run: Any) -> Any:
         """Look at what a node makes of finite gradients and finite saved values."""

@@ -160,8 +160,7 @@ def _transposed(weight: Tensor) -> Tensor:
         edge = weight._edge
     except AttributeError:  # a view whose base was written to: its edge is not known yet
         return _t(weight)
-    slow = NAMESPACE["SLOW"]
-    if weight._rare_state is not None or (slow and not (is_grad_enabled() and dispatch.unwatched())):
+    if weight._rare_state is not None or NAMESPACE["SLOW"]:
         return _t(weight)
     out = new(Tensor)
     out._array = array = weight._array.T
@@ -178,8 +177,6 @@ def _transposed(weight: Tensor) -> Tensor:
     node._hooks = node._fit = None
     node._shape = array.shape
     out._edge = (node, 0)
-    if slow:
-        dispatch.announce(node)
     return out
 
 
