@@ -20,7 +20,11 @@ from pathlib import Path
 import pytest
 
 if importlib.util.find_spec("penlight") is None:
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+    _source = str(Path(__file__).resolve().parent.parent / "src")
+    sys.path.insert(0, _source)
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [_source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    )  # of what tests start
 
 
 # Some virtual machines say that they have AMX, and refuse it: PyTorch dies of an illegal instruction there, unless it is told to do without.

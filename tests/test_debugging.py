@@ -84,3 +84,18 @@ def test_a_breakpoint_in_a_hook(tmp_path: Path) -> None:
 def test_stepping_through_a_generated_function(tmp_path: Path) -> None:
     shown = debug(tmp_path, "tbreak program.py:10\np x.exp()\ndebug x * x\ns\ns\ns\nll\nq\nq\n")
     assert "kernel__mul(" in shown or "kernel_mul(" in shown
+
+
+@pytest.mark.parametrize("module", ["penlight.autograd.node", "penlight.tensor", "penlight.ops"])
+def test_ctrl_c_while_importing_gives_one_traceback(module: str) -> None:
+    program = f"""
+import sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+import penlight
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.count("Traceback") == 1 and done.stderr.endswith("KeyboardInterrupt\n")

@@ -58,6 +58,19 @@ def test_overrides_do_not_hide_the_line() -> None:
     assert [event.what for event in seen.cuts] == ["detach()"]
 
 
+def test_a_layer_that_was_used_or_cut() -> None:
+    used, cut = nn.Linear(2, 3), nn.Linear(2, 3)
+    with torch.inspect.watch():
+        y = used(torch.ones(4, 2))  # the use
+        with torch.no_grad():
+            cut(torch.ones(4, 2))  # the cut
+    for parameter in (used.weight, used.bias):
+        assert "no backward pass came from what uses it" in explained(parameter) and "# the use" in explained(parameter)
+    assert all("ran under no_grad" in explained(p) and "# the cut" in explained(p) for p in cut.parameters())
+    transpose = y.grad_fn.next_functions[2][0]
+    assert transpose.name() == "TBackward0" and transpose.extra()["line"].text.endswith("# the use")
+
+
 def test_what_only_looks_at_a_tensor_is_no_cut() -> None:
     w = torch.ones(3, requires_grad=True)
     optimizer = torch.optim.Adam([w])
@@ -75,7 +88,7 @@ def test_a_parameter_that_was_not_used_or_not_reached() -> None:
     used, unused = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     with torch.inspect.watch():
         loss = (used * 2).sum()  # the use
-    assert "no op that watch() has seen used it" in explained(unused)
+    assert "no op that watch() has seen used it. What runs outside of watch() is not seen." in explained(unused)
     assert "no backward pass came from what uses it" in explained(used) and "# the use" in explained(used)
     with torch.inspect.watch():
         loss.backward()  # the pass
@@ -192,6 +205,7 @@ def test_explain_in_a_program_that_is_run_with_all_options(tmp_path: Path) -> No
     [
         (["--draw", "graph.txt"], "--draw graph.txt: the name must end in .html, .svg, .png, .pdf or .dot"),
         (["--memory", "memory.txt"], "--memory memory.txt: the name must end in .html or .svg"),
+        (["--profile", "train.py"], "--profile train.py: the name must end in .json"),
         (["--profile", "no/trace.json"], "--profile no/trace.json: there is no folder no"),
     ],
 )

@@ -172,6 +172,20 @@ def test_two_thousand_boxes(browser: Browser, tmp_path: Path) -> None:
     assert browser.errors == []
 
 
+def test_a_long_chain_draws_only_the_lines_in_sight(browser: Browser, tmp_path: Path) -> None:
+    x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    for _ in range(300):
+        x = x * w
+    show(browser, draw(x), tmp_path)
+    in_sight = "[...document.querySelectorAll('.trunk')].filter(line => line.getClientRects().length).length"
+    lines = browser.ask("document.querySelectorAll('.trunk').length")
+    assert lines > 250 and browser.ask(in_sight) < 30
+    lengths = "[...document.querySelectorAll('[stroke-dasharray]')].map(line => line.getTotalLength())"
+    assert browser.ask(f"Math.max(...{lengths}) < 10 * BAND && picture.height > 20 * BAND")
+    browser.click("#fit")
+    assert browser.ask(in_sight) == lines and browser.errors == []
+
+
 def test_dark(browser: Browser, tmp_path: Path) -> None:
     show(browser, network(), tmp_path, dark=True)
     assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(28, 30, 34)"

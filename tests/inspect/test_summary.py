@@ -83,6 +83,8 @@ def test_timeline(tmp_path: Path) -> None:
     memory.save(str(tmp_path / "memory.html"))
     assert (tmp_path / "memory.svg").read_text().startswith("<svg")
     assert "bytes at the peak" in (tmp_path / "memory.html").read_text()
+    with pytest.raises(ValueError, match=r"the name must end in \.svg or \.html"):
+        memory.save(tmp_path / "memory.png")
     assert torch.inspect.timeline().peak == 0 and "<svg" in torch.inspect.timeline().svg()
 
 
@@ -97,9 +99,13 @@ def test_gradient_flow(tmp_path: Path) -> None:
     text = str(flow)
     assert text.splitlines()[1].endswith("zero") and "1.bias        0  no gradient has arrived" in text
     flow.save(str(tmp_path / "flow.svg"))
+    flow.save(tmp_path / "flow.html")
     assert (tmp_path / "flow.svg").read_text().count("<path") >= 3
+    assert "1.bias        0  no gradient has arrived" in (tmp_path / "flow.html").read_text()
     model(torch.ones(1, 2)).sum().backward()
     assert len(flow.norms["0.weight"]) == 2  # closed
+    never_opened = str(torch.inspect.gradient_flow(model))
+    assert never_opened.endswith("inside `with penlight.inspect.gradient_flow(model) as flow:`.")
 
 
 def test_run_with_all_options(tmp_path: Path) -> None:

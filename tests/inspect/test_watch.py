@@ -17,7 +17,7 @@ from penlight.autograd import modes
 from penlight.inspect.values import not_finite
 from penlight.ops import OPS
 from penlight.ops.fourier import spectrogram  # noqa: F401  # declares its ops when it is first used
-from penlight.ops.nn import recurrent  # noqa: F401
+from penlight.ops.nn import embedding, recurrent  # noqa: F401
 from penlight.utils.checkpoint import checkpoint
 
 

@@ -61,14 +61,18 @@ def main(arguments: Sequence[str]) -> int:
         return _run.run(run, rest)
 
 
-_ENDINGS = {"--draw": (".html", ".svg", ".png", ".pdf", ".dot"), "--memory": (".html", ".svg")}
+_ENDINGS = {
+    "--draw": (".html", ".svg", ".png", ".pdf", ".dot"),
+    "--memory": (".html", ".svg"),
+    "--profile": (".json",),
+}
 
 
 def _wrong_file(option: str, path: str) -> str:
     """What is wrong with the name of a file that is to be written: it is said before the program runs, not after hours of it."""
     endings = _ENDINGS.get(option, ("",))
     if not path.lower().endswith(endings):
-        return f"{option} {path}: the name must end in {', '.join(endings[:-1])} or {endings[-1]}"
+        return f"{option} {path}: the name must end in {' or '.join(', '.join(endings).rsplit(', ', 1))}"
     folder = os.path.dirname(path)
     return f"{option} {path}: there is no folder {folder}" if folder and not os.path.isdir(folder) else ""
 

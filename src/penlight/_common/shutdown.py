@@ -73,7 +73,9 @@ _kept_tensors: list[Any] = []
 
 def _referenced_tensors(modules: dict[str, ModuleType]) -> list[Any]:
     """The tensors that are weakly referenced, and have no attributes of the user's."""
-    tensor = modules[f"{_PACKAGE}.tensor"].Tensor
+    if (module := modules.get(f"{_PACKAGE}.tensor")) is None:
+        return []  # Ctrl-C came while Penlight was imported
+    tensor = module.Tensor
     kinds = [kind for kind in (tensor, *tensor.__subclasses__()) if not hasattr(kind, "__del__")]
     found = [each for each in gc.get_referrers(*kinds) if type(each) in kinds]
     return [each for each in found if getweakrefcount(each) and not vars(each)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 from .svg import FONT, escape, number
@@ -24,6 +25,37 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _LINE = 640.0, 260.0, 70.0, 34.0, 17.0
 
 _DARK = """<style>@media (prefers-color-scheme: dark) { .penlight-chart { fill: #dddddd; } .penlight-chart > .back { fill: #1c1e22; }
 .penlight-chart > .unit { fill: #aaaaaa; } .penlight-chart > .grid { stroke: #444444; } }</style>"""
+
+_PAGE = """<!DOCTYPE html><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'><title>{title}</title>
+<style>:root {{ color-scheme: light dark; }} pre {{ white-space: pre-wrap; overflow-wrap: anywhere; }}</style>
+{svg}<pre>{text}</pre>"""
+
+
+class Charted:
+    """What prints as a table and is drawn as a chart, which is what a notebook shows."""
+
+    title = ""  # of the page
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def svg(self) -> str:
+        """The chart."""
+        raise NotImplementedError
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chart as `.svg`, or as a page (`.html`) with the table below it."""
+        ending = os.path.splitext(os.fspath(path))[1].lower()
+        if ending not in (".svg", ".html", ".htm"):
+            raise ValueError(f"can't tell the format of {os.fspath(path)!r}: the name must end in .svg or .html")
+        text = self.svg()
+        if ending != ".svg":
+            text = _PAGE.format(title=self.title, svg=text, text="\n".join(map(escape, str(self).splitlines())))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def chart(

@@ -116,7 +116,7 @@ def _no_gradient(leaf: Node, log: Log | None) -> list[str]:
     if cuts:
         return ["Its .grad is None. What was made from it was cut off the graph here:", *map(str, cuts)]
     if used is None:
-        return ["Its .grad is None: no op that watch() has seen used it."]
+        return ["Its .grad is None: no op that watch() has seen used it. What runs outside of watch() is not seen."]
     return [
         f"Its .grad is None, and nothing cut the way to it: no backward pass came from what uses it. First use:\n{used}"
     ]

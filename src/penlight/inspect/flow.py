@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
-from .chart import chart
+from .chart import Charted, chart
 
 
-class gradient_flow:
+class gradient_flow(Charted):
     """While open, notes the norm of each parameter's gradient after every backward pass that reaches it.
 
     Printing it gives a table: the first and the last norm, the smallest and the largest, and what to look at. In a notebook it shows as a
-    chart, which `save` writes as SVG.
+    chart; `save` writes that as `.svg` or, with the table below it, as `.html`.
 
     Args:
         model: a module.
@@ -28,6 +28,8 @@ class gradient_flow:
     >>> flow.norms["weight"]
     [0.0, 1.4142135623730951, 2.8284271247461903]
     """
+
+    title = "Norms of gradients"
 
     def __init__(self, model: Any) -> None:
         if not hasattr(model, "named_parameters"):
@@ -64,20 +66,13 @@ class gradient_flow:
                 continue
             cells = "".join(f" {value:10.3g}" for value in (norms[0], norms[-1], min(norms), max(norms)))
             lines.append(f"{name:<{wide}}  {len(norms):5d}{cells}{_remark(norms, largest)}")
+        if self.norms and not any(self.norms.values()):
+            lines.append("It sees the backward passes inside `with penlight.inspect.gradient_flow(model) as flow:`.")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
     def svg(self) -> str:
         """The norms as lines over the steps, on a logarithmic scale."""
         return chart("Norms of gradients by step", self.norms, "norm", logarithmic=True)
-
-    _repr_svg_ = svg
-
-    def save(self, path: str) -> None:
-        """Write the chart to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg())
 
 
 def _remark(norms: list[float], largest: float) -> str:

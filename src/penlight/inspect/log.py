@@ -158,7 +158,7 @@ class Log(Listener):
     >>> with torch.inspect.watch(nan="note") as seen:
     ...     y = torch.zeros(1) / 0
     >>> seen
-    <Log of 0 cuts, 0 writes, 1 NaN, 0 infinities>
+    <Log of cuts: 0, writes: 0, NaN: 1, infinities: 0>
     """
 
     def __init__(self, nan: str = "ignore", inf: str = "ignore") -> None:
@@ -200,7 +200,7 @@ class Log(Listener):
         return self._listed("Inf")
 
     def __repr__(self) -> str:
-        return f"<Log of {len(self.cuts)} cuts, {len(self.writes)} writes, {len(self.nans)} NaN, {len(self.infs)} infinities>"
+        return f"<Log of cuts: {len(self.cuts)}, writes: {len(self.writes)}, NaN: {len(self.nans)}, infinities: {len(self.infs)}>"
 
     def __str__(self) -> str:
         titles = (("cuts", "Cut off the graph"), ("writes", "Written to"), ("nans", "NaN"), ("infs", "Infinities"))

@@ -12,21 +12,17 @@ import numpy as np
 
 from .._common.user_lines import Line, user_line
 from ..autograd.views import edge_of
-from .chart import chart
+from .chart import Charted, chart
 from .log import Listener
-from .svg import escape
 from .values import owner, tensors_in
 from .watch import watch
 
 _SHOWN = 9  # lines with an area of their own
 _POINTS = 300  # of the chart
 _UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "bytes"))
-_PAGE = """<!DOCTYPE html><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'><title>Memory</title>
-<style>:root { color-scheme: light dark; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }</style>
-"""
 
 
-class timeline(Listener):
+class timeline(Listener, Charted):
     """While open, notes which memory ops and the backward pass make, when it is freed, and which line made it.
 
     Printing it gives the lines that hold the most when the most is held. In a notebook it shows as a chart; `save` writes that as `.svg`
@@ -39,7 +35,7 @@ class timeline(Listener):
     4004
     """
 
-    sees_nodes = True
+    sees_nodes, title = True, "Memory"
 
     def __init__(self) -> None:
         self.events: list[tuple[float, int, str]] = []  # when, how many bytes more or less, and whose
@@ -122,8 +118,6 @@ class timeline(Listener):
         lines = [f"{size:>12,}  {where}" for where, size in self.at_peak().items()]
         return "\n".join([f"{self.peak:>12,}  bytes at the peak, made at", *lines])
 
-    __repr__ = __str__
-
     def svg(self) -> str:
         """What is held over time, by the lines that hold the most at the peak."""
         sums, shown = self._sums(), list(self.at_peak())[:_SHOWN]
@@ -135,18 +129,3 @@ class timeline(Listener):
         if any(value > 1e-9 for value in rest):
             series["others"] = [max(value, 0.0) for value in rest]
         return chart(f"Memory over a program: {self.peak:,} bytes at the peak", series, unit, stacked=True)
-
-    _repr_svg_ = svg
-
-    def save(self, path: str) -> None:
-        """Write the chart as `.svg`, or as a page (`.html`) with the lines that hold the peak."""
-        text = self.svg()
-        if path.endswith((".html", ".htm")):
-            text = f"{_PAGE}{text}<pre>{escape_lines(str(self))}</pre>"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-
-
-def escape_lines(text: str) -> str:
-    """Lines of text for HTML."""
-    return "\n".join(map(escape, text.splitlines()))
