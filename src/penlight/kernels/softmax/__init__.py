@@ -22,7 +22,7 @@ import numpy as np
 from ..copies.convert import is_half
 from ..lazy import lazy_import
 from ..numpy_calls import moveaxis
-from ..numpy_warnings import silent
+from ..numpy_warnings import hush, silent, unhush
 from ..parallel import parallel_for
 from ..reduce import reduce_sum, row_max, row_sum
 from ..rows import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
@@ -36,6 +36,7 @@ _KINDS = {_FLOAT: "float32", _DOUBLE: "float64"}
 _MOST_COPIED = 1 << 13  # elements: for more, copies with the dimension as the last one cost more than they save
 _LEAST_MATRIX = 1 << 12  # elements of a matrix whose columns are done: below, calls cost more than they save
 _LEAST_COLUMNS = 32  # of it: for fewer, NumPy's inner loops are as long
+_MOST_WHOLE = 1 << 10  # elements: for more, NumPy's sums and maxima along a dimension cost more than blocks
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------------
 #
@@ -104,6 +105,15 @@ def _in_numpy(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
     return out
 
 
+def _whole(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
+    """In NumPy, by as few calls as can be."""
+    token = hush()
+    try:
+        return _FORMULAS[name](dim, *arrays)
+    finally:
+        unhush(token)
+
+
 def _suits_columns(name: str, dim: int, *arrays: np.ndarray) -> bool:
     _, n, inner = split_shape(arrays[0].shape, dim)
     return n * inner >= _LEAST_MATRIX and inner >= _LEAST_COLUMNS and bool(native.suits(*arrays))
@@ -114,6 +124,7 @@ ALONG = (
     Strategy(lambda name, dim, x, *_: dim == x.ndim - 1, _along_rows, "3 to 4 times NumPy"),
     Strategy(lambda name, dim, x, *_: is_half(x.dtype), _in_float32, "16-bit floats are computed in float32"),
     Strategy(lambda name, dim, x, *_: dim < x.ndim - 1 and x.size <= _MOST_COPIED and native.available(), _along_copied_rows, "up to twice as fast as NumPy"),
+    Strategy(lambda name, dim, x, *_: x.ndim > 0 and 0 < x.size <= _MOST_WHOLE, _whole, "half the time of blocks"),
     Strategy(lambda name, dim, *arrays: not all([a.flags.c_contiguous for a in arrays]), _contiguous, "what follows needs that"),
     Strategy(_suits_columns, _along_columns, "1.5 to 3 times NumPy"),
     Strategy(lambda *_: True, _in_numpy, "every size and machine"),
@@ -223,6 +234,31 @@ def _log_softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarr
     np.subtract(grad, out, out)
 
 
+def _total(x: np.ndarray, dim: int) -> np.ndarray:
+    return np.add.reduce(x, dim, None, None, True)
+
+
+def _shifted(x: np.ndarray, dim: int) -> np.ndarray:
+    return np.subtract(x, np.maximum.reduce(x, dim, None, None, True))
+
+
+def _softmax_formula(dim: int, x: np.ndarray) -> np.ndarray:
+    e = _shifted(x, dim)
+    np.exp(e, e)
+    return np.divide(e, _total(e, dim), e)
+
+
+def _log_softmax_formula(dim: int, x: np.ndarray) -> np.ndarray:
+    x = _shifted(x, dim)
+    return np.subtract(x, np.log(_total(np.exp(x), dim)), x)
+
+
+_FORMULAS: dict[str, Callable[..., np.ndarray]] = {
+    "softmax": _softmax_formula,
+    "log_softmax": _log_softmax_formula,
+    "softmax_backward": lambda dim, y, grad: (grad - _total(grad * y, dim)) * y,
+    "log_softmax_backward": lambda dim, y, grad: grad - np.exp(y) * _total(grad, dim),
+}
 _NUMPY: dict[str, tuple[Callable[..., None], Callable[..., None]]] = {
     "softmax": (_softmax_rows, _softmax_columns),
     "log_softmax": (_log_softmax_rows, _log_softmax_columns),
