@@ -235,11 +235,11 @@ def _log_softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarr
 
 
 def _total(x: np.ndarray, dim: int) -> np.ndarray:
-    return np.add.reduce(x, dim, None, None, True)
+    return np.add.reduce(x, dim, keepdims=True)
 
 
 def _shifted(x: np.ndarray, dim: int) -> np.ndarray:
-    return np.subtract(x, np.maximum.reduce(x, dim, None, None, True))
+    return np.subtract(x, np.maximum.reduce(x, dim, keepdims=True))
 
 
 def _softmax_formula(dim: int, x: np.ndarray) -> np.ndarray:
