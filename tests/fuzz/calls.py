@@ -91,6 +91,7 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
         values=record.equal,
         strides=own
         or (record.strides and all(o.layout == "plain" for o in case.operands()) and not case.mode.startswith("out")),
+        strides_of_gradients=case.mode != "second",
         versions=own or ("in place" in case.mode and all(o.way == "from_numpy" for o in case.operands())),
         coarse=coarse,
     )

@@ -1040,3 +1040,60 @@ def test_gradients_of_least_squares_of_broadcast_batches(shapes: Any) -> None:
         assert [slope.shape for slope in slopes] == [A.shape, B.shape]
         solve = lambda a, b: torch.linalg.lstsq(a, b, driver=driver)[:2]  # noqa: B023
         assert torch.autograd.gradcheck(solve, (A, B))
+
+
+def _laid_out_by(rows: bool, x: torch.Tensor) -> bool:
+    return (x if rows else x.mT).is_contiguous()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (2, 3, 4)])
+def test_gradients_of_factorisations_are_laid_out_as_in_pytorch(shape: tuple[int, ...]) -> None:
+    """By rows, or column by column as LAPACK leaves what it solves."""
+    by_rows = {torch.linalg.lu: True, torch.linalg.lu_factor: True, torch.linalg.pinv: False}
+    if shape[-2] < shape[-1]:
+        by_rows[torch.linalg.qr] = True
+    if shape[-2] == shape[-1]:
+        by_rows[torch.linalg.slogdet] = False
+    for function, rows in by_rows.items():
+        torch.manual_seed(0)
+        x = torch.randn(shape, requires_grad=True)
+        results = function(x)
+        results = [results] if isinstance(results, torch.Tensor) else [r for r in results if r.requires_grad]
+        (slope,) = torch.autograd.grad([r.sum() for r in results], x)
+        assert _laid_out_by(rows, slope), function
+
+
+@pytest.mark.parametrize("cell, gates", [(torch.lstm_cell, 4), (torch.gru_cell, 3), (torch.rnn_tanh_cell, 1)])
+def test_cells_refuse_weights_of_other_sizes(cell: Any, gates: int) -> None:
+    """Five rows are no three gates of two: what was left of them was silently passed over."""
+    x, h, rows = torch.zeros(2, 3), torch.zeros(2, 4), 4 * gates
+    state = (h, h) if gates == 4 else h
+    weights = torch.zeros(rows, 3), torch.zeros(rows, 4), torch.zeros(rows), torch.zeros(rows)
+    assert torch.is_tensor(cell(x, state, *weights)) or gates == 4
+    for position, name in enumerate(("weight_ih", "weight_hh")):
+        wrong = list(weights)
+        wrong[position] = wrong[position][1:]
+        expected = rf"{name} first dim must be {gates} \* hidden_size = {rows}, but got {rows - 1}"
+        refused(expected, lambda wrong=wrong: cell(x, state, *wrong))
+    refused("The expanded size of the tensor", lambda: cell(x, state, *weights[:3], torch.zeros(rows + 1)))
+
+
+def test_fractional_pooling_refuses_empty_images() -> None:
+    words = r"non-zero size for non-batch dimensions, but got\[1, 0, 6, 6\] with dimension 1 being empty"
+    refused(words, lambda: torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 0, 6, 6), 2, 3))
+    assert torch.nn.functional.fractional_max_pool2d(torch.zeros(0, 2, 6, 6), 2, 3).shape == (0, 2, 3, 3)
+
+
+@pytest.mark.parametrize("function, gates", [(torch.lstm, 4), (torch.gru, 3), (torch.rnn_tanh, 1)])
+def test_recurrent_functions_refuse_weights_of_other_sizes(function: Any, gates: int) -> None:
+    """The kernels take the sizes for granted: rows beyond those of the gates were passed over, or the call was refused in their words."""
+    x, h, rows = torch.ones(5, 2, 3), torch.zeros(1, 2, 4), 4 * gates
+    weights = [torch.zeros(rows, 3), torch.zeros(rows, 4), torch.zeros(rows), torch.zeros(rows)]
+    run = lambda weights, h=h: function(x, (h, h) if gates == 4 else h, weights, True, 1, 0.0, False, False, False)
+    assert run(weights)[0].shape == (5, 2, 4)
+    for position, weight in enumerate(weights):
+        for wrong in (weight[1:], torch.cat([weight, weight])):
+            changed = [*weights[:position], wrong, *weights[position + 1 :]]
+            if wrong.shape != (1,) and wrong.shape[0] != 0:
+                refused("must match|cannot be multiplied", lambda changed=changed: run(changed))
+    refused("Expected more hidden states in stacked_rnn", lambda: run(weights, torch.zeros(2, 2, 4)))

@@ -28,6 +28,7 @@ KNOWN = {
     "histogram": ("float16 bfloat16", "refused here"), "histogramdd": ("float16 bfloat16 uint8", "refused here"), "bincount": ("complex", "warns here"), "index_reduce": ("bool empty", _ORDER),
     "mvlgamma": ("bool", _MORE), "special.multigammaln": ("bool", _MORE), "nn.functional.multi_margin_loss": ("empty", "uninitialised memory"),
     "nn.functional.max_unpool3d": ("0-d", _ORDER), "conv_tbc": ("bool transposed expanded", _MORE),
+    "convolution": ("complex empty", _MORE), "lstm_cell": ("int", _MORE), "gru_cell": ("int", _MORE),
     "scatter": ("empty", _ORDER), "index_select": ("empty", _ORDER), "index_add": ("empty 0-d", _ORDER),
 }  # fmt: skip
 

@@ -21,7 +21,6 @@ REASONS = {
     "deprecated; as arange": "range",
     "up to phases: tests/ops/test_linalg_parity.py": "linalg.eig",
     "random, and up to signs: tests/ops/test_linalg.py": "pca_lowrank",
-    "a layer: tests/nn": "nn.functional.multi_head_attention_forward",
     "tests/ops/test_foreach.py": "_foreach_copy_",
     "mixed precision: tests/test_amp.py": "_amp_foreach_non_finite_check_and_unscale_",
     "the engine: tests/autograd": "backward",

@@ -48,7 +48,7 @@ ITS_LIMITS = (
 
 
 def known(name: str, label: str) -> bool:
-    ends = KNOWN.get(name, (None,))[0]
+    ends = KNOWN.get(name, KNOWN.get("nn.functional." + name, (None,)))[0]
     return ends is not None and (not ends or any(e in label for e in ends.split()))
 
 

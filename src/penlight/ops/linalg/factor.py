@@ -271,7 +271,7 @@ def _lu_back(gL: Any, gU: Any, L: Any, U: Any, pivots: Any, xp: Any) -> Any:
     gA = xp._linalg_solve_triangular(xp.adjoint(L1), middle, True, True, True)
     if beyond is not None:
         gA = xp._cat([gA, beyond], len(gA.shape) - (1 if n > k else 2))
-    return xp.rows_restored(pivots, gA)
+    return xp.by_rows(xp.rows_restored(pivots, gA))
 
 
 @differentiable(_lu_kernel, node="LinalgLuBackward0", results=("L", "U", "pivots"),

@@ -112,10 +112,11 @@ def _pinv_back(grad: Any, pinv: Any, A: Any, xp: Any) -> Any:
     if m <= n:
         K = back @ pinv
         rotated = K @ other
-        return -xp.adjoint(pinv @ K) + rotated - (A @ pinv) @ rotated + (other @ pinv) @ (back - K @ A)
+        slope = -xp.adjoint(pinv @ K) + rotated - (A @ pinv) @ rotated + (other @ pinv) @ (back - K @ A)
+        return xp.by_columns(slope)
     K = pinv @ back
     rotated = other @ K
-    return -xp.adjoint(K @ pinv) + (back - A @ K) @ pinv @ other + rotated - (rotated @ pinv) @ A
+    return xp.by_columns(-xp.adjoint(K @ pinv) + (back - A @ K) @ pinv @ other + rotated - (rotated @ pinv) @ A)
 
 
 @differentiable(

@@ -55,7 +55,7 @@ def _qr_rule(grads: Any, Q: Any, R: Any, mode: str, A_shape: tuple[int, ...], xp
         beyond, g_first = Q @ gR[..., :, m:], gR[..., :, :m]
         through = Q @ rest @ xp.adjoint(gR[..., :, m:])
         gQ = through if gQ is None else gQ + through
-    return xp._cat([_qr_back(gQ, g_first, Q, first, xp), beyond], len(A_shape) - 1)
+    return xp.by_rows(xp._cat([_qr_back(gQ, g_first, Q, first, xp), beyond], len(A_shape) - 1))
 
 
 def _qr_back(gQ: Any, gR: Any, Q: Any, R: Any, xp: Any) -> Any:

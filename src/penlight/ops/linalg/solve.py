@@ -253,7 +253,7 @@ def _slogdet_rule(grads: Any, A: Any, sign: Any, xp: Any) -> Any:
         turn = (xp.conj(turning) * sign).imag * -1j
         weight = turn if growing is None else growing + turn
     inverse = xp.adjoint(xp._linalg_inv_ex(A)[0])
-    return xp.zeros_like(inverse) if weight is None else weight[..., None, None] * inverse
+    return xp.by_columns(xp.zeros_like(inverse) if weight is None else weight[..., None, None] * inverse)
 
 
 def _slogdet_kernel(A: Any) -> Any:

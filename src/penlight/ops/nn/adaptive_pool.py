@@ -260,13 +260,16 @@ def _fractional(
     name = f"fractional_max_pool{dims}d"
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    where, shape = name if dims == 2 else name + "_out", list(input.shape)
     if input.dim() not in (dims + 1, dims + 2):
-        if input.dim() > dims + 2:
-            where = name if dims == 2 else name + "_out"
-            shape = list(input.shape)
-            raise RuntimeError(f"{where}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {shape}")
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {-dims - 1})"
+        if samples is None and input.dim() <= dims:  # PyTorch looks for the channels first, to draw for each of them
+            input.size(0 if input.dim() == 0 else -dims - 1)
+        raise RuntimeError(f"{where}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {shape}")
+    if 0 in shape[-dims - 1 :]:
+        empty = shape.index(0, len(shape) - dims - 1)
+        raise RuntimeError(
+            f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{shape} with dimension "
+            f"{empty} being empty."
         )
     kernel = (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
     count_words = "tuple of Ints" if dims == 2 else "tuple of three Ints"
@@ -288,7 +291,6 @@ def _fractional(
         )
     for side, n, k, o in zip(("time", "height", "width")[-dims:], sizes, kernel, size):
         if o + k - 1 > n or (dims == 3 and o + k - 1 == n):
-            where = name if dims == 2 else name + "_out"
             raise RuntimeError(f"{where}(): pool {side} {k} too large relative to input {side} {n}")
     count = input.shape[0] if input.dim() == dims + 2 else 1
     if samples is None:

@@ -286,7 +286,7 @@ def _affine_array(theta: Any, size: Ints, align_corners: bool) -> Any:
 def _affine_rule(grad: Any, size: Ints, align_corners: bool, xp: Any) -> Any:
     base = kernels.affine_grid_base(size[2:], align_corners, xp.np_dtype(grad))
     flat = xp.reshape(grad, (grad.shape[0], base.size // base.shape[-1], grad.shape[-1]))
-    return xp._transpose(flat, 1, 2) @ xp.constant(base.reshape(-1, base.shape[-1]))
+    return xp._transpose(xp.constant(base.reshape(-1, base.shape[-1]).T) @ flat, 1, 2)
 
 
 @linear(_affine_array, node="AffineGridGeneratorBackward0", theta=_affine_rule)

@@ -37,6 +37,8 @@ def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_
         padded = input.view(len(batch_sizes), batch_sizes[0], input.size(1))
         output, state = run(mode, padded, hidden, weights, *rest)
         return output.view(input.size(0), output.size(2)), state
+    if any([part.size(0) != num_layers * directions for part in hidden]):
+        raise RuntimeError("Expected more hidden states in stacked_rnn")  # PyTorch's words, also for too many
     finals: list[State] = []
     for layer in range(num_layers):
         outputs = []
@@ -69,10 +71,29 @@ def _named(weights: Sequence[Tensor], has_biases: bool) -> dict[str, Tensor | No
 def run_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
                   batch_sizes: Sequence[int] | None, reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """One direction of one layer: the outputs of all steps and the last state. See Note [Where a fused kernel goes]."""
-    result = fused(mode, input, start, weights, batch_sizes, reverse)
-    if result is NotImplemented:
+    result = NotImplemented
+    if _fit(mode, input, start, weights, batch_sizes):
+        result = fused(mode, input, start, weights, batch_sizes, reverse)
+    if result is NotImplemented:  # the ops of the loop tell which sizes do not fit
         result = loop_direction(mode, input, start, weights, batch_sizes, reverse)
     return result
+
+
+def _fit(mode: str, input: Tensor, start: State, weights: dict[str, Any], batch_sizes: Sequence[int] | None) -> bool:
+    """Whether input, states and weights have the sizes that a kernel takes for granted."""
+    gates = {"LSTM": 4, "GRU": 3}.get(mode, 1)
+    w_hh, w_hr = weights["w_hh"], weights["w_hr"]
+    rows, columns = w_hh.shape
+    hidden = columns if w_hr is None else w_hr.shape[1]
+    batch = input.shape[-2] if batch_sizes is None else batch_sizes[0]
+    return (
+        rows == gates * hidden
+        and weights["w_ih"].shape == (rows, input.shape[-1])
+        and all([b is None or b.shape == (rows,) for b in (weights["b_ih"], weights["b_hh"])])
+        and (w_hr is None or w_hr.shape == (columns, hidden))
+        and start[0].shape == (batch, columns)
+        and (mode != "LSTM" or start[1].shape == (batch, hidden))
+    )
 
 
 def loop_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
@@ -184,17 +205,48 @@ _STEPS: dict[str, tuple[Callable[..., Any], Callable[..., State]]] = {
 }
 
 
-def run_cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """One step on its own, as the cell modules take it; `weights` are w_ih, w_hh, b_ih, b_hh."""
-    w_ih, w_hh, b_ih, b_hh = weights
-    assert w_ih is not None and w_hh is not None
+def _check_input(input: Tensor, w_ih: Tensor) -> None:
     if input.size(1) != w_ih.size(1):
         raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {w_ih.size(1)}")
+
+
+def _check_state(input: Tensor, state: State, w_hh: Tensor) -> None:
     for i, part in enumerate(state):
         if part.size(0) != input.size(0):
             raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {part.size(0)}")
         if part.size(1) != w_hh.size(1):
             raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {part.size(1)}, expected {w_hh.size(1)}")
+
+
+def _check_weights(gates: int, w_ih: Tensor, w_hh: Tensor) -> int:
+    """The number of rows that weights must have."""
+    rows = gates * w_hh.size(1)
+    for name, weight in (("weight_ih", w_ih), ("weight_hh", w_hh)):
+        if weight.size(0) != rows:
+            raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {rows}, but got {weight.size(0)}")
+    return rows
+
+
+def run_cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
+    """One step on its own, as the cell modules take it; `weights` are w_ih, w_hh, b_ih, b_hh."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    assert w_ih is not None and w_hh is not None
+    # Each kind of cell looks at its arguments in the order in which PyTorch does.
+    if mode == "LSTM":
+        _check_input(input, w_ih)
+        rows = _check_weights(4, w_ih, w_hh)
+        _check_state(input, state, w_hh)
+    elif mode == "GRU":
+        _check_input(input, w_ih)
+        _check_state(input, state, w_hh)
+        rows = _check_weights(3, w_ih, w_hh)
+    else:
+        rows = _check_weights(1, w_ih, w_hh)
+        _check_input(input, w_ih)
+        _check_state(input, state, w_hh)
+    for bias in (b_ih, b_hh) if mode == "GRU" else (b_hh, b_ih):
+        if bias is not None and bias.shape != (rows,):
+            bias.expand(input.size(0), rows)  # an error, unless it can be broadcast
     prepare, step = _STEPS[mode]
     named = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": None}
     projected, recurrent = prepare(input, named)

@@ -91,9 +91,11 @@ def rrelu(
     return _rrelu(input, lower, upper, training)
 
 
-def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """x where it is above the threshold, else `value`."""
-    return _threshold(input, threshold, value)
+    if out is None:
+        return _threshold(input, threshold, value)
+    return OPS["_threshold"].function(input, threshold, value, out=out)
 
 
 def _probability(p: float) -> float:
