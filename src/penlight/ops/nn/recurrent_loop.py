@@ -71,7 +71,7 @@ def _named(weights: Sequence[Tensor], has_biases: bool) -> dict[str, Tensor | No
 def run_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
                   batch_sizes: Sequence[int] | None, reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """One direction of one layer: the outputs of all steps and the last state. See Note [Where a fused kernel goes]."""
-    result = NotImplemented
+    result: Any = NotImplemented
     if _fit(mode, input, start, weights, batch_sizes):
         result = fused(mode, input, start, weights, batch_sizes, reverse)
     if result is NotImplemented:  # the ops of the loop tell which sizes do not fit
