@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from penlight.kernels import executable, native
+from penlight.kernels import executable, native, strategy
 from penlight.kernels.compiler import loops
 from penlight.kernels.index import moves
 
@@ -30,3 +30,4 @@ def without_machine_code() -> Iterator[None]:
 def _forget() -> None:
     for found in (loops.can_compile, executable.compiles, moves._along):
         found.cache_clear()
+    strategy.forget()

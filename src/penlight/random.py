@@ -17,7 +17,7 @@ from .kernels.lazy import lazy_import
 from .kernels.random.engine import Engine
 from .ops.machinery.arguments import broadcast_shape
 from .ops.machinery.dispatch import interpreters
-from .ops.machinery.guards import lazy
+from .ops.machinery.guards import lazy, need_countable
 from .tensor import Tensor, resize_to, wrap
 
 _meta = lazy_import(globals(), "_meta", "._meta")
@@ -376,6 +376,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     if _check(dtype, device, "randperm"):
         return _without_data((n,), dtype or dtypes.int64, requires_grad)
     engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
+    need_countable((n,), np_dtype.itemsize)
 
     def permutations(shape: tuple[int, ...]) -> Any:
         if len(shape) == 1:

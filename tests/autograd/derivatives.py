@@ -262,6 +262,7 @@ WRITTEN = {
     "_zero": call(POINTS),
     "_stack_one": call(POINTS),
     "_nested_view_from_jagged": call(POINTS),
+    "_sparse_from_values": call(POINTS),
     "_nested_get_values": call(POINTS),
     "_gelu_kept": call(POINTS, "none"),
     "_leaky_relu_written": call(POINTS, 0.2),

@@ -397,7 +397,7 @@ def _calls() -> dict[str, Callable[[torch.Tensor], object]]:
         "_mean_dims": ((1,), True), "_embedding": (torch.tensor([1, 0, 1]), -1, False, False), "_expand": ((3, 2, 4),), "_unfold": (1, 2, 1),
         "_sliding": (2, 1), "_select": (0, 1), "_slice": (1, 0, 3, 1), "_split": (1, 0), "_split_with_sizes": ((1, 3), 1), "_unbind": (0,), "_diagonal": (0, 0, 1),
         "_view": ((4, 2),), "_reshape_alias": ((4, 2),), "_alias": (), "_squeeze_all": (), "_squeeze_dim": (0,), "_squeeze_dims": ((0,),),
-        "_unsqueeze": (0,), "_transpose": (0, 1), "_t": (), "_permute": ((1, 0),), "_nested_view_from_jagged": (), "_nested_get_values": (),
+        "_unsqueeze": (0,), "_transpose": (0, 1), "_t": (), "_permute": ((1, 0),), "_nested_view_from_jagged": (), "_sparse_from_values": (), "_nested_get_values": (),
     }  # fmt: skip
     public: dict[str, Callable[[torch.Tensor], object]] = {
         "_as_strided": lambda x: x.as_strided((3, 2), (1, 1)),

@@ -13,7 +13,7 @@ EPS = 1e-5
 
 
 def rms_norm(x, dims, weight, eps):
-    return K.layer_norm(x, dims, weight, None, eps, centred=False)[::2]
+    return K.layer_norm(x, dims, weight, None, eps, False)[::2]
 
 
 def rms_norm_backward(grad, x, dims, rstd, weight, needs):

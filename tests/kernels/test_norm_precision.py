@@ -14,7 +14,7 @@ SHAPES = [(70, 1), (128, 7), (1, 8), (3, 33), (65, 64), (64, 100), (129, 257)]
 
 
 def rms_norm(x, dims, weight, eps):
-    return norm.layer_norm(x, dims, weight, None, eps, centred=False)[::2]
+    return norm.layer_norm(x, dims, weight, None, eps, False)[::2]
 
 
 def rms_norm_backward(grad, x, dims, rstd, weight, needs):

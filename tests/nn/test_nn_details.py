@@ -408,3 +408,15 @@ def test_attention_bias():
         ours = getattr(bias, name)(2, 3)
         assert np.array_equal(ours.numpy(), theirs._materialize().numpy())
         assert (int(ours.variant), ours.seq_len_q, ours.seq_len_kv) == (int(theirs.variant), 2, 3)
+
+
+def test_running_statistics_of_another_dtype():
+    """Instance norm takes them in the dtype of its weight, or of its input; they stay as they are."""
+    import penlight
+
+    norm = penlight.nn.InstanceNorm1d(2, track_running_stats=True)
+    x = penlight.tensor([[[1.0, 3.0], [2.0, 6.0]]], dtype=penlight.float64)
+    assert norm(x).dtype is penlight.float64
+    assert norm.running_mean.dtype is penlight.float32 and norm.running_mean.tolist() == pytest.approx([0.2, 0.4])
+    with pytest.raises(RuntimeError, match="mixed dtype"):
+        penlight.nn.functional.instance_norm(x, weight=penlight.ones(2))

@@ -243,3 +243,21 @@ def test_threads_share_the_batch(kind):
     for out, grad in seen[1:]:
         torch.testing.assert_close(out, seen[0][0])
         torch.testing.assert_close(grad, seen[0][1])
+
+
+@pytest.mark.parametrize("options", [{}, {"proj_size": 5}])
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_wide_layers_of_both_precisions(kind, options):
+    """Layers that are wide enough for whole sequences at once; states that are projected go step by step."""
+    if options and kind is torch.nn.GRU:
+        pytest.skip("GRUs have no projections")
+    torch.manual_seed(1)
+    layer, x = kind(8, 32, **options), torch.randn(7, 5, 8)
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        layer.to(dtype).zero_grad()
+        out = layer(x.to(dtype))[0]
+        (out * torch.arange(out.shape[-1])).sum().backward()
+        found.append([out.detach(), *[p.grad.clone() for p in layer.parameters()]])
+    for single, double in zip(*found, strict=True):
+        torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-4)

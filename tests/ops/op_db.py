@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 import types
 import unittest
@@ -15,17 +16,22 @@ from running import resolve
 import penlight
 
 
-@functools.cache
-def ops() -> list[Any]:
-    """PyTorch's table of ops. Its test machinery imports a package only for a class to inherit from."""
+def tests_of_pytorch(name: str) -> Any:
+    """A module of PyTorch's test machinery, which imports a package only for a class to inherit from."""
     if "expecttest" not in sys.modules:
         stand_in = types.ModuleType("expecttest")
         stand_in.TestCase = unittest.TestCase
         sys.modules["expecttest"] = stand_in
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from torch.testing._internal.common_methods_invocations import op_db
-    return [op for op in op_db if not op.name.startswith(("jiterator", "_"))]
+        return importlib.import_module("torch.testing._internal." + name)
+
+
+@functools.cache
+def ops() -> list[Any]:
+    """PyTorch's table of ops."""
+    table = tests_of_pytorch("common_methods_invocations").op_db
+    return [op for op in table if not op.name.startswith(("jiterator", "_"))]
 
 
 def full_name(op: Any) -> str:

@@ -32,6 +32,8 @@ CASES = {
     "bytes assign": (lambda lib: put(lib.zeros(3), byte_mask(lib), lib.ones(2)), [1.0, 0.0, 1.0], BYTES),
     "bytes assign a number": (lambda lib: put(lib.zeros(3), byte_mask(lib), 1.0), NOT_BOOL, None),
     "bytes assign one element": (lambda lib: lib.zeros(3).index_put_((byte_mask(lib),), lib.ones(1)), NOT_BOOL, None),
+    "a scalar of 8 bits": (lambda lib: lib.arange(3)[lib.tensor(1, dtype=lib.int8)].item(), 1, None),
+    "a scalar of 16 bits": (lambda lib: lib.arange(6).reshape(2, 3)[0, lib.tensor(2, dtype=lib.int16)].item(), 2, None),
     "a byte": (lambda lib: list(lib.zeros(3)[lib.tensor(1, dtype=lib.uint8)].shape), [1, 3], None),
     "float index": (
         lambda lib: lib.zeros(3)[lib.tensor(1.0)],

@@ -288,7 +288,7 @@ def reached() -> set[str]:
 # Ops that no record reaches, and where else they are tested; those that fill a tensor (`_uniform_into`) in test_sampling.py.
 ELSEWHERE = {
     "_zero": "tests/ops/test_memory.py", "_in_format_copy": "tests/ops/test_memory.py", "_view_dtype": "cut off the graph", "_window_to_tensor": "views", "_tensor_to_window": "views",
-    "_negated": "tests/ops/test_conjugates.py", "_nested_get_values": "tests/nested", "_nested_view_from_jagged": "tests/nested", "_fill": "in place: tests/ops/test_odd_calls.py", "_fill_tensor": "in place: tests/ops/test_odd_calls.py", "_poisson": "tests/ops/test_sampling.py", "_binomial": "tests/ops/test_sampling.py",
+    "_negated": "tests/ops/test_conjugates.py", "_nested_get_values": "tests/nested", "_nested_view_from_jagged": "tests/nested", "_sparse_from_values": "tests/sparse", "_fill": "in place: tests/ops/test_odd_calls.py", "_fill_tensor": "in place: tests/ops/test_odd_calls.py", "_poisson": "tests/ops/test_sampling.py", "_binomial": "tests/ops/test_sampling.py",
 }  # fmt: skip
 
 

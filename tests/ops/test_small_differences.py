@@ -17,6 +17,11 @@ REFUSED = {
     "broadcast_to": (lambda torch: torch.broadcast_to(torch.ones(1, 1), (2**62, 2**62)), OVERFLOW),
     "repeat": (lambda torch: torch.ones(2).repeat(2**40, 2**40), STORAGE + "[1099511627776, 2199023255552]"),
     "eye": (lambda torch: torch.eye(2**40), OVERFLOW),
+    "arange": (lambda torch: torch.arange(2**62), STORAGE + "[4611686018427387904]"),
+    "linspace": (lambda torch: torch.linspace(0, 1, 2**62), STORAGE + "[4611686018427387904]"),
+    "logspace": (lambda torch: torch.logspace(0, 1, 2**62), STORAGE + "[4611686018427387904]"),
+    "randperm": (lambda torch: torch.randperm(2**62), STORAGE + "[4611686018427387904]"),
+    "empty_strided": (lambda torch: torch.empty_strided((2,), (2**62,)), STORAGE + "[2] and strides=[4611686018427387904]"),
     "adaptive_avg_pool2d": (lambda torch: torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 1, 4, 4), 2**40), OVERFLOW),
     "adaptive_avg_pool3d": (lambda torch: torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 1, 4, 4, 4), 2**30), OVERFLOW),
     "adaptive_max_pool1d": (lambda torch: torch.nn.functional.adaptive_max_pool1d(torch.ones(1, 1, 4), 2**62), STORAGE + "[1, 1, 1, 4611686018427387904]"),
@@ -157,14 +162,14 @@ def test_seen_as_in_pytorch():
 def test_modules_refuse_when_they_are_used():
     from penlight import _refs, _utils_internal
     from penlight.utils.collect_env import get_pretty_env_info
-    from penlight.utils.data.datapipes.iter import IterableWrapper
+    from penlight.utils.data.datapipes.iter import RoutedDecoder
 
     assert _utils_internal.justknobs_check("any") and _utils_internal.TEST_MASTER_ADDR == "127.0.0.1"
     with pytest.raises(NotImplementedError, match="Call the function of torch of that name"):
         _refs.add(1, 2)
     with pytest.raises(NotImplementedError, match="Use `penlight doctor`"):
         get_pretty_env_info()
-    with pytest.raises(NotImplementedError, match="Use Dataset, IterableDataset and DataLoader"):
-        IterableWrapper([1, 2])
+    with pytest.raises(NotImplementedError, match=r"Use map\(\) with a function of your own"):
+        RoutedDecoder([1, 2])
     assert not isinstance([1, 2], penlight.utils.data.IterDataPipe)
-    assert penlight.utils.data.datapipes.iter.IterableWrapper is IterableWrapper
+    assert penlight.utils.data.datapipes.iter.RoutedDecoder is RoutedDecoder

@@ -141,9 +141,28 @@ def _refuse(name: str, what: str) -> Any:
 
 
 _rebuild_qtensor = _refuse("_rebuild_qtensor", "a quantized tensor")
-_rebuild_sparse_tensor = _refuse("_rebuild_sparse_tensor", "a sparse tensor")
 _rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "a nested tensor")
 _rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "a wrapper tensor subclass")
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    """Indices are checked when the tensor is made, whatever the file says of them."""
+    if not isinstance(layout, penlight.layout) or layout is penlight.strided or layout is penlight.jagged:
+        raise UnpicklingError(f"expected a sparse layout, but got {layout}")
+    if not isinstance(data, tuple) or len(data) not in (3, 4):
+        raise UnpicklingError(f"expected the parts of a sparse tensor, but got {type(data)}")
+    if layout is penlight.sparse_coo:
+        indices, values, size, *coalesced = data
+        return penlight.sparse_coo_tensor(
+            _tensor(indices), _tensor(values), _sizes(size), is_coalesced=coalesced == [True]
+        )
+    starts, lines, values, size = (*data, None)[:4]
+    return penlight.sparse_compressed_tensor(
+        _tensor(starts), _tensor(lines), _tensor(values), _sizes(size), layout=layout
+    )
+
+
+_rebuild_sparse_tensor.__module__ = "penlight._utils"  # where PyTorch's files look for it
 
 
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:

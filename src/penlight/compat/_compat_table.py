@@ -94,6 +94,10 @@ _FLEX = (
 )
 _ASK_FIRST = "Penlight runs on the CPU: ask torch.{}.is_available() first (it is False here)"
 _NO_NCCL = "PyTorch is not compiled with NCCL support"
+_STREAMS = """Batcher Collator Concater Demultiplexer FileLister FileOpener Filter Forker Grouper IterableWrapper Mapper Multiplexer Sampler
+    ShardingFilter Shuffler StreamReader UnBatcher Zipper""".split()  # noqa: SIM905
+_MAPS = ("Batcher", "Concater", "Mapper", "SequenceWrapper", "Zipper")
+_NO_FRAMES = ("Penlight's pipes of data know no data frames and no decoders.", "Use map() with a function of your own.")
 # What PyTorch says of its functions for Apple's GPU where there is none: each names its inner one.
 _INNER = {
     "Event": "acquireEvent",
@@ -533,9 +537,23 @@ TABLE = {
     "utils.collect_env": Row(
         "What is installed.", refuses=("It asks for PyTorch's libraries and for GPUs.", "Use `penlight doctor`.")
     ),
-    "utils.data.datapipes": Row(
-        "Pipes of data.",
-        refuses=("Penlight has no pipes of data.", "Use Dataset, IterableDataset and DataLoader of torch.utils.data."),
+    "utils.data.datapipes": Row("Streams and maps of samples that are put together from parts.", refuses=_NO_FRAMES),
+    "utils.data.datapipes.datapipe": Row(
+        "What all pipes are.",
+        names={"penlight._datapipes": "DFIterDataPipe DataChunk IterDataPipe MapDataPipe"},
+        refuses=_NO_FRAMES,
+    ),
+    "utils.data.datapipes.iter": Row(
+        "Streams of samples.",
+        names={"penlight._datapipes": " ".join(f"{name}IterDataPipe={name}" for name in _STREAMS)},
+        refuses=_NO_FRAMES,
+    ),
+    "utils.data.datapipes.map": Row(
+        "Maps of samples.",
+        names={
+            "penlight._datapipes": " ".join(f"{name}MapDataPipe={name}" for name in _MAPS) + " _shuffled_map=Shuffler"
+        },
+        refuses=_NO_FRAMES,
     ),
     "utils.deterministic": Row(
         "Whether uninitialised memory is filled while deterministic algorithms are asked for: kept, and without effect.",

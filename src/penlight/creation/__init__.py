@@ -380,6 +380,8 @@ def empty_strided(
     if 0 in size:
         return _leaf(wrap(np.empty(size, np_dtype)), requires_grad)
     span = 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    if span * np_dtype.itemsize >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     array = np.ndarray(size, np_dtype, np.empty(span, np_dtype), 0, tuple(s * np_dtype.itemsize for s in stride))
     return _leaf(wrap(array), requires_grad)
 

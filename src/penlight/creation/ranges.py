@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._common.user_warnings import warn_user
-from ..ops.machinery.guards import lazy
+from ..ops.machinery.guards import lazy, need_countable
 from ..tensor import Tensor, wrap
 from . import _accept, _check, _into, _leaf, _meta_or_float8, _plain
 
@@ -52,6 +52,7 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = math.ceil((end - start) / step)
+    need_countable((count,), dtype.itemsize)
     if dtype.category == dtypes.INTEGRAL:
         array = (np.arange(count, dtype=np.int64) * int(step) + int(start)).astype(dtype.np)
     elif dtype.category == dtypes.FLOATING and dtype.itemsize >= 4:
@@ -192,6 +193,7 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
         _refuse_wide(name, start, end)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    need_countable((steps,), dtypes.get_default_dtype().itemsize)
     return _plain(start), _plain(end)
 
 

@@ -119,31 +119,28 @@ def arcsinh(x: Array, out: Array) -> bool:
     return True
 
 
-def logaddexp(x: Array, y: Array, out: Array) -> bool:
-    """The larger one + log1p(exp(-distance))."""
+def _logaddexp(x: Array, y: Array, out: Array, unit: float) -> bool:
+    """The larger one + log1p(exp(-distance)), in logarithms of which `unit` is the one of the base."""
     distance = x - y
     np.abs(distance, distance)
     if not distance.max() < np.inf:
         return False
-    np.negative(distance, distance)
+    distance *= -unit
     np.exp(distance, distance)
     _log1p(distance, out)
+    out /= unit
     out += np.maximum(x, y)
     return True
+
+
+def logaddexp(x: Array, y: Array, out: Array) -> bool:
+    """log(exp(x) + exp(y))."""
+    return _logaddexp(x, y, out, 1.0)
 
 
 def logaddexp2(x: Array, y: Array, out: Array) -> bool:
-    """logaddexp with powers of two."""
-    distance = x - y
-    np.abs(distance, distance)
-    if not distance.max() < np.inf:
-        return False
-    distance *= -_LOG_2
-    np.exp(distance, distance)
-    _log1p(distance, out)
-    out /= _LOG_2
-    out += np.maximum(x, y)
-    return True
+    """The same with powers of two."""
+    return _logaddexp(x, y, out, _LOG_2)
 
 
 def _quotient(rounding: Any, x: Array, y: Array) -> Array | None:

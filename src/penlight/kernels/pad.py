@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .conv.im2col import is_half
+from .copies.convert import is_half
 from .numpy_calls import broadcast_to
 from .numpy_warnings import silent
 
@@ -79,7 +79,7 @@ def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mod
     >>> pad_backward(np.ones(6), (3,), [(1, 2)], "reflect")
     array([2., 3., 1.])
     """
-    if mode != "constant" and is_half(grad):
+    if mode != "constant" and is_half(grad.dtype):
         return pad_backward(grad.astype(np.float32), input_shape, pads, mode).astype(grad.dtype)
     lead = grad.ndim - len(pads)
     cropped = any(low < 0 or high < 0 for low, high in pads)

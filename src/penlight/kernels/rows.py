@@ -40,6 +40,19 @@ def quiet(kernel: F) -> F:
     return run  # type: ignore[return-value]
 
 
+def in_float32(kernel: F) -> F:
+    """To decorate kernels that compute 16-bit floats in float32. The first array tells; the result is rounded to its dtype, and of several results the first."""
+
+    @wraps(kernel)
+    def run(first: np.ndarray, *rest: Any, **options: Any) -> Any:
+        if not is_half(first.dtype):
+            return kernel(first, *rest, **options)
+        found = kernel(widen(first), *[widen(a) if isinstance(a, np.ndarray) else a for a in rest], **options)
+        return (narrow(found[0], first.dtype), *found[1:]) if type(found) is tuple else narrow(found, first.dtype)
+
+    return run  # type: ignore[return-value]
+
+
 def widen(x: np.ndarray) -> np.ndarray:
     """`x` itself, or its float32 copy of 16-bit floats."""
     return cast(x, _FLOAT) if is_half(x.dtype) else x

@@ -8,10 +8,12 @@ nothing else, so that a choice is made once for each problem and kept. Where a c
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache, wraps
+from typing import Any, NamedTuple, TypeVar
 
 from .call import Unfit
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Strategy(NamedTuple):
@@ -76,6 +78,21 @@ def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
             if result is not None:
                 return result
     raise AssertionError(f"no strategy for {arguments}")
+
+
+def by_table(table: tuple[Strategy, ...], like: F) -> F:
+    """`apply` with a table, as a function with the signature and the documentation of one of its implementations. Arguments are positional.
+
+    >>> table = (Strategy(lambda n: n < 10, lambda n: n, "small"), Strategy(lambda n: True, lambda n: -n, "any"))
+    >>> by_table(table, abs)(30)
+    -30
+    """
+
+    @wraps(like)
+    def run(*arguments: Any) -> Any:
+        return apply(table, *arguments)
+
+    return run  # type: ignore[return-value]
 
 
 forget = _suitable.cache_clear  # for tests that change a threshold

@@ -33,7 +33,7 @@ from .parallel import BACKOFF, native_thread_count, parallel_for, start_thread
 
 _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
-_STACKED = 12  # arguments on the stack, at most
+_STACKED = 24  # arguments on the stack, at most
 _PYTHON_GRAIN = 4  # times as much work is worth a thread of Python's
 _LATE = 1 << 17  # ticks that a caller may wait besides half of its own share: some 50 microseconds
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
@@ -388,9 +388,14 @@ def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int =
     Threads share it from two times `grain` on, in steps that are a multiple of `multiple`.
     """
     if total >= 2 * grain:
-        each = -(-step(total, grain) // multiple) * multiple
-        if each < total:
-            return (function.shared or shared(function))(each, total, *arguments)
+        return in_steps(function, total, -(-step(total, grain) // multiple) * multiple, *arguments)
+    return function(0, total, *arguments)
+
+
+def in_steps(function: Any, total: int, each: int, *arguments: Any) -> Any:
+    """The same in ranges of so many, if that is less than all; where threads have scratch memory, the kernel must know how many."""
+    if each < total:
+        return (function.shared or shared(function))(each, total, *arguments)
     return function(0, total, *arguments)
 
 

@@ -7,18 +7,30 @@ from typing import Any
 from .. import dtypes
 from .._common.user_warnings import warn_user
 from .._refused import refuse
-from .compressed import sampled_addmm as sampled_addmm
+from .compressed import from_diagonals, reduced_product, sampled_addmm as sampled_addmm
 from .coo import softmax as _softmax, sparse_coo_tensor, sum_of
 
 
-def mm(mat1: Any, mat2: Any) -> Any:
-    """The product of a sparse matrix and a dense one, differentiable in both.
+def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
+    """The product of a sparse matrix and a dense one, differentiable in both. With `reduce`, of a matrix by rows: another reduction
+    (`mean`, `amax`, `amin`, `prod`) of the products instead of their sum, 0 for a row without elements.
 
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
             [1.]])
     """
-    return mat1 @ mat2
+    return mat1 @ mat2 if reduce == "sum" else reduced_product(mat1, mat2, reduce)
+
+
+def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any:
+    """A sparse matrix with these diagonals: `offsets` says which, above (positive) or below the main one. Element `j` of a diagonal is
+    in column `j`.
+
+    >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1]), (2, 2)).to_dense()
+    tensor([[1., 4.],
+            [0., 2.]])
+    """
+    return from_diagonals(diagonals, offsets, shape, layout)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, beta: float = 1.0, alpha: float = 1.0) -> Any:

@@ -19,7 +19,7 @@ from .._common.user_warnings import warn_user
 from ..layout import sparse_coo, sparse_csc, sparse_csr, strided
 from ..tensor import Tensor, wrap
 from ..tensor.printing import close_with
-from . import coo
+from . import coo, structure
 from .coo import SparseTensor
 
 _TABLE: dict[str, Callable[..., Any]] = {}
@@ -64,16 +64,17 @@ class CompressedTensor(SparseTensor):
         """The column of each element by rows, the row of each by columns."""
         return self._coordinates[1 - self._axis].to(self._starts.dtype)
 
-    def _replaced(self, made: Any) -> Any:
-        """This tensor with the contents of another one of its layout."""
-        self._starts, self._coordinates, self._inner = made._starts, made._coordinates, made._inner
-        return self
+    def _become(self, made: Any) -> None:
+        made = compressed(made, type(self))
+        super()._become(made)
+        self._starts = made._starts
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return _shown(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return type(self), (self._starts, self._lines, self._inner.detach(), tuple(self._size))
+        parts = (self._starts, self._lines, self._inner.detach(), self._size)
+        return penlight._utils._rebuild_sparse_tensor, (self.layout, parts)
 
     def __copy__(self) -> Any:
         return type(self)(self._starts, self._lines, self._inner, self._size)
@@ -122,8 +123,7 @@ def _shown(s: CompressedTensor) -> str:
         words.append(f"dtype={s.dtype}")
     words.append(f"layout={s.layout}")
     if s.requires_grad:
-        leaf = getattr(s, "_leaf", False)
-        words.append("requires_grad=True" if leaf else "grad_fn=<SparseCompressedTensorBackward0>")
+        words.append(coo.shown_graph(s))
     return close_with("tensor(" + ",\n       ".join(lines), words, len("tensor("))
 
 
@@ -149,6 +149,8 @@ def compressed(s: Any, cls: type[CompressedTensor]) -> Any:
 
 def from_dense(input: Tensor, layout: Any) -> Any:
     """The elements of a tensor, dense or sparse, that are not zero, in a compressed layout."""
+    if layout is strided:
+        return input
     if layout not in _CLASSES:
         raise NotImplementedError(
             f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates, and by compressed rows or columns. "
@@ -283,7 +285,7 @@ for _name, _wanted, _kind, _get in (
     *((name, None, "coordinate", None) for name in ("is_coalesced", "indices", "coalesce", "_indices")),
 ):
     _TABLE[_name] = _of_layout(_name, _wanted, _kind, _get)
-    coo._TABLE.setdefault(_name, _TABLE[_name])
+    coo.TABLE.setdefault(_name, _TABLE[_name])
 
 
 def _no_numpy(s: CompressedTensor, *_: Any, **__: Any) -> NoReturn:
@@ -329,6 +331,12 @@ def _as_coo(s: Any) -> Any:
 
 def to_layout(s: Any, sparse_dim: Any = None, *, layout: Any = sparse_coo, **_: Any) -> Any:
     """A sparse tensor in a layout."""
+    if sparse_dim is not None and sparse_dim != s.sparse_dim():
+        raise RuntimeError(
+            "to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not supported"
+        )
+    if layout is strided:
+        return s.to_dense()
     if layout in (None, sparse_coo):
         return _as_coo(s) if isinstance(s, CompressedTensor) else s
     return from_dense(s, layout)
@@ -344,7 +352,7 @@ def _like(s: CompressedTensor, **options: Any) -> Any:
 def _pick(s: CompressedTensor, index: Any) -> Any:
     if isinstance(index, tuple) and all(isinstance(i, int) for i in index):
         return s.to_dense()[index]
-    return coo.pick(s, index) if isinstance(index, int) else _has_none("strides")(s)
+    return structure.pick(_as_coo(s), index) if isinstance(index, int) else _has_none("strides")(s)
 
 
 _TABLE |= {
@@ -358,8 +366,8 @@ _TABLE |= {
     "detach": lambda s: type(s)(s._starts, s._lines, s._inner.detach(), s._size),
     "to": lambda s, *a, **k: type(s)(s._starts, s._lines, s._inner.to(*a, **k), s._size),
     "zeros_like": _like,
-    "zero_": lambda s: s._replaced(_like(s)),
-    "copy_": lambda s, other, *_: s._replaced(other),
+    "zero_": lambda s: coo.write(s, _like(s)),
+    "copy_": lambda s, other, *_: coo.write(s, other),
     "select": lambda s, dim, index: coo.from_dense(s.to_dense().select(dim, index)),
     "__getitem__": lambda s, index: _pick(s, index),
     "is_contiguous": _has_none("is_contiguous"),
@@ -375,8 +383,8 @@ def _to_compressed(layout: Any) -> Any:
 
 
 for _name, _layout in (("to_sparse_csr", sparse_csr), ("to_sparse_csc", sparse_csc)):
-    coo._TABLE[_name] = _to_compressed(_layout)
-coo._TABLE["to_sparse"] = coo._TABLE["to_sparse_coo"] = to_layout
+    coo.TABLE[_name] = _to_compressed(_layout)
+coo.TABLE["to_sparse"] = coo.TABLE["to_sparse_coo"] = to_layout
 
 
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Any = None) -> Any:
@@ -388,3 +396,46 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     row, column = input._coordinates
     at = (mat1[row] * mat2.mT[column]).sum(-1)
     return type(input)(input._starts, input._lines, alpha * at + beta * input._inner, input._size)
+
+
+def reduced_product(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
+    """`torch.sparse.mm` with a reduction of the products of each row that is not their sum."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if type(mat1) is not RowTensor:
+        raise NotImplementedError(
+            f"torch.sparse.mm(reduce={reduce!r}) takes a matrix by rows: use Tensor.to_sparse_csr()"
+        )
+    row, column = mat1._coordinates
+    products = mat1._inner.unsqueeze(1) * mat2.index_select(0, column)
+    result = penlight.zeros(mat1._size[0], mat2.shape[1], dtype=products.dtype)
+    index = row.unsqueeze(1).expand(products.shape)
+    return result.scatter_reduce(0, index, products, reduce, include_self=False)
+
+
+def from_diagonals(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any) -> Any:
+    """`torch.sparse.spdiags`."""
+    if diagonals.dim() not in (1, 2):
+        raise RuntimeError("Diagonals must be vector or matrix")
+    if len(shape) != 2:
+        raise RuntimeError("Output shape must be 2d")
+    rows, at = diagonals.reshape(-1, diagonals.shape[-1]), offsets.reshape(-1)
+    if len(rows) != len(at):
+        raise RuntimeError(f"Number of diagonals ({len(rows)}) does not match the number of offsets ({len(at)})")
+    if offsets.dtype is not dtypes.int64:
+        raise RuntimeError(f"Offset Tensor must have dtype Long but got {dtypes.LEGACY[offsets.dtype]}")
+    if len(np.unique(at._array)) < len(at):
+        raise RuntimeError("Offset tensor contains duplicate values")
+    if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
+        raise RuntimeError(f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {_name_of(layout)}")
+    diagonal, column = np.indices((len(rows), min(rows.shape[1], shape[1]))).reshape(2, -1)
+    row = column - at._array[diagonal]
+    (inside,) = np.nonzero((row >= 0) & (row < shape[0]))
+    values = rows[wrap(diagonal[inside]), wrap(column[inside])]
+    made = SparseTensor(wrap(np.stack([row[inside], column[inside]])), values, shape)
+    return made if layout in (None, sparse_coo) else from_dense(made, layout)
+
+
+def _name_of(layout: Any) -> str:
+    """The name that PyTorch's errors have for a layout: `SparseBsr`."""
+    return "".join(part.capitalize() for part in str(layout).removeprefix("torch.").split("_"))

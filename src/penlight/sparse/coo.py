@@ -18,15 +18,17 @@ import numpy as np
 import penlight
 
 from .. import dtypes
+from .._common.dims import wrap_existing_dim
 from .._takeover import WrappingTensor
 from ..autograd import modes
 from ..autograd.function import Function
 from ..layout import sparse_coo
 from ..ops.machinery.guards import refuse_tangents
+from ..ops.shape.views import _sparse_from_values
 from ..size import Size
 from ..tensor import Tensor, wrap
 
-_TABLE: dict[str, Callable[..., Any]] = {}
+TABLE: dict[str, Callable[..., Any]] = {}
 
 
 class SparseTensor(WrappingTensor):
@@ -48,17 +50,19 @@ class SparseTensor(WrappingTensor):
     layout = sparse_coo
 
     def __new__(cls, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> Any:
-        return super().__new__(cls, values, _coordinates=indices, _size=Size(size), _coalesced=coalesced)
+        made: Any = super().__new__(cls, values, _coordinates=indices, _size=Size(size))
+        made._coalesced = coalesced or len(values) < 2
+        return made
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", str(func))
-        if name in _TABLE:
-            return _TABLE[name](*args, **(kwargs or {}))
+        if name in TABLE:
+            return TABLE[name](*args, **(kwargs or {}))
         if func == Tensor.grad.__set__:  # type: ignore[attr-defined]  # of a dense leaf, or of this
             with penlight.overrides.DisableTorchFunctionSubclass():
                 return func(*args)
-        return _refuse(name)
+        return refuse(name)
 
     @property
     def _array(self) -> NoReturn:  # type: ignore[override]
@@ -67,6 +71,8 @@ class SparseTensor(WrappingTensor):
         )
 
     shape = property(lambda self: self._size)
+    H = property(lambda self: self.t().conj())
+    mH = property(lambda self: self.transpose(-2, -1).conj())
 
     @property  # type: ignore[misc]
     def grad(self) -> Any:
@@ -81,14 +87,28 @@ class SparseTensor(WrappingTensor):
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return _shown(self)
 
+    def _become(self, made: Any) -> None:
+        self._coordinates, self._inner = made._coordinates, made._inner
+        self._size, self._coalesced = made._size, made._coalesced
+
+    def _dimI(self) -> int:
+        return self._coordinates.shape[0]
+
+    def _dimV(self) -> int:
+        return self._inner.dim() - 1
+
+    def __iter__(self) -> Any:
+        return iter(self.unbind())
+
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return SparseTensor, (self._coordinates, self._inner.detach(), tuple(self._size), self._coalesced)
+        parts = (self._coordinates, self._inner.detach(), self._size, self._coalesced)
+        return penlight._utils._rebuild_sparse_tensor, (self.layout, parts)
 
     def __copy__(self) -> Any:
         return SparseTensor(self._coordinates, self._inner, self._size, self._coalesced)
 
 
-def _refuse(name: str) -> NoReturn:
+def refuse(name: str) -> NoReturn:
     raise NotImplementedError(
         f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' backend: Penlight's sparse tensors have few functions. "
         "Use Tensor.to_dense() first."
@@ -110,10 +130,14 @@ def _shown(s: SparseTensor) -> str:
     words.append("layout=torch.sparse_coo")
     last = "       " + ", ".join(words)
     if s.requires_grad:
-        leaf = getattr(s, "_leaf", False)
-        more = "requires_grad=True" if leaf else "grad_fn=<SparseCooTensorWithDimsAndTensorsBackward0>"
+        more = shown_graph(s)
         last += (",\n       " if len(last) + len(more) + 3 > 80 else ", ") + more
     return "\n".join([*lines, last + ")"])
+
+
+def shown_graph(s: SparseTensor) -> str:
+    """What a tensor that requires grad prints of its graph."""
+    return "requires_grad=True" if s.grad_fn is None else f"grad_fn=<{s.grad_fn.name()}>"
 
 
 # ----- Making them ------------------------------------------------------------------------------------------------------
@@ -140,8 +164,7 @@ def sparse_coo_tensor(
     vals = penlight.as_tensor(values, dtype=dtype, device=device)
     if coordinates.dim() != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(coordinates.shape)}")
-    if vals.dim() == 0:
-        vals = vals.expand(coordinates.shape[1])
+    vals = vals.reshape(1) if vals.dim() == 0 else vals
     if vals.shape[0] != coordinates.shape[1]:
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {coordinates.shape[1]}, nnz from values: {vals.shape[0]}"
@@ -150,6 +173,9 @@ def sparse_coo_tensor(
         size = [int(n) + 1 for n in coordinates._array.max(1)] if coordinates.shape[1] else [0] * coordinates.shape[0]
         size = [*size, *vals.shape[1:]]
     _check_coordinates(coordinates, size, vals)
+    if is_coalesced and len(vals) > 1 and (np.diff(_flat_index(coordinates, size)) <= 0).any():
+        raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+    vals = _sparse_from_values(vals) if vals.requires_grad and not requires_grad else vals
     made: Any = SparseTensor(coordinates, vals, size, bool(is_coalesced))
     return requires_grad_(made) if requires_grad else made
 
@@ -177,7 +203,9 @@ def from_dense(input: Tensor, sparse_dim: int | None = None, **_: Any) -> Any:
     dims = input.dim() if sparse_dim is None else sparse_dim
     array = input._array
     kept = array != 0 if dims == array.ndim else (array != 0).any(axis=tuple(range(dims, array.ndim)))
-    coordinates = wrap(np.stack(np.nonzero(kept)) if dims else np.zeros((0, 1), np.int64))
+    if not dims:
+        return SparseTensor(wrap(np.zeros((0, 1), np.int64)), input.unsqueeze(0), input.shape, True)
+    coordinates = wrap(np.stack(np.nonzero(kept)))
     return SparseTensor(coordinates, input[tuple(coordinates)], input.shape, True)
 
 
@@ -189,7 +217,7 @@ def function(*names: str) -> Callable[[Any], Any]:
 
     def enter(made: Any) -> Any:
         for name in names or (made.__name__,):
-            _TABLE[name] = made
+            TABLE[name] = made
         return made
 
     return enter
@@ -197,14 +225,26 @@ def function(*names: str) -> Callable[[Any], Any]:
 
 def _flat(s: SparseTensor) -> np.ndarray[Any, Any]:
     """The coordinates as indices into the flattened sparse dimensions."""
-    dims = s._coordinates.shape[0]
-    if not s._coordinates.numel():
-        return np.zeros(s._coordinates.shape[1], np.int64)
-    return np.ravel_multi_index(tuple(s._coordinates._array), tuple(s._size[:dims]))
+    return _flat_index(s._coordinates, s._size)
 
 
-def _with(s: SparseTensor, values: Tensor, coalesced: bool | None = None) -> Any:
-    return SparseTensor(s._coordinates, values, s._size, s._coalesced if coalesced is None else coalesced)
+def _flat_index(coordinates: Tensor, size: Any) -> np.ndarray[Any, Any]:
+    if not coordinates.numel():
+        return np.zeros(coordinates.shape[1], np.int64)
+    return np.ravel_multi_index(tuple(coordinates._array), tuple(size[: len(coordinates)]))
+
+
+def _with(s: SparseTensor, values: Tensor) -> Any:
+    """The same coordinates with these values."""
+    return s if values is s._inner else SparseTensor(s._coordinates, values, s._size, s._coalesced)
+
+
+def write(s: SparseTensor, made: Any) -> Any:
+    """The tensor itself with the contents of another one."""
+    if s.requires_grad and s.is_leaf and penlight.is_grad_enabled():
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    s._become(made)
+    return s
 
 
 @function()
@@ -245,9 +285,9 @@ def values(s: SparseTensor) -> Tensor:
     return s._inner
 
 
-_TABLE |= {
+TABLE |= {
     "_indices": lambda s: s._coordinates,
-    "_values": lambda s: s._inner,
+    "_values": lambda s: s._inner.detach(),
     "_nnz": lambda s: s._inner.shape[0],
     "is_coalesced": lambda s: s._coalesced,
     "sparse_dim": lambda s: s._coordinates.shape[0],
@@ -279,7 +319,7 @@ _TABLE |= {
         TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     ),
     "cuda": lambda s, *a, **k: s._inner.cuda(*a, **k),
-    "zeros_like": lambda s, **_: sparse_coo_tensor(size=s._size, dtype=s.dtype),
+    "any": lambda s: s._inner.any(),
 }
 
 
@@ -290,49 +330,51 @@ def _raise(error: Exception) -> NoReturn:
 @function()
 def requires_grad_(s: SparseTensor, requires_grad: bool = True) -> Any:
     s._inner = s._inner.detach()._require_grad_(requires_grad)
-    s._leaf = requires_grad  # type: ignore[attr-defined]
     return s
 
 
-_TABLE["detach_"] = lambda s: requires_grad_(s, False)
-
-
-@function()
-def zero_(s: SparseTensor) -> Any:
-    s._coordinates, s._inner, s._coalesced = s._coordinates[:, :0], s._inner.detach()[:0], True
-    return s
+TABLE["detach_"] = lambda s: requires_grad_(s, False)
+TABLE["_require_grad_"] = requires_grad_
+TABLE["zero_"] = lambda s: write(s, SparseTensor(s._coordinates[:, :0], s._inner.detach()[:0], s._size, True))
 
 
 for _name in ("float", "double", "half", "bfloat16", "int", "long", "bool"):
-    _TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._inner, _name)())
+    TABLE[_name] = lambda s, _name=_name, **_: _with(s, getattr(s._inner, _name)())
 
-# What keeps zeros, and so works on the values once each index is there only once.
-for _name in "neg abs sign sqrt sin tan tanh sinh asin asinh atan atanh expm1 log1p relu floor ceil round trunc erf square isnan".split():  # noqa: SIM905
-    _TABLE[_name] = lambda s, _name=_name, **_: (lambda c: _with(c, getattr(c._inner, _name)()))(coalesce(s))
+# What keeps zeros, and so works on the values once each index is there only once: by name, with PyTorch's other names.
+_KEEPS_ZEROS = """abs=absolute sign sgn sqrt sin tan tanh sinh asin=arcsin asinh=arcsinh atan=arctan atanh=arctanh expm1 log1p relu
+    floor ceil round trunc=fix erf erfinv square deg2rad rad2deg frac nan_to_num isnan isinf isposinf isneginf signbit"""
+# What is linear, and so works on the values as they are.
+_LINEAR = "neg=negative positive conj conj_physical resolve_conj resolve_neg"
+
+
+def _on_values(name: str, alone: bool) -> None:
+    function, alias = (name.split("=") * 2)[:2]
+
+    def on_values(s: SparseTensor, *args: Any, **options: Any) -> Any:
+        c = coalesce(s) if alone else s
+        return _with(c, getattr(c._inner, function)(*args, **options))
+
+    def in_place(s: SparseTensor, *args: Any, **options: Any) -> Any:
+        if alone and not s._coalesced:
+            raise RuntimeError(f"{function}_ requires coalesced input")
+        return write(s, on_values(s, *args, **options))
+
+    for called in (function, alias):
+        TABLE[called], TABLE[called + "_"] = on_values, in_place
+
+
+for _names, _alone in ((_KEEPS_ZEROS, True), (_LINEAR, False)):
+    for _name in _names.split():
+        _on_values(_name, _alone)
 
 
 @function()
 def pow(s: Any, exponent: Any) -> Any:
-    if not isinstance(s, SparseTensor) or isinstance(exponent, Tensor) or exponent <= 0:
-        _refuse("pow")
+    if not isinstance(s, SparseTensor) or isinstance(exponent, Tensor) or not exponent:
+        refuse("pow")
     c = coalesce(s)
     return _with(c, c._inner**exponent)
-
-
-@function("t")
-def _t(s: SparseTensor) -> Any:
-    return transpose(s, 0, 1) if len(s._size) == 2 else s
-
-
-@function()
-def transpose(s: SparseTensor, dim0: int, dim1: int) -> Any:
-    order = list(range(len(s._size)))
-    order[dim0], order[dim1] = order[dim1], order[dim0]
-    dims = s._coordinates.shape[0]
-    if max(dim0 % len(order), dim1 % len(order)) >= dims:
-        _refuse("transpose")
-    size = [s._size[i] for i in order]
-    return SparseTensor(s._coordinates[order[:dims]], s._inner, size)
 
 
 @function("add")
@@ -360,39 +402,66 @@ def _sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 def _add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """A dense tensor takes up a sparse one: the step of an optimiser on a table's rows."""
     if isinstance(input, SparseTensor):
-        result = _add(input, other, alpha=alpha)
-        input._coordinates, input._inner, input._coalesced = result._coordinates, result._inner, result._coalesced
-        return input
+        return write(input, _add(input, other, alpha=alpha))
     c = coalesce(other)
     if c._coordinates.shape[0] == 1:
         return input.index_add_(0, c._coordinates[0], c._inner.to(input.dtype), alpha=alpha)
     return input.add_(c.to_dense(), alpha=alpha)
 
 
+TABLE["sub_"] = lambda input, other, *, alpha=1: _add_in_place(input, other, alpha=-alpha)
+
+
 @function("mul")
 def _mul(input: Any, other: Any, *, out: Any = None) -> Any:
     s, factor = (input, other) if isinstance(input, SparseTensor) else (other, input)
     if isinstance(factor, SparseTensor):
-        return from_dense(s.to_dense() * factor.to_dense())
+        return _common_product(s, factor)
     if not isinstance(factor, Tensor) or factor.dim() == 0:
         return _with(s, s._inner * factor)
     return _with(s, s._inner * factor.expand(tuple(s._size))[tuple(s._coordinates)])
 
 
+def _common_product(one: SparseTensor, other: SparseTensor) -> Any:
+    """The product of two sparse tensors has the elements that are in both."""
+    if one._size != other._size or len(one._coordinates) != len(other._coordinates):
+        raise RuntimeError(
+            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape "
+            "of sparse dimensions"
+        )
+    one, other = coalesce(one), coalesce(other)
+    _, here, there = np.intersect1d(_flat(one), _flat(other), assume_unique=True, return_indices=True)
+    values = one._inner[wrap(here)] * other._inner[wrap(there)]
+    return SparseTensor(one._coordinates[:, wrap(here)], values, one._size, True)
+
+
 @function("div")
 def _div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) -> Any:
     if not isinstance(input, SparseTensor) or (isinstance(other, Tensor) and other.dim()):
-        _refuse("div")
+        refuse("div")
     c = coalesce(input) if rounding_mode else input
     return _with(c, c._inner.div(other, rounding_mode=rounding_mode))
 
 
 @function("mul_")
 def _mul_in_place(input: Any, other: Any) -> Any:
-    if not isinstance(input, SparseTensor):
-        _refuse("mul_")
-    input._inner = _mul(input, other)._inner
-    return input
+    return write(input, _mul(input, other)) if isinstance(input, SparseTensor) else input.mul_(other.to_dense())
+
+
+TABLE["div_"] = lambda input, other, **options: write(input, _div(input, other, **options))
+TABLE["floor_divide"] = TABLE["__floordiv__"] = lambda input, other: _div(input, other, rounding_mode="floor")
+
+
+@function("copy_")
+def _copy(input: Any, other: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(input, SparseTensor) or not isinstance(other, SparseTensor):
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"{input.type()} and src type = {other.type()}"
+        )
+    if input._size != other._size:
+        refuse("copy_")
+    return write(input, _with(other, other._inner.to(input.dtype)))
 
 
 @function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__", "__rmatmul__")
@@ -415,6 +484,21 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     picked = other.index_select(0, column)
     added = picked * (input._inner if other.dim() == 1 else input._inner.unsqueeze(1))
     return penlight.zeros((rows, *other.shape[1:]), dtype=added.dtype).index_add(0, row, added)
+
+
+@function()
+def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    """Products of a batch: those of one matrix with a block for each member of the batch."""
+    if not isinstance(input, SparseTensor) or input._inner.dim() != 1 or isinstance(mat2, SparseTensor):
+        refuse("bmm")
+    many, rows, columns = input._size
+    if tuple(mat2.shape[:2]) != (many, columns):
+        raise RuntimeError(f"bmm: sizes {list(input._size)} and {list(mat2.shape)} do not fit")
+    batch, row, column = input._coordinates
+    blocks = SparseTensor(
+        penlight.stack([batch * rows + row, batch * columns + column]), input._inner, (many * rows, many * columns)
+    )
+    return matmul(blocks, mat2.reshape(many * columns, -1)).reshape(many, rows, -1)
 
 
 def _by_scipy(values: Tensor, other: Tensor) -> bool:
@@ -480,42 +564,20 @@ def sum_of(s: SparseTensor, dim: Any = None, keepdim: bool = False, dtype: Any =
     vals = s._inner.sum([d - many + 1 for d in dims if d >= many]) if any(d >= many for d in dims) else s._inner
     kept = [d for d in range(many) if d not in dims]
     if not kept:
-        return vals.sum(0)
-    size = [n for d, n in enumerate(s._size) if d not in dims]
-    return coalesce(SparseTensor(s._coordinates[kept], vals, size))
+        result: Any = vals.sum(0)
+    else:
+        result = coalesce(SparseTensor(s._coordinates[kept], vals, [n for d, n in enumerate(s._size) if d not in dims]))
+    for d in sorted(dims) if keepdim else ():
+        result = result.unsqueeze(d)
+    return result if dtype is None else result.to(dtype)
 
 
 @function("norm")
 def norm(s: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return coalesce(s)._inner.norm(p) if dim is None else _refuse("norm")
+    return coalesce(s)._inner.norm(p) if dim is None else refuse("norm")
 
 
-@function("index_select")
-def index_select(s: SparseTensor, dim: int, index: Tensor) -> Any:
-    return from_dense(s.to_dense().index_select(dim, index))
-
-
-@function("__getitem__")
-def pick(s: SparseTensor, index: Any) -> Any:
-    if not isinstance(index, int):
-        _refuse("index")
-    picked = s.to_dense()[index]
-    return from_dense(picked) if picked.dim() else picked
-
-
-@function("cat", "concat", "concatenate")
-def cat(tensors: Any, dim: int = 0, **_: Any) -> Any:
-    coordinates, start = [], 0
-    for s in tensors:
-        if not isinstance(s, SparseTensor):
-            raise RuntimeError("Concatenating sparse tensors, but a dense tensor was found.")
-        shift = penlight.zeros(s._coordinates.shape[0], 1, dtype=dtypes.int64)
-        shift[dim] = start
-        coordinates.append(s._coordinates + shift)
-        start += s._size[dim]
-    size = list(tensors[0]._size)
-    size[dim] = start
-    return SparseTensor(penlight.cat(coordinates, 1), penlight.cat([s._inner for s in tensors]), size)
+TABLE["dist"] = lambda s, other, p=2: norm(s - other, p)
 
 
 @function("sparse_mask")
@@ -531,12 +593,18 @@ def _softmax(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def softmax(s: SparseTensor, dim: int, logarithm: bool) -> Any:
-    """The softmax along one of two dimensions over the elements that are there."""
+    """The softmax along a dimension over the elements that are there."""
     c = coalesce(s)
-    if len(c._size) != 2 or c._inner.dim() != 1:
-        raise NotImplementedError("torch.sparse.softmax: Penlight has it for matrices. Use Tensor.to_dense() first.")
-    line, lines = c._coordinates[1 - dim % 2], c._size[1 - dim % 2]
-    top = penlight.full((lines,), -np.inf, dtype=c.dtype).scatter_reduce(0, line, c._inner.detach(), "amax")
+    dim, sparse = wrap_existing_dim(dim, len(c._size)), c._coordinates.shape[0]
+    if dim >= sparse:
+        along = dim - sparse + 1
+        return _with(c, c._inner.log_softmax(along) if logarithm else c._inner.softmax(along))
+    others = [d for d in range(sparse) if d != dim]
+    flat = _flat_index(c._coordinates[others], [c._size[d] for d in others])
+    found, inverse = np.unique(flat, return_inverse=True)
+    line, shape = wrap(inverse.reshape(-1)), (found.size, *c._inner.shape[1:])
+    index = line.reshape(-1, *[1] * (c._inner.dim() - 1)).expand(c._inner.shape)
+    top = penlight.full(shape, -np.inf, dtype=c.dtype).scatter_reduce(0, index, c._inner.detach(), "amax")
     shifted = c._inner - top[line]
-    total = penlight.zeros(lines, dtype=c.dtype).index_add(0, line, shifted.exp())[line]
+    total = penlight.zeros(shape, dtype=c.dtype).index_add(0, line, shifted.exp())[line]
     return _with(c, shifted - total.log() if logarithm else shifted.exp() / total)

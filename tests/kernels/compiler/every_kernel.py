@@ -16,6 +16,7 @@ from penlight.kernels.compiler import bounds, interpret, ir, llvm_engine, python
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
 from penlight.kernels.compiler.rows import Rows
+from penlight.kernels.conv import depthwise_compiled as depthwise
 from penlight.kernels.elementwise import plans
 from penlight.kernels.grid_sample import kernels as grid_sample
 from penlight.kernels.index import kernels as index
@@ -47,6 +48,9 @@ EITHER = (False, True)
 # Functions with loops, whether float32 is computed with as float64, and what is known when they are compiled.
 LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (distance._all_pairs, False, {"squared": EITHER}),
+    (depthwise._correlate, False, {"stride": (1, 2), "narrow": ((), (0, 1, 2)), "across": (2,), "apart": (3,), "out_apart": (3,), "tall": (4,), "broad": (11,)}),
+    (depthwise._correlate, False, {"stride": (1,), "narrow": ((),), "across": (8,), "apart": (24,), "out_apart": (8,), "tall": (8,), "broad": (8,)}),
+    (depthwise._weigh, False, {"stride": (1, 2), "narrow": ((), (0, 1, 2)), "narrow_grad": ((), (0, 1))}),
     (distance._euclid_back, False, {}),
     (distance._cosines, True, {}),
     (pool._largest, False, {}),

@@ -25,7 +25,7 @@ from every_kernel import (
 from parse_text import parsed
 
 from penlight.kernels import native
-from penlight.kernels.compiler import bounds, text, verify, x86
+from penlight.kernels.compiler import bounds, ir, text, verify, x86
 from penlight.kernels.compiler.ir import Kernel
 
 KERNELS = dict(kernels())
@@ -47,7 +47,7 @@ def test_it_is_well_formed_and_its_text_says_all(kernel: Kernel) -> None:
     again = parsed(said)
     verify.verify(again)
     assert text.printed(again) == said
-    touched = {op.attribute for op in walk(kernel.body) if op.name in (*verify.LOADS, *verify.STORES)}
+    touched = {op.attribute for op in walk(kernel.body) if op.name in (*ir.LOADS, *ir.STORES)}
     touched -= {buffer.name for buffer in kernel.buffers.values() if buffer.strided}
     assert {*bounds.requirements(kernel).sizes} == touched
 

@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
-from penlight.kernels.compiler import ir, python
-from penlight.kernels.compiler.loops import Bytes, Doubles, Floats, Ints, checked, compile_loops, fma
+from penlight.kernels.compiler import ir, python, text
+from penlight.kernels.compiler.loops import (
+    Bytes,
+    Doubles,
+    Floats,
+    Ints,
+    checked,
+    compile_loops,
+    fma,
+    reassociated,
+    simd,
+)
 from penlight.kernels.waiting_threads import over
 
 pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
@@ -229,3 +239,47 @@ def left(begin: int, end: int, x: Floats, out: Floats) -> None:
 def test_a_loop_over_a_generator_is_not_left():
     with pytest.raises(NotImplementedError, match="generator"):
         python.loops(left, ir.F64, ir.F64)
+
+
+def windows(begin: int, end: int, x: Floats, weight: Floats, at: Ints, out: Floats, columns: int, taps: int) -> None:
+    for row in range(begin, end):
+        start = row * (columns + 9)
+        for c in simd(range(columns)):
+            total = weight[0]
+            for _ in range(2):
+                for tap in range(taps):
+                    total = fma(weight[tap], x[start + (checked(at[tap], 10) + c)], total)
+            out[row * columns + c] = total / 2.0
+
+
+def window_sums(begin: int, end: int, x: Floats, out: Floats, taps: int, *, columns: int) -> None:
+    for row in range(begin, end):
+        total = 0.5
+        for c in reassociated(range(columns)):
+            part = 0.0
+            for tap in range(taps):
+                part += x[row * columns + tap + c]
+            total += part
+        out[row] = total
+
+
+@pytest.mark.parametrize("columns", [1, 8, 16, 29])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_outer_loops_over_vectors(dtype, columns):
+    draw = np.random.default_rng(0).standard_normal
+    x, weight, at = draw(3 * (columns + 9)).astype(dtype), draw(3).astype(dtype), np.array([7, 0, 9])
+    expected = np.zeros(3 * columns, dtype)
+    windows(0, 3, x, weight, at, expected, columns, 3)
+    found = compile_loops(windows, dtype)(0, 3, x, weight, at, expected.shape, columns, 3)
+    np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == np.float32 else 1e-12, atol=1e-6)
+    expected = np.zeros(3, dtype)
+    window_sums(0, 3, x, expected, 5, columns=columns)
+    found = compile_loops(window_sums, dtype, columns=columns)(0, 3, x, expected.shape, 5)
+    np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == np.float32 else 1e-12)
+
+
+def test_outer_loops_become_vector_loops():
+    for function, known in ((windows, {}), (window_sums, {"columns": 16})):
+        kernel = python.loops(function, ir.F32, ir.F32, **known)
+        assert "f32x8 = load_vector x" in text.printed(kernel)
+    assert "= load x" not in text.printed(kernel)  # sixteen columns are two whole vectors, and nothing is left

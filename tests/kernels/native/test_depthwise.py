@@ -5,6 +5,7 @@ import pytest
 
 from penlight.kernels import parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_weight_grad
+from tests.machine_code import without_machine_code
 
 SHAPES = [
     ((2, 3, 9, 11), (3, 3), (1, 1), (1, 1), (1, 1)),
@@ -24,23 +25,27 @@ SHAPES = [
 
 
 def exact(function, *arguments):
-    return function(*[a.astype(float) if isinstance(a, np.ndarray) else a for a in arguments])
+    with without_machine_code():
+        return function(*[a.astype(float) if isinstance(a, np.ndarray) else a for a in arguments])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape, kernel, stride, padding, dilation", SHAPES)
-def test_forward_and_backward(shape, kernel, stride, padding, dilation, either_way):
+def test_forward_and_backward(shape, kernel, stride, padding, dilation, dtype, either_way):
     draw = np.random.default_rng(0).standard_normal
     channels = shape[1]
-    x, w = draw(shape).astype(np.float32), draw((channels, 1, *kernel)).astype(np.float32)
-    bias = draw(channels).astype(np.float32)
+    x, w = draw(shape).astype(dtype), draw((channels, 1, *kernel)).astype(dtype)
+    bias = draw(channels).astype(dtype)
     options = stride, padding, dilation, channels
+    close = {"rtol": 1e-4, "atol": 1e-4} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
     out = conv(x, w, *options, bias)
-    np.testing.assert_allclose(out, exact(conv, x, w, *options, bias), rtol=1e-4, atol=1e-4)
-    grad = draw(out.shape).astype(np.float32)
+    np.testing.assert_allclose(out, exact(conv, x, w, *options, bias), **close)
+    grad = draw(out.shape).astype(dtype)
     dx = conv_input_grad(grad, w, shape, *options)
-    np.testing.assert_allclose(dx, exact(conv_input_grad, grad, w, shape, *options), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(dx, exact(conv_input_grad, grad, w, shape, *options), **close)
     dw = conv_weight_grad(grad, x, w.shape, *options)
-    np.testing.assert_allclose(dw, exact(conv_weight_grad, grad, x, w.shape, *options), rtol=1e-4, atol=1e-3)
+    close["atol"] *= 10
+    np.testing.assert_allclose(dw, exact(conv_weight_grad, grad, x, w.shape, *options), **close)
 
 
 def test_infinity_stays_in_its_channel(either_way):

@@ -3,7 +3,8 @@
 Note [Allocation]
 A value has one register, or one stack slot, for its whole life. Liveness is one walk backwards over the regions; a
 value that a loop uses from outside lives throughout the loop. Then one walk forwards gives out registers: where none
-is free, the value with the fewest uses, counted by the depth of their loops, goes to a slot. Because a value has one
+is free, the value with the fewest uses, counted by the depth of their loops, goes to a slot. Where a value loses its register so,
+registers are given out again, from the start without that value: what came before can use the register. Because a value has one
 location, a loop's iterations and a condition's branches agree on it without moves. What a loop carries, and its
 results, share the locations of its parameters; a value that is yielded gets the location of that parameter if it is
 free by then. Functions of the C library overwrite most registers, so what lives across a call is in one that they
@@ -20,9 +21,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple, Protocol
 
-from .ir import NOTHING, Op, Region
+from .ir import NOTHING, Op, Region, results_at
 
 _PER_LOOP = 8  # how often a loop is thought to run
+_AGAIN = 1  # how often registers are given out anew
 
 
 class Slot(NamedTuple):
@@ -198,19 +200,29 @@ class Allocation:
             for kind in target.lost
             for crossing in (False, True)
         }
+        self._constants: dict[Op, list[Op]] = {}  # that innermost loops use, most used first
+        self._evicted: set[Op] = set()  # values that had registers until others needed those more
+        self._walk(body, inputs)
+        for _ in range(_AGAIN):
+            known = len(self._evicted)
+            if known:
+                self._walk(body, inputs)
+            if len(self._evicted) == known:
+                break
+        for alias, value in self.life.same.items():
+            if value in self._locations:
+                self._locations[alias] = self._locations[value]
+
+    def _walk(self, body: Region, inputs: tuple[Op, ...]) -> None:
         self.held: dict[Op, dict[Op, Register]] = {}  # for each innermost loop, the constants that are in registers
-        self._waiting: list[
-            tuple[Register, dict[Op, Register], Op]
-        ] = []  # of those, the ones that give way, least used last
+        # Of those, the ones that give way, least used last.
+        self._waiting: list[tuple[Register, dict[Op, Register], Op]] = []
         self.slots = 0
         self._locations: dict[Op, Location] = {}
         self._taken: dict[Register, Op] = {}
         for op in inputs:
             self._define(op)
         self._region(body)
-        for alias, value in self.life.same.items():
-            if value in self._locations:
-                self._locations[alias] = self._locations[value]
 
     def root(self, op: Op) -> Op:
         """The value that stands for all that share its location."""
@@ -231,6 +243,9 @@ class Allocation:
     def _define(self, op: Op, *wishes: Op) -> None:
         """Give a value a location, one of the wished for if that is free."""
         if op not in self.life.live:
+            return
+        if op in self._evicted:
+            self._locations[op] = self._slot(op)
             return
         kind, crossing = self.target.kind(op), op in self.life.crossing
         allowed, taken = self._registers[kind, crossing], self._taken
@@ -256,6 +271,7 @@ class Allocation:
             given = self._locations[least]
             assert isinstance(given, Register)
             self._locations[least] = self._slot(least)
+            self._evicted.add(least)
             self._take(op, given)
         else:
             self._locations[op] = self._slot(op)
@@ -284,10 +300,7 @@ class Allocation:
         dies, ops = self.life.dies, self.reading.ops(region)
         for i, op in enumerate(ops):
             if op.regions:
-                last = i + 1
-                while ops[last].name == "result":
-                    last += 1
-                (self._if if op.name == "if" else self._loop)(op, ops[i + 1 : last])
+                (self._if if op.name == "if" else self._loop)(op, results_at(ops, i))
             elif op in dies:
                 self._kill(dies[op])
                 if op.type is not NOTHING:
@@ -324,13 +337,17 @@ class Allocation:
 
     def _hold_constants(self, loop: Op, body: Region) -> None:
         """Keep the constants that an innermost loop uses most in the registers that are free so far."""
-        uses: Counter[Op] = Counter()
-        for op in body.ops:
-            if op.regions or op.name == "call":
-                return
-            uses.update(self.reading.constants(op))
-        free = [Register("vector", n) for n in self.target.lost["vector"] if Register("vector", n) not in self._taken]
-        often = [constant for constant, count in uses.most_common(len(free)) if count > 1]
-        self.held[loop] = held = dict(zip(often, reversed(free), strict=False))
-        self._waiting = [(location, held, constant) for constant, location in held.items()]
-        self._taken.update({location: constant for constant, location in held.items()})
+        if loop not in self._constants:
+            uses: Counter[Op] = Counter()
+            for op in body.ops:
+                if op.regions or op.name == "call":
+                    uses.clear()
+                    break
+                uses.update(self.reading.constants(op))
+            self._constants[loop] = [constant for constant, count in uses.most_common() if count > 1]
+        often = self._constants[loop]
+        if often:
+            free = [register for register in self._registers["vector", False] if register not in self._taken]
+            self.held[loop] = held = dict(zip(often, reversed(free), strict=False))
+            self._waiting = [(location, held, constant) for constant, location in held.items()]
+            self._taken.update({location: constant for constant, location in held.items()})

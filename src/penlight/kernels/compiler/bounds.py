@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from . import verify
-from .ir import BOOL, U8, Kernel, Op, Region
+from .ir import BOOL, LOADS, STORES, U8, Kernel, Op, Region
 
 Polynomial = dict[tuple[str, ...], int]  # the coefficient of each product of arguments
 
@@ -117,7 +116,7 @@ class _Bounds:
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            if op.name in verify.LOADS or op.name in verify.STORES:
+            if op.name in LOADS or op.name in STORES:
                 if not self.kernel.buffers[op.attribute].strided:
                     self.require(op)
             elif op.name == "for":

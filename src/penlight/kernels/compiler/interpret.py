@@ -289,7 +289,7 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     rest, error = _two_sum(c, _product_error(a, b, high))
     total, last = _two_sum(high, rest)
     exact: Array = total + _odd_sum(error, last)
-    return np.where(np.isfinite(exact), exact, high + c)
+    return np.where(np.isfinite(exact) & (exact != 0.0), exact, high + c)  # which has the sign of 0, too
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -110,6 +110,14 @@ class Region(NamedTuple):
         return self.ops[-1].operands
 
 
+def results_at(ops: list[Op], at: int) -> list[Op]:
+    """The results of the loop or condition at an index: they directly follow it."""
+    last = at + 1
+    while ops[last].name == "result":
+        last += 1
+    return ops[at + 1 : last]
+
+
 class Row(NamedTuple):
     """What the table says of an op.
 
@@ -169,6 +177,8 @@ FUNCTIONS = {
     "lgamma": 1,
 }  # fmt: skip
 
+LOADS = ("load", "load_vector", "load_masked")
+STORES = ("store", "store_vector", "store_masked")
 # `numpy` is a function of the operands, and of the attribute if that is what it depends on (see interpret.py).
 OPS = {
     "arg": Row(".", pure=False),

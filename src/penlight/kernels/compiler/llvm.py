@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 
 from .. import executable
-from .ir import I64, Buffer, Kernel, Op, Region, Type, bits_of, shift_of, value_of
+from .ir import I64, Buffer, Kernel, Op, Region, Type, bits_of, results_at, shift_of, value_of
 
 _TYPES = {
     "f16": "half", "f32": "float", "f64": "double", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "u8": "i8",
@@ -25,6 +25,7 @@ _TYPES = {
 }  # fmt: skip
 _FLOAT_RELATIONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une", "unordered": "uno"}
 _SHIFTS = {"left": "shl", "right": "lshr", "signed": "ashr"}
+_INTRINSICS = {"fma": "fma", "abs": "fabs", "sqrt": "sqrt"}
 _ROUNDINGS = {"nearest": "rint", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 
 
@@ -150,10 +151,7 @@ class Emitter:
         ops = region.ops
         for i, op in enumerate(ops[:-1]):
             if op.regions:
-                last = i + 1
-                while ops[last].name == "result":
-                    last += 1
-                getattr(self, "_emit_" + op.name)(op, tuple(ops[i + 1 : last]))
+                getattr(self, "_emit_" + op.name)(op, tuple(results_at(ops, i)))
             elif op.name not in ("const", "result"):
                 made = getattr(self, "_emit_" + op.name)(op)
                 if made is not None:
@@ -398,22 +396,13 @@ class Emitter:
         negative = self._new(f"sub {written} {zero}, {self.value(a)}")
         return self._chosen(op.type, is_zero, zero, self._chosen(op.type, is_minus, negative, made))
 
-    def _intrinsic(self, name: str, op: Op) -> str:
-        name, written = f"@llvm.{name}.{_suffix(op.type)}", _written(op.type)
+    def _intrinsic(self, op: Op) -> str:
+        called = _ROUNDINGS[op.attribute] if op.name == "round" else _INTRINSICS[op.name]
+        name, written = f"@llvm.{called}.{_suffix(op.type)}", _written(op.type)
         self.declared.add(f"declare {written} {name}({', '.join([written] * len(op.operands))})")
         return self._new(f"call {written} {name}({', '.join(map(self.typed, op.operands))})")
 
-    def _emit_fma(self, op: Op) -> str:
-        return self._intrinsic("fma", op)
-
-    def _emit_abs(self, op: Op) -> str:
-        return self._intrinsic("fabs", op)
-
-    def _emit_sqrt(self, op: Op) -> str:
-        return self._intrinsic("sqrt", op)
-
-    def _emit_round(self, op: Op) -> str:
-        return self._intrinsic(_ROUNDINGS[op.attribute], op)
+    _emit_fma = _emit_abs = _emit_sqrt = _emit_round = _intrinsic
 
     def _emit_neg(self, op: Op) -> str:
         return self._new(f"fneg {self.typed(op.operands[0])}")

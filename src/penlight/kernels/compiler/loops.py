@@ -58,6 +58,11 @@ def reassociated(counted: range) -> range:
     return counted
 
 
+def simd(counted: range) -> range:
+    """The same range. A loop over it may do several iterations at once, with the loops in it: Note [Vector loops]."""
+    return counted
+
+
 @lru_cache(None)
 def can_compile(function: Callable[..., None]) -> bool:
     """Whether machine code runs here, and there is source to read."""

@@ -3,7 +3,7 @@
 Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
 `while`, `for` over a `range`, over a tuple whose length is known or over what a generator of the module yields, `break`,
-`continue`, `return`; arithmetic, comparisons,
+`continue`, `return`; ranges marked `reassociated` or `simd`; arithmetic, comparisons,
 `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
 loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; `zip` of tuples; and calls of other
 functions, of scalars or of arrays, whose code is repeated. The code of a generator is repeated around the body of the loop
@@ -50,6 +50,7 @@ _RELATIONS: dict[type[ast.cmpop], tuple[str, bool, Callable[[Any, Any], Any]]] =
     ast.GtE: ("le", True, operator.ge), ast.Eq: ("eq", False, operator.eq), ast.NotEq: ("ne", False, operator.ne),
 }  # fmt: skip
 _ROUNDINGS = ("floor", "ceil", "trunc")
+_MARKS = ("reassociated", "simd")  # functions of loops.py
 _ARRAYS = {"Doubles": F64, "Ints": I64, "Bytes": ir.U8}
 
 
@@ -289,8 +290,11 @@ class Reader:
         self, node: ast.For, scope: Scope, changed: list[str], types: list[Type], values: tuple[Op, ...]
     ) -> list[Op]:
         build, before = self.build, self.names
-        counted = node.iter.args[0] if _is_reassociated(node.iter) else node.iter  # type: ignore[attr-defined]
+        counted, mark = node.iter, _mark(node.iter)
         assert isinstance(counted, ast.Call)
+        if mark:
+            counted = counted.args[0]
+            assert isinstance(counted, ast.Call)
         limits = [self.as_type(self.value(limit, scope), I64) for limit in counted.args]
         if len(limits) == 1:
             limits.insert(0, build.const(0, I64))
@@ -309,7 +313,7 @@ class Reader:
         else:
             yielded = self._body(node.body, scope, changed, types)
         region = build.end((index, *parameters), yielded)
-        found = vectorised(build, limits, values, region, _is_reassociated(node.iter))
+        found = vectorised(build, limits, values, region, mark)
         return build.control("for", (*limits, *values), None, region) if found is None else found
 
     def _body(self, body: list[ast.stmt], scope: Scope, changed: list[str], types: list[Type]) -> tuple[Op, ...]:
@@ -590,11 +594,13 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _is_range(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "reassociated")
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", *_MARKS)
 
 
-def _is_reassociated(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reassociated"
+def _mark(node: ast.expr) -> str:
+    """What a function says of a loop's range, if anything."""
+    named = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    return named if named in _MARKS else ""
 
 
 def _always_exits(statements: list[ast.stmt]) -> bool:
@@ -726,7 +732,7 @@ def loops(function: Callable[..., None], floats: Type, compute: Type, **known: A
     type; `known` are the arguments
     behind a `*`, and the branches that depend on them alone are decided now."""
     tree = parsed(function)
-    stored, loaded = _accesses(tree, function.__globals__)
+    stored = _stored(tree, function.__globals__)
     parameters: list[Buffer | Op] = []
     names: dict[str, Any] = dict(known)
     arrays = {**_ARRAYS, "Results": compute if floats.is_float or floats.is_short else I64}
@@ -736,8 +742,7 @@ def loops(function: Callable[..., None], floats: Type, compute: Type, **known: A
             names[name] = op = Op("arg", I64 if says == "int" else F64, (), name)
             parameters.append(op)
         else:
-            access = "reads" if name not in stored else "updates" if name in loaded else "writes"
-            buffer = Buffer(name, arrays.get(says, floats), access)
+            buffer = Buffer(name, arrays.get(says, floats), "writes" if name in stored else "reads")
             names[name] = Array(buffer)
             parameters.append(buffer)
     reader = Reader(compute, frozenset([p.name for p in parameters if isinstance(p, Buffer) and p.access == "reads"]))
@@ -758,38 +763,30 @@ def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...],
     regions = [body]
     while regions:  # what is in a branch that was decided counts for nothing
         for op in regions.pop().ops:
-            if op.name.startswith("store"):
+            if op.name in ir.STORES:
                 stored.add(op.attribute)
-            elif op.name.startswith("load"):
+            elif op.name in ir.LOADS:
                 loaded.add(op.attribute)
             regions += op.regions
-    finished: list[Buffer | Op] = []
-    for parameter in parameters:
-        if isinstance(parameter, Buffer):
-            name, access = parameter.name, parameter.access
-            if name in stored:
-                access = "updates" if name in loaded else "writes"
-            elif name in loaded:
-                access = "reads"
-            parameter = parameter._replace(access=access)
-        finished.append(parameter)
+    access = {name: "updates" if name in loaded else "writes" for name in stored} | dict.fromkeys(
+        loaded - stored, "reads"
+    )
+    finished = [p._replace(access=access.get(p.name, p.access)) if isinstance(p, Buffer) else p for p in parameters]
     return Kernel(function.__name__.strip("_"), tuple(finished), body)
 
 
-def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], set[str]]:
-    """The names of a function's arrays that it, or a function that it calls, stores to, and of those that it may load from.
-    An array that gets another name may be both."""
+def _stored(tree: ast.FunctionDef, module: dict[str, Any]) -> set[str]:
+    """The names of a function's arrays that it, or a function that it calls, may store to: those, too, that get another name."""
     stored: set[str] = set()
-    loaded: set[str] = set()
     waiting: list[Any] = [*tree.body]
     while waiting:
         node = waiting.pop()
         kind = type(node)
         if kind is ast.Name:
             stored.add(node.id)
-            loaded.add(node.id)
         elif kind is ast.Subscript and type(node.value) is ast.Name:
-            (stored if type(node.ctx) is ast.Store else loaded).add(node.value.id)
+            if type(node.ctx) is ast.Store:
+                stored.add(node.value.id)
             waiting.append(node.slice)
         elif kind is ast.Call:
             called: Any = module.get(node.func.id) if type(node.func) is ast.Name else None
@@ -797,15 +794,12 @@ def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], 
                 waiting += node.args
                 continue
             function = parsed(called)
-            inner = _accesses(function, called.__globals__)
+            inner = _stored(function, called.__globals__)
             for parameter, argument in zip(function.args.args, node.args, strict=True):
-                if type(argument) is ast.Name:
-                    stored |= {argument.id} if parameter.arg in inner[0] else set()
-                    loaded |= {argument.id} if parameter.arg in inner[1] else set()
-                else:
+                if type(argument) is not ast.Name:
                     waiting.append(argument)
+                elif parameter.arg in inner:
+                    stored.add(argument.id)
         else:
-            if kind is ast.AugAssign and type(node.target) is ast.Subscript:
-                loaded.add(node.target.value.id)  # type: ignore[attr-defined]
             waiting += [inner for inner in ast.iter_child_nodes(node) if isinstance(inner, (ast.stmt, ast.expr))]
-    return stored, loaded
+    return stored

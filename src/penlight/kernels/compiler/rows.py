@@ -9,7 +9,7 @@ A definition gets `Rows`, asks it for its arrays, and computes with what they lo
         rows.each(lambda: out.store(out.load() / total))
 
 The function runs once. What it does to a vector of elements (`Value`, with the functions of values.py, math.py and angles.py)
-is written down as IR, with a loop over the rows around it. `compiled` makes machine code of that.
+is written down as IR, with a loop over the rows around it. `Kernel` in kernels/native makes machine code of that.
 
 Note [Loops over a row]
 What a loop does to a vector of elements is traced once and written down three times: `unroll` times in a row for the bulk of

@@ -1,8 +1,9 @@
 """Which ops of a kernel have x86 code of their own, and what that reads.
 
 Some ops have no code of their own: it is part of that of the op that reads them. These are constants; a comparison
-that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; and the
-addition of a constant to an index, which becomes the offset of an address.
+that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; the
+addition of a constant to an index, which becomes the offset of an address; and a vector's load that only one sum or product
+reads, before anything is stored.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from . import ir
 from .ir import I64, Kernel, Op, Region
 
-_MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
+_MEMORY = frozenset(ir.LOADS + ir.STORES)
+_COMMUTING = ("add", "mul", "fma")  # whose first operand may be in memory instead of the second
+_WITH_MEMORY = frozenset((*_COMMUTING, "sub", "div"))  # those that may have an operand in memory
 # Ops that may have no code of their own.
 _PARTS = ("cmp", "bits", "add", "sub", "neg", "load_vector", "bitcast", "cast")
 
@@ -40,10 +43,20 @@ class Selection:
         jumps: list[Op] = []  # what jumps depend on
         factors: list[Op] = []  # the first factors of fused multiply-adds
         casts: list[tuple[Op, Op]] = []  # of what was loaded last, with the load; and stores of what was cast last
+        loads: list[tuple[Op, Op]] = []  # that may be part of an instruction, with what reads them
         regions = [kernel.body]
         for region in regions:
             latest: Op | None = None
+            loaded: set[Op] = set()  # since the latest store
             for op in region.ops:
+                if op.name == "load_vector" and op.type.is_float and op.operands[1].attribute == 1:
+                    loaded.add(op)
+                elif op.name in _WITH_MEMORY and loaded:
+                    loads += [
+                        (operand, op) for operand in op.operands[op.name not in _COMMUTING :] if operand in loaded
+                    ]
+                elif op.type is ir.NOTHING:
+                    loaded.clear()
                 if latest is not None and op.name in ("cast", "store_vector") and origin(op.operands[-1]) is latest:
                     casts.append((op, latest))
                 if op.name != "bitcast":
@@ -71,6 +84,13 @@ class Selection:
                     jumps += op.operands
         self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
+        # Loads that are operands of the one instruction that reads them, which has at most one.
+        self.in_place: set[Op] = set()
+        readers: set[Op] = set()
+        for load, op in loads:
+            if uses[load] == 1 and op not in readers:
+                self.in_place.add(load)
+                readers.add(op)
         self._find_pointers(kernel.body, {})
         # Casts that read memory, by what is loaded, and stores that cast what they write.
         self.folded = {op: part for op, part in casts if self._can_fold(op, part, uses)}
@@ -154,7 +174,7 @@ class Selection:
         found: list[Op] = []
         for operand in operands:
             operand = origin(operand)
-            if operand in self.part_of_condition or operand in self.negated:
+            if operand in self.part_of_condition or operand in self.negated or operand in self.in_place:
                 found += self.sources(operand)
             elif operand.name != "const":
                 found.append(operand)

@@ -20,7 +20,7 @@ from . import ir
 from .ir import Buffer, Kernel, Op, Region
 
 INDENT = "  "
-MEMORY = ("load", "store", "load_vector", "store_vector", "load_masked", "store_masked")
+MEMORY = ir.LOADS + ir.STORES
 WITH_ATTRIBUTE = ("cmp", "bits", "round", "call", "reduce", "shift", "half", "lanes_below")
 
 

@@ -9,7 +9,7 @@ A body that does anything that a stand-in cannot do (it looks at values or shape
 runs in NumPy as it is.
 
 What a body holds in its closure, numbers above all, is part of its identity: another slope of a leaky relu is another kernel. A body
-whose numbers keep changing is not compiled any more after `_VARIANTS` of them. So numbers that change from call to call are passed to
+whose numbers keep changing is not compiled any more after MOST_VARIANTS of them (elementwise/strategies.py). So numbers that change from call to call are passed to
 the body instead, behind its arrays; there they may only meet arrays, since Python computes with more digits than the kernel.
 """
 

@@ -10,11 +10,17 @@ stored to is accessed at one index only. What is the same for all iterations is 
 A sum, product or extremum that a loop carries is only made of several where the function says
 `reassociated(range(...))`: each lane reduces its share, of several vectors at a time if the loop is short, and halves
 are combined until one number is left. Integers are only summed.
+
+A loop that is not innermost becomes one over vectors where the function says `simd(range(...))`, or `reassociated`: the
+loops in it run as often for all of its iterations, and what they carry are vectors. The function promises of `simd` that
+no iteration stores what another one loads.
 """
 
 from __future__ import annotations
 
-from .ir import FOLDS, I64, NEUTRAL, NOTHING, OPS, Builder, Op, Region, Type
+from collections.abc import Iterator
+
+from .ir import FOLDS, I64, NEUTRAL, NOTHING, Builder, Op, Region, Type
 
 _FLOAT_OPS = frozenset(("add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "sqrt", "round"))
 _STRIDES = (1, 2, 3, 4)  # of loads
@@ -29,9 +35,11 @@ class _Refused(Exception):
 class _Loop:
     """What is known of the values of a loop."""
 
-    def __init__(self, region: Region, carried: int, reassociated: bool) -> None:
+    def __init__(self, region: Region, carried: int, mark: str) -> None:
         self.region = region
-        self.inside = {*region.parameters, *region.ops}
+        self.ops = [*_all_ops(region)]
+        self.inside = {*region.parameters, *self.ops}
+        self.is_marked = bool(mark)
         self.step: dict[Op, int | None] = {region.parameters[0]: 1}  # by how much an integer changes; None: who knows
         self.varying: set[Op] = set()
         self.accessed: dict[str, set[Op]] = {}
@@ -39,19 +47,18 @@ class _Loop:
         self.reductions: list[str] = []  # of FOLDS, by which each carried value changes in an iteration
         for op in region.ops[:-1]:
             self.look(op)
-        for buffer in self.stored:
-            if len(self.accessed[buffer]) > 1:
-                raise _Refused
-        self.carries(reassociated)
+        if mark != "simd" and any([len(self.accessed[buffer]) > 1 for buffer in self.stored]):
+            raise _Refused
+        self.carries(mark == "reassociated")
         if not self.stored and not carried:
             raise _Refused
-        stored = [op.operands[1] for op in region.ops if op.name == "store"]
+        stored = [op.operands[1] for op in self.ops if op.name == "store"]
         self.lanes = 4 if any([op.type.element in ("f64", "i64") for op in (*self.varying, *stored)]) else 8
 
     def carries(self, reassociated: bool) -> None:
         parameters = self.region.parameters[1:]
         uses: dict[Op, int] = {}
-        for op in self.region.ops:
+        for op in self.ops:
             for operand in op.operands:
                 uses[operand] = uses.get(operand, 0) + 1
         for parameter, value in zip(parameters, self.region.yielded, strict=True):
@@ -69,11 +76,18 @@ class _Loop:
 
     def look(self, op: Op) -> None:
         name, operands = op.name, op.operands
-        if op.regions or name in ("result", "call", "idiv", "checked"):
-            raise _Refused
+        if name == "result":
+            return  # of a loop inside, which was looked at
+        if op.regions or name == "call":
+            self.loop_inside(op)
+            return
         varying = [operand in self.varying or operand in self.region.parameters[1:] for operand in operands]
         if name in ("load", "store"):
             self.memory(op)
+        elif name in ("idiv", "checked"):
+            if any([self.steps(operand) != 0 for operand in operands]):
+                raise _Refused
+            self.step[op] = 0
         elif (
             name == "cast"
             and varying[0]
@@ -106,6 +120,20 @@ class _Loop:
             self.vary(op, any(varying))
         else:
             raise _Refused
+
+    def loop_inside(self, op: Op) -> None:
+        if op.name != "for" or not self.is_marked or any([self.steps(limit) != 0 for limit in op.operands[:3]]):
+            raise _Refused
+        (region,) = op.regions
+        index, *carried = region.parameters
+        if not all([parameter.type.is_float for parameter in carried]):
+            raise _Refused
+        self.step[index] = 0
+        self.varying.update(
+            carried, [result for result in self.ops if result.name == "result" and result.operands[0] is op]
+        )
+        for inner in region.ops[:-1]:
+            self.look(inner)
 
     def vary(self, op: Op, does: bool) -> None:
         if does:
@@ -158,6 +186,15 @@ class _Loop:
             raise _Refused
 
 
+def _all_ops(region: Region) -> Iterator[Op]:
+    """The ops of a region and of those in it, with the parameters of these."""
+    for op in region.ops:
+        yield op
+        for inner in op.regions:
+            yield from inner.parameters
+            yield from _all_ops(inner)
+
+
 def _width(op: Op) -> str:
     """The element that the lanes of a mask are as wide as."""
     while op.name == "bits":
@@ -172,6 +209,7 @@ class _Writer:
         self.build, self.loop = build, loop
         self.scalars: dict[Op, Op] = {}
         self.vectors: dict[Op, Op] = {}
+        self.results: dict[Op, list[Op]] = {}  # of loops inside
 
     def type(self, type_: Type) -> Type:
         return Type.of(type_.element, self.loop.lanes)
@@ -198,33 +236,48 @@ class _Writer:
     def op(self, op: Op) -> None:
         build = self.build
         if op.name == "store":
-            build.op(
-                "store_vector",
-                NOTHING,
-                self.scalar(op.operands[0]),
-                self.vector(op.operands[1]),
-                attribute=op.attribute,
-            )
-        elif op not in self.loop.varying:
+            at, value = self.scalar(op.operands[0]), self.vector(op.operands[1])
+            build.op("store_vector", NOTHING, at, value, attribute=op.attribute)
+            return
+        if op.regions:
+            self.loop_inside(op)
+            return
+        if op.name == "result":
+            self.vectors[op] = self.results[op.operands[0]][op.attribute]
+            return
+        if op not in self.loop.varying:
             self.scalars[op] = build.op(op.name, op.type, *map(self.scalar, op.operands), attribute=op.attribute)
-        elif op.name == "load":
+        if op.name == "load" and (op.type.is_float or op in self.loop.varying):
             stride = build.const(self.loop.steps(op.operands[0]) or 0, I64)
             at = self.scalar(op.operands[0])
             self.vectors[op] = build.op("load_vector", self.type(op.type), at, stride, attribute=op.attribute)
-        else:
+        elif op in self.loop.varying:
             operands = map(self.vector, op.operands)
             self.vectors[op] = build.op(op.name, self.type(op.type), *operands, attribute=op.attribute)
 
+    def loop_inside(self, op: Op) -> None:
+        """A loop whose index is the same in all lanes."""
+        build, (region,) = self.build, op.regions
+        starts = tuple(map(self.vector, op.operands[3:]))
+        parameters = tuple([Op("parameter", type_) for type_ in (I64, *[start.type for start in starts])])
+        build.begin(parameters, True)
+        self.scalars[region.parameters[0]] = parameters[0]
+        self.vectors.update(zip(region.parameters[1:], parameters[1:], strict=True))
+        for inner in region.ops[:-1]:
+            self.op(inner)
+        made = build.end(parameters, tuple(map(self.vector, region.yielded)))
+        self.results[op] = build.control("for", (*map(self.scalar, op.operands[:3]), *starts), None, made)
 
-def vectorised(
-    build: Builder, limits: list[Op], values: tuple[Op, ...], region: Region, reassociated: bool
-) -> list[Op] | None:
-    """Append a loop as one over vectors and one over the rest; its results. None, and nothing is done, if it cannot be."""
+
+def vectorised(build: Builder, limits: list[Op], values: tuple[Op, ...], region: Region, mark: str) -> list[Op] | None:
+    """Append a loop as one over vectors and one over the rest; its results. None, and nothing is done, if it cannot be.
+    `mark` is "reassociated", "simd" or nothing."""
     low, high, one = limits
-    if one.name != "const" or one.attribute != 1 or any([op.regions or not _is_known(op) for op in region.ops[:-1]]):
+    nested = any([op.regions for op in region.ops])
+    if one.name != "const" or one.attribute != 1 or (nested and not mark):
         return None
     try:
-        loop = _Loop(region, len(values), reassociated)
+        loop = _Loop(region, len(values), mark)
     except _Refused:
         return None
     neutral = [
@@ -232,7 +285,7 @@ def vectorised(
         for name, value in zip(loop.reductions, values, strict=True)
     ]
     starts, first = neutral, low
-    unrolled = [times for length, times in _UNROLLED if values and len(region.ops) <= length]
+    unrolled = [times for length, times in _UNROLLED if values and len(region.ops) <= length and not nested]
     for times in (*unrolled[:1], 1):
         found = _loop_over_vectors(build, loop, region, times, first, high, starts, neutral)
         while len(found) > 1:
@@ -247,6 +300,8 @@ def vectorised(
     totals = []
     for name, value, lanes in zip(loop.reductions, values, starts, strict=True):
         totals.append(build.op(name, value.type, value, build.op("reduce", value.type, lanes, attribute=name)))
+    if first is high:
+        return totals  # whole vectors, as many as is known
     return build.control("for", (first, high, one, *totals), None, region)
 
 
@@ -254,24 +309,29 @@ def _loop_over_vectors(
     build: Builder, loop: _Loop, region: Region, times: int, first: Op, high: Op, starts: list[Op], neutral: list[Op]
 ) -> list[list[Op]]:
     """The loop over so many vectors at a time; what each of these is reduced to. The first of them go on from `starts`."""
-    entering = [*starts, *neutral * (times - 1)]
-    index, carried = Op("parameter", I64), tuple([Op("parameter", op.type) for op in entering])
-    build.begin((index, *carried), True)
-    yielded: list[Op] = []
-    for i in range(times):
-        writer = _Writer(build, loop)
-        writer.scalars[region.parameters[0]] = build.op("add", I64, index, build.const(i * loop.lanes, I64))
-        own = carried[i * len(starts) : (i + 1) * len(starts)]
-        writer.vectors.update(zip(region.parameters[1:], own, strict=True))
-        for op in region.ops[:-1]:
-            writer.op(op)
-        yielded += [writer.vectors[value] for value in region.yielded]
-    inner = build.end((index, *carried), tuple(yielded))
     step = times * loop.lanes
-    last = build.op("sub", I64, high, build.const(step - 1, I64))
-    made = build.control("for", (first, last, build.const(step, I64), *entering), None, inner)
+    entering = [*starts, *neutral * (times - 1)]
+    if first.name == high.name == "const" and high.attribute - first.attribute == step:  # once, which takes no loop
+        made = _written(build, loop, region, times, first, entering)
+    else:
+        index, carried = Op("parameter", I64), [Op("parameter", op.type) for op in entering]
+        build.begin((index, *carried), True)
+        yielded = _written(build, loop, region, times, index, carried)
+        inner = build.end((index, *carried), tuple(yielded))
+        last = build.op("sub", I64, high, build.const(step - 1, I64))
+        made = build.control("for", (first, last, build.const(step, I64), *entering), None, inner)
     return [made[i * len(starts) : (i + 1) * len(starts)] for i in range(times)]
 
 
-def _is_known(op: Op) -> bool:
-    return op.name in OPS
+def _written(build: Builder, loop: _Loop, region: Region, times: int, index: Op, carried: list[Op]) -> list[Op]:
+    """Append what a loop does, for so many vectors from an index on; what it yields."""
+    yielded: list[Op] = []
+    count = len(carried) // times
+    for i in range(times):
+        writer = _Writer(build, loop)
+        writer.scalars[region.parameters[0]] = build.op("add", I64, index, build.const(i * loop.lanes, I64))
+        writer.vectors.update(zip(region.parameters[1:], carried[i * count : (i + 1) * count], strict=True))
+        for op in region.ops[:-1]:
+            writer.op(op)
+        yielded += [writer.vectors[value] for value in region.yielded]
+    return yielded

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import ir
-from .ir import OPS, Buffer, Kernel, Op, Region, Type
-
-LOADS = ("load", "load_vector", "load_masked")
-STORES = ("store", "store_vector", "store_masked")
+from .ir import LOADS, OPS, STORES, Buffer, Kernel, Op, Region, Type
 
 
 class Malformed(Exception):

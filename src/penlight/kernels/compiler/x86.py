@@ -168,6 +168,8 @@ class Emitter:
         """Where a float or a vector is."""
         if op.name in ("bitcast", "first"):
             op = origin(op)
+        if op in self.selection.in_place:
+            return self._address(op, op.type)
         if op.name != "const":
             location = self.locations[op]
             return location.number if type(location) is Register else self._stack(location.number)
@@ -223,10 +225,7 @@ class Emitter:
         ops = self.selection.ops(region)
         for i, op in enumerate(ops[:-1]):
             if op.regions:
-                last = i + 1
-                while ops[last].name == "result":
-                    last += 1
-                getattr(self, "_emit_" + op.name)(op, ops[i + 1 : last])
+                getattr(self, "_emit_" + op.name)(op, ir.results_at(ops, i))
             elif op in self.locations.life.dies:
                 name = "_emit_" + op.name
                 if op.name in ("add", "sub", "mul", "min", "max", "div"):
@@ -775,25 +774,19 @@ class Emitter:
     def _unary(self, op: Op) -> tuple[int, int]:
         return self._target(op, 0), self._in_vector(op.operands[0], 0)
 
-    def _emit_neg(self, op: Op) -> int:
-        target, source = self._unary(op)
-        self.code.flip_sign(op.type, target, source)
-        return target
-
-    def _emit_abs(self, op: Op) -> int:
-        target, source = self._unary(op)
-        self.code.drop_sign(op.type, target, source)
-        return target
-
-    def _emit_sqrt(self, op: Op) -> int:
-        target, source = self._unary(op)
-        self.code.sqrt(op.type, target, source)
-        return target
-
     def _emit_round(self, op: Op) -> int:
         target, source = self._unary(op)
         self.code.round_float(op.type, target, source, op.attribute)
         return target
+
+    def _of_one(self, op: Op) -> int:
+        target, source = self._unary(op)
+        {"neg": self.code.flip_sign, "abs": self.code.drop_sign, "sqrt": self.code.sqrt}[op.name](
+            op.type, target, source
+        )
+        return target
+
+    _emit_neg = _emit_abs = _emit_sqrt = _of_one
 
     def _emit_cast(self, op: Op) -> int:
         (source,) = op.operands

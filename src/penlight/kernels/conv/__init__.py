@@ -17,9 +17,9 @@ from .. import executable
 from ..copies import contiguous
 from ..linalg import blas
 from ..numpy_warnings import silent
-from ..rows import quiet
+from ..rows import in_float32
 from ..strategy import run
-from .im2col import Ints, is_half
+from .im2col import Ints
 from .positions import find_small
 from .products import channels_last, points_last
 from .strategies import CORRELATIONS, INPUT_GRADIENTS, MOST_SMALL, WEIGHT_GRADIENTS, Problem, direct_weight
@@ -31,6 +31,7 @@ def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, paddi
     return (input_shape[0], weight_shape[0], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes))
 
 
+@in_float32
 def conv(
     x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int,
     bias: np.ndarray | None = None,
@@ -41,8 +42,6 @@ def conv(
     >>> conv(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), (1,), (0,), (1,), 1)
     array([[[1., 3., 5.]]])
     """
-    if is_half(x):
-        return _in_single(conv, x, w, stride, padding, dilation, groups, bias)
     if x.size <= MOST_SMALL:
         small = find_small(x.shape, w.shape, None, stride, padding, dilation, groups)
         if small is not None:
@@ -62,6 +61,7 @@ def conv(
     return y
 
 
+@in_float32
 def conv_input_grad(
     grad: np.ndarray, w: np.ndarray, input_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int,
     bias: np.ndarray | None = None,
@@ -72,8 +72,6 @@ def conv_input_grad(
     >>> conv_input_grad(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (1, 1, 4), (1,), (0,), (1,), 1)
     array([[[1., 2., 2., 1.]]])
     """
-    if is_half(grad):
-        return _in_single(conv_input_grad, grad, w, input_shape, stride, padding, dilation, groups, bias)
     if grad.size <= MOST_SMALL:
         small = find_small(input_shape, w.shape, grad.shape, stride, padding, dilation, groups)
         if small is not None:
@@ -96,6 +94,7 @@ def conv_input_grad(
     return x
 
 
+@in_float32
 def conv_weight_grad(
     grad: np.ndarray, x: np.ndarray, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
@@ -105,8 +104,6 @@ def conv_weight_grad(
     >>> conv_weight_grad(np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 1, 4), (1, 1, 2), (1,), (0,), (1,), 1)
     array([[[3., 6.]]])
     """
-    if is_half(grad):
-        return _in_single(conv_weight_grad, grad, x, weight_shape, stride, padding, dilation, groups)
     if x.size <= MOST_SMALL:
         small = find_small(x.shape, weight_shape, grad.shape, stride, padding, dilation, groups)
         if small is not None:
@@ -124,13 +121,6 @@ def conv_weight_grad(
         result = run(WEIGHT_GRADIENTS, p, grad, x)
         # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
         return result if np.isfinite(result.sum()) else direct_weight(grad, x, p)
-
-
-@quiet
-def _in_single(function, first: np.ndarray, *rest):
-    """Call with all 16-bit floats as float32, and round the result back."""
-    args = [a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in (first, *rest)]
-    return function(*args).astype(first.dtype)
 
 
 def _keeps_positions(weight: Ints, stride: Ints, padding: Ints) -> bool:

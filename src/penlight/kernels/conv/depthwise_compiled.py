@@ -1,17 +1,21 @@
-"""Depthwise correlation in one or two dimensions of float32 by native kernels, see kernels/conv/depthwise_kernels.py. The same in NumPy: kernels/conv/depthwise.py."""
+"""Depthwise correlation in one or two dimensions as compiled loops. The same in NumPy: kernels/conv/depthwise.py.
+
+A plane is copied to a scratch plane with a border of zeros, which stays in the first cache; where windows are two columns apart, even columns and odd
+ones go to halves of their own. Then what a tap meets of eight neighbouring results lies side by side, and eight such vectors are computed at a time.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..native._table import At, Numbers
-from . import depthwise_kernels
-from .im2col import Ints, overlap, spans
+from .. import waiting_threads
+from ..compiler.loops import Floats, Ints, can_compile, checked, compile_loops, fma, reassociated, simd
+from .im2col import Ints as Sizes, overlap, spans
 
 _GRAIN = 1 << 17  # products that are worth sharing
 
@@ -19,7 +23,7 @@ _GRAIN = 1 << 17  # products that are worth sharing
 class _Plane:
     """A scratch plane: where images and taps are in it. In one dimension there is one row."""
 
-    def __init__(self, size: Ints, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> None:
+    def __init__(self, size: Sizes, low: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> None:
         span = spans(out, kernel, stride, dilation)
         into, source = overlap(size, low, span)
         one = len(out) == 1
@@ -30,121 +34,301 @@ class _Plane:
         self.rows = 1 if one else source[0].stop - source[0].start
         at = into[-1].start
         reach = (kernel[-1] - 1) * dilation[-1] // self.stride
-        chunks = self.wide // (8 * self.stride) + 1
-        self.half = -(-max(8 * self.each + reach, at // self.stride + 1 + 8 * chunks) // 8) * 8
-        self.pitch = 4 * self.half * self.stride
-        self.bytes = (1 if one else span[0]) * self.pitch
+        # Rows and columns of results that are done at a time, and that are done in all: there may be fewer.
+        self.tall = 1 if self.height == 1 else 4 if self.columns > 8 else 8
+        self.broad = 64 if self.height == 1 else min(self.columns, 16) if self.columns > 8 else 8
+        self.least = max(self.height, self.tall), max(self.columns, self.broad)
+        vectors = self.each + self.each % 2 * (self.height == 1)  # of sums, which are taken of two at a time
+        needed = max(self.least[1], 8 * vectors) + reach, -(-(at + self.wide) // self.stride)
+        self.half = -(-max(needed) // 8) * 8
+        self.pitch = self.half * self.stride
+        below = 0 if one else max(self.least[0] - self.height, 1) * stride[0]
+        self.size = (1 if one else span[0] + below) * self.pitch
         top = 0 if one else into[0].start * self.pitch
         # Where the first column goes and where, with halves for even and odd ones, the second.
-        self.even, self.odd = top + 4 * (at // self.stride), top + 4 * (self.half + at // 2)
+        self.even, self.odd = top + at // self.stride, top + self.half + at // 2
         if self.stride == 2 and at % 2:
-            self.even, self.odd = self.odd, self.even + 4
-        self.begin = 4 * (source[-1].start + (0 if one else source[0].start * size[-1]))
-        self.line, self.plane = 4 * size[-1], 4 * prod(size)
+            self.even, self.odd = self.odd, self.even + 1
+        self.begin = source[-1].start + (0 if one else source[0].start * size[-1])
+        self.line, self.plane = size[-1], prod(size)
         self.row_step = self.pitch * (1 if one else stride[0])
         self.taps = np.array(
             [
                 (0 if one else tap[0] * dilation[0] * self.pitch)
-                + 4 * (tap[-1] * dilation[-1] // self.stride + tap[-1] * dilation[-1] % self.stride * self.half)
+                + tap[-1] * dilation[-1] // self.stride + tap[-1] * dilation[-1] % self.stride * self.half
                 for tap in product(*map(range, kernel))
             ],
             np.int64,
-        )
+        )  # fmt: skip
 
-    @cached_property
-    def vectors(self) -> np.ndarray:
-        """For eight vectors of results each, where they are in the scratch plane and where in the result, in bytes."""
-        wide = max(self.columns, 8)
-        columns = np.minimum(np.arange(self.each) * 8, wide - 8)
-        rows = np.arange(self.height)[:, None]
-        offsets = np.stack([(rows * self.row_step + 4 * columns).reshape(-1), 4 * (rows * wide + columns).reshape(-1)])
-        offsets = np.concatenate([offsets, np.repeat(offsets[:, -1:], -offsets.shape[1] % 8, axis=1)], axis=1)
-        return np.ascontiguousarray(offsets.reshape(2, -1, 8).swapaxes(0, 1))
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """What a kernel wants to know of the images."""
+        last, last_even = max(self.wide // self.stride - 8, 0), (self.wide - 1) // 2
+        return self.plane, self.line, self.rows, self.even, max(self.odd, 0), self.pitch, last, last_even
 
-    @cached_property
-    def summed(self) -> np.ndarray:
-        """For sums, where vectors are in the scratch plane: none may overlap, and there is an even number."""
-        vectors = (np.arange(self.height)[:, None] * self.row_step + np.arange(self.each) * 32).reshape(-1)
-        return np.append(vectors, vectors[: len(vectors) % 2])
+    @property
+    def narrow(self) -> tuple[int, ...]:
+        """The columns, if they fill no vector."""
+        return _narrow(self.wide, 8 * self.stride)
 
-    def numbers(self, x: np.ndarray) -> dict[str, Any]:
-        """What the kernel wants to know of the images."""
-        return {
-            "x": At(x, self.begin), "x plane": self.plane, "x line": self.line, "x rows": self.rows,
-            "x whole": self.wide // (8 * self.stride), "x even": self.even, "x odd": self.odd, "x pitch": self.pitch,
-        }  # fmt: skip
+
+def _narrow(columns: int, least: int) -> tuple[int, ...]:
+    return tuple(range(columns)) if columns < least else ()
 
 
 find_plane = lru_cache(maxsize=32)(_Plane)
 
 
-def _run(kernel: Any, numbers: Numbers, planes: int, size: int, work: int) -> None:
-    """Call a kernel over planes, each range with a scratch plane of so many bytes of its own."""
-    step = numbers.step(planes, -(-_GRAIN // work))
-    apart = -(-size // (32 * step)) * 32
-    scratch = np.empty(planes * apart // 4 + size // 4 + 8, np.float32)
-    numbers.put({"scratch": scratch, "scratch step": apart, "clear": size // 32})
-    numbers.over(kernel, planes, step)
+# ----- Kernels --------------------------------------------------------------------------------------------------------
+# Of the images: `plane` and `line` are elements from plane to plane and from row to row, `rows` how many there are to copy; `even` and `odd` is where
+# the columns go in the scratch plane, whose rows are `pitch` apart. Vectors are copied up to the one that begins at `last`, which may overlap the one
+# before; `last_even` is the last column of the even ones. The columns of a `narrow` plane are copied one by one. `slots` scratch planes of `room`
+# elements are for `each` planes.
+
+
+def _clear(scratch: Floats, start: int, room: int) -> None:
+    for i in range(room):
+        scratch[start + i] = 0.0
+
+
+def _copy(x: Floats, start: int, scratch: Floats, target: int, last: int) -> None:
+    for at in range(0, last, 8):
+        _copy_vector(x, start + at, scratch, target + at)
+    _copy_vector(x, start + last, scratch, target + last)
+
+
+def _copy_vector(x: Floats, start: int, scratch: Floats, target: int) -> None:
+    for c in simd(range(8)):
+        scratch[target + c] = x[start + c]
+
+
+def _copy_halves(x: Floats, start: int, scratch: Floats, even: int, odd: int, last: int) -> None:
+    for at in range(0, last, 8):
+        _split_vector(x, start + 2 * at, scratch, even + at, odd + at)
+    _split_vector(x, start + 2 * last, scratch, even + last, odd + last)
+
+
+def _split_vector(x: Floats, start: int, scratch: Floats, even: int, odd: int) -> None:
+    for c in simd(range(8)):
+        scratch[even + c] = x[start + 2 * c]
+        scratch[odd + c] = x[start + 2 * c + 1]
+
+
+def _copy_each(x: Floats, start: int, stride: int, scratch: Floats, target: int, columns: tuple[int, ...]) -> None:
+    for c in columns:
+        scratch[target + c] = x[start + stride * c]
+
+
+def _copy_plane(
+    x: Floats, start: int, stride: int, line: int, rows: int, scratch: Floats, even: int, odd: int, pitch: int, last: int,
+    last_even: int, narrow: tuple[int, ...],
+) -> None:  # fmt: skip
+    for row in range(rows):
+        if len(narrow) > 0:
+            _copy_each(
+                x,
+                start + row * line,
+                stride,
+                scratch,
+                even + row * pitch,
+                narrow[: (len(narrow) + stride - 1) // stride],
+            )
+            if stride == 2:
+                _copy_each(x, start + row * line + 1, stride, scratch, odd + row * pitch, narrow[: len(narrow) // 2])
+        elif stride == 2:
+            _copy_halves(x, start + row * line, scratch, even + row * pitch, odd + row * pitch, last)
+            scratch[even + row * pitch + last_even] = x[start + row * line + 2 * last_even]
+        else:
+            _copy(x, start + row * line, scratch, even + row * pitch, last)
+
+
+def _correlate(
+    begin: int, end: int, scratch: Floats, x: Floats, weight: Floats, bias: Floats, taps: Ints, out: Floats,
+    slots: int, each: int, room: int, tap_count: int, out_plane: int, down: int, out_down: int, last_row: int, last_column: int,
+    plane: int, line: int, rows: int, even: int, odd: int, pitch: int, last: int, last_even: int,
+    *, stride: int, narrow: tuple[int, ...], across: int, apart: int, out_apart: int, tall: int, broad: int,
+) -> None:  # fmt: skip
+    """Eight vectors of results at a time, `tall` rows of them and `broad` columns: groups of `across` that lie `apart`, or `out_apart` in the result;
+    the groups are `down` apart, or `out_down`."""
+    start = checked(begin // each, slots) * room
+    _clear(scratch, start, room)
+    for image in range(begin, end):
+        _copy_plane(
+            x, image * plane, stride, line, rows, scratch, start + even, start + odd, pitch, last, last_even, narrow
+        )
+        for top in range(0, last_row + tall, tall):
+            row = min(top, last_row)
+            for side in range(0, last_column + broad, broad):
+                column = min(side, last_column)
+                x0 = start + row * down + column
+                x1, x2, x3 = x0 + (1 // across) * down, x0 + (2 // across) * down, x0 + (3 // across) * down
+                x4, x5, x6 = x0 + (4 // across) * down, x0 + (5 // across) * down, x0 + (6 // across) * down
+                x7 = x0 + (7 // across) * down
+                for c in simd(range(8)):
+                    y0 = y1 = y2 = y3 = y4 = y5 = y6 = y7 = bias[image]
+                    for tap in range(tap_count):
+                        at = checked(taps[tap], room) + c
+                        factor = weight[image * tap_count + tap]
+                        y0 = fma(factor, scratch[x0 + at], y0)
+                        y1 = fma(factor, scratch[x1 + at + 1 % across * apart], y1)
+                        y2 = fma(factor, scratch[x2 + at + 2 % across * apart], y2)
+                        y3 = fma(factor, scratch[x3 + at + 3 % across * apart], y3)
+                        y4 = fma(factor, scratch[x4 + at + 4 % across * apart], y4)
+                        y5 = fma(factor, scratch[x5 + at + 5 % across * apart], y5)
+                        y6 = fma(factor, scratch[x6 + at + 6 % across * apart], y6)
+                        y7 = fma(factor, scratch[x7 + at + 7 % across * apart], y7)
+                    to = image * out_plane + row * out_down + column + c
+                    out[to] = y0
+                    out[to + 1 // across * out_down + 1 % across * out_apart] = y1
+                    out[to + 2 // across * out_down + 2 % across * out_apart] = y2
+                    out[to + 3 // across * out_down + 3 % across * out_apart] = y3
+                    out[to + 4 // across * out_down + 4 % across * out_apart] = y4
+                    out[to + 5 // across * out_down + 5 % across * out_apart] = y5
+                    out[to + 6 // across * out_down + 6 % across * out_apart] = y6
+                    out[to + 7 // across * out_down + 7 % across * out_apart] = y7
+
+
+def _weigh(
+    begin: int, end: int, scratch: Floats, x: Floats, grad: Floats, taps: Ints, sums: Floats,
+    slots: int, each: int, room: int, groups: int, behind: int, height: int, columns: int, row_step: int, last_column: int,
+    width: int, length: int, down: int, plane: int, line: int, rows: int, even: int, odd: int, pitch: int, last: int, last_even: int,
+    *, stride: int, narrow: tuple[int, ...], narrow_grad: tuple[int, ...],
+) -> None:  # fmt: skip
+    """For each tap, the sum of the products of the gradient with what it meets: four taps and two vectors at a time, one below the other.
+
+    The gradient, of `height` rows of `columns`, lies `behind` the scratch plane as it meets that, with rows `row_step` apart and zeros beside them.
+    Vectors are `width` wide, 8 at a time, and `length` long, `down` at a time.
+    """
+    start = checked(begin // each, slots) * room
+    _clear(scratch, start, room)
+    for image in range(begin, end):
+        _copy_plane(
+            x, image * plane, stride, line, rows, scratch, start + even, start + odd, pitch, last, last_even, narrow
+        )
+        for row in range(height):
+            at = (image * height + row) * columns
+            if len(narrow_grad) > 0:
+                _copy_each(grad, at, 1, scratch, start + behind + row * row_step, narrow_grad)
+            else:
+                _copy(grad, at, scratch, start + behind + row * row_step, last_column)
+        for group in range(groups):
+            x0 = start + checked(taps[4 * group], room)
+            x1 = start + checked(taps[4 * group + 1], room)
+            x2 = start + checked(taps[4 * group + 2], room)
+            x3 = start + checked(taps[4 * group + 3], room)
+            sum0 = sum1 = sum2 = sum3 = 0.0
+            for c in reassociated(range(8)):
+                y0 = y1 = y2 = y3 = z0 = z1 = z2 = z3 = 0.0
+                for column in range(0, width, 8):
+                    for top in range(column, column + length, 2 * down):
+                        at = top + c
+                        g = scratch[start + behind + at]
+                        y0 = fma(g, scratch[x0 + at], y0)
+                        y1 = fma(g, scratch[x1 + at], y1)
+                        y2 = fma(g, scratch[x2 + at], y2)
+                        y3 = fma(g, scratch[x3 + at], y3)
+                        at = top + down + c
+                        g = scratch[start + behind + at]
+                        z0 = fma(g, scratch[x0 + at], z0)
+                        z1 = fma(g, scratch[x1 + at], z1)
+                        z2 = fma(g, scratch[x2 + at], z2)
+                        z3 = fma(g, scratch[x3 + at], z3)
+                sum0 += y0 + z0
+                sum1 += y1 + z1
+                sum2 += y2 + z2
+                sum3 += y3 + z3
+            to = 4 * (image * groups + group)
+            sums[to] = sum0
+            sums[to + 1] = sum1
+            sums[to + 2] = sum2
+            sums[to + 3] = sum3
+
+
+# ----- Calls ----------------------------------------------------------------------------------------------------------
+
+
+def _run(kernel: Any, planes: int, room: int, work: int, arrays: tuple[np.ndarray, ...], *sizes: int) -> None:
+    """Call a kernel over planes, each range with a scratch plane of its own. The last array is written."""
+    step = min(waiting_threads.step(planes, -(-_GRAIN // work)), planes)
+    slots = -(-planes // step)
+    scratch = (slots + 1) * room + 8  # tap and vector may be anywhere in a plane, for all that is known
+    waiting_threads.in_steps(kernel, planes, step, (scratch,), *arrays, slots, step, room, *sizes)
+
+
+def planes_compile() -> bool:
+    """Whether machine code runs here."""
+    return can_compile(_correlate)
+
+
+def _correlation(plane: _Plane, dtype: np.dtype) -> Any:
+    """The kernel for a plane. What is known of the distances between vectors needs no registers."""
+    across, apart = 8 // plane.tall, 8 if plane.height == 1 else plane.broad - 8
+    out_apart = apart
+    if plane.columns <= 8 and plane.height > 1:
+        across, apart, out_apart = 8, plane.row_step, plane.least[1]
+    return compile_loops(
+        _correlate, dtype, stride=plane.stride, narrow=plane.narrow, across=across, apart=apart, out_apart=out_apart,
+        tall=plane.tall, broad=plane.broad,
+    )  # fmt: skip
 
 
 def planes(
-    x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, out: np.ndarray, bias: np.ndarray | None
+    x: np.ndarray, w: np.ndarray, low: Sizes, stride: Sizes, dilation: Sizes, out: np.ndarray, bias: np.ndarray | None
 ) -> None:
     """Write into `out` the correlation of each channel of contiguous `x` with its own kernel."""
-    out_size, channels = out.shape[2:], x.shape[1]
-    plane = find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, out_size)
+    channels = x.shape[1]
+    plane = find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, out.shape[2:])
     count, taps = len(x) * channels, len(plane.taps)
-    direct = out.flags.c_contiguous and plane.columns >= 8
-    wide = max(plane.columns, 8)
-    result = out if direct else np.empty((*out.shape[:-1], wide), np.float32)
-    vectors = plane.vectors
+    height, wide = plane.least
+    direct = out.flags.c_contiguous and (height, wide) == (plane.height, plane.columns)
+    result = out if direct else np.empty((*out.shape[:2], height, wide), x.dtype)
     # A copy of an expanded array has the layout that its strides suggest, which is not by rows.
-    weight = np.ascontiguousarray(np.tile(w.reshape(channels, taps).astype(np.float32, copy=False), (len(x), 1)))
-    shift = np.zeros(count, np.float32) if bias is None else np.tile(bias.astype(np.float32, copy=False), len(x))
-    numbers = Numbers(depthwise_kernels.TABLE)
-    numbers.put(
-        plane.numbers(x)
-        | {
-            "vectors": vectors, "groups": len(vectors), "taps": plane.taps, "tap count": taps,
-            "weight": weight, "weight plane": 4 * taps, "bias": shift,
-            "y": result, "y plane": 4 * plane.height * wide,
-        }
-    )  # fmt: skip
-    _mask(numbers, plane)
-    _run(depthwise_kernels.correlate(plane.stride), numbers, count, plane.bytes, 8 * vectors.size // 2 * taps)
+    weight = np.ascontiguousarray(np.tile(w.reshape(channels, taps).astype(x.dtype, copy=False), (len(x), 1)))
+    shift = np.zeros(count, x.dtype) if bias is None else np.tile(bias.astype(x.dtype, copy=False), len(x))
+    arrays = x.reshape(-1)[plane.begin :], weight, shift, plane.taps, result
+    sizes = taps, height * wide, plane.row_step, wide, height - plane.tall, wide - plane.broad
+    _run(_correlation(plane, x.dtype), count, plane.size, height * wide * taps, arrays, *sizes, *plane.sizes)
     if not direct:
-        out[...] = result[..., : plane.columns]
+        out[...] = result[..., : plane.height, : plane.columns].reshape(out.shape)
 
 
-def planes_weight(grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
+def planes_weight(
+    grad: np.ndarray, x: np.ndarray, low: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes
+) -> np.ndarray:
     """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros, and give NaN."""
-    grad = np.ascontiguousarray(grad, np.float32)
+    grad = np.ascontiguousarray(grad, x.dtype)
     plane = find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)
     groups = -(-taps // 4)
     found = np.zeros(4 * groups, np.int64)
     found[:taps] = plane.taps
-    vectors = plane.summed
-    room = plane.bytes + 32 * (len(vectors) + 2)  # of the gradient: rows of whole vectors, and zeros behind them
-    sums = np.empty((count, 4 * groups), np.float32)
-    numbers = Numbers(depthwise_kernels.TABLE)
-    numbers.put(
-        plane.numbers(x)
-        | {
-            "g": grad, "g plane": 4 * prod(grad.shape[2:]), "g line": 4 * plane.columns, "g rows": plane.height,
-            "g whole": plane.columns // 8, "g even": plane.bytes, "g odd": plane.bytes, "g pitch": 32 * plane.each,
-            "vectors": vectors, "groups": len(vectors) // 2, "taps": found, "tap count": groups,
-            "sums": sums, "sums plane": 16 * groups,
-        }
-    )  # fmt: skip
-    _mask(numbers, plane)
-    numbers.mask("g", plane.columns % 8)
-    _run(depthwise_kernels.weigh(plane.stride), numbers, count, room, 8 * len(vectors) * taps)
+    width, down = (8 * plane.each, plane.row_step) if plane.height > 1 else (8, 8)
+    length = plane.height * plane.row_step if plane.height > 1 else 8 * plane.each
+    compiled = compile_loops(
+        _weigh, x.dtype, stride=plane.stride, narrow=plane.narrow, narrow_grad=_narrow(plane.columns, 8)
+    )
+    sums = np.empty((count, 4 * groups), x.dtype)
+    arrays = x.reshape(-1)[plane.begin :], grad, found, sums
+    sizes = (
+        groups,
+        plane.size,
+        plane.height,
+        plane.columns,
+        plane.row_step,
+        max(plane.columns - 8, 0),
+        width,
+        length,
+        down,
+    )
+    _run(
+        compiled,
+        count,
+        plane.size + length + down + width,
+        8 * plane.each * plane.height * taps,
+        arrays,
+        *sizes,
+        *plane.sizes,
+    )
     total = sums.reshape(len(x), -1, 4 * groups).sum(0)[:, :taps]
     return total.reshape(x.shape[1], 1, *kernel)
-
-
-def _mask(numbers: Numbers, plane: _Plane) -> None:
-    rest = plane.wide % (8 * plane.stride)
-    numbers.mask("x", rest)
-    numbers.mask("x second", rest - 8)

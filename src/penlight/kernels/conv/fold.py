@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from ..numpy_warnings import silent
-from .im2col import Ints, all_columns, find_phases, is_half, share
+from ..rows import in_float32
+from .im2col import Ints, all_columns, find_phases, share
 from .positions import Positions, block_counts, find_blocks
 from .strategies import MOST_FOLDED
 
@@ -35,6 +36,7 @@ def unfold(x: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: I
     return all_columns(np.ascontiguousarray(x), padding, kernel, stride, dilation, counts).reshape(shape)
 
 
+@in_float32
 def fold(
     columns: np.ndarray, output_size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> np.ndarray:
@@ -44,9 +46,6 @@ def fold(
     >>> fold(np.ones((1, 2, 3)), (4,), (2,), (1,), (0,), (1,))
     array([[[1., 2., 2., 1.]]])
     """
-    if is_half(columns):
-        single = columns.astype(np.float32)
-        return fold(single, output_size, kernel, dilation, padding, stride).astype(columns.dtype)
     shape = (len(columns), columns.shape[1] // prod(kernel), *output_size)
     if 0 < columns.size <= MOST_FOLDED:
         blocks = find_blocks(shape[1], output_size, kernel, dilation, padding, stride)

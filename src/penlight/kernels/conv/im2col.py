@@ -25,11 +25,6 @@ _MERGE_BELOW = 100
 GRAIN_NS = 400_000
 
 
-def is_half(x: np.ndarray) -> bool:
-    """Whether `x` holds 16-bit floats, which are computed in float32."""
-    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
-
-
 def spans(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
     """How many input positions the windows reach over in each dim."""
     return tuple((o - 1) * s + (k - 1) * d + 1 for o, k, s, d in zip(out, kernel, stride, dilation, strict=True))

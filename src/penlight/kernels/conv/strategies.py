@@ -15,7 +15,7 @@ from ..numpy_warnings import silent
 from ..parallel import blas_alone
 from ..strategy import Strategy, run
 from .depthwise import depthwise, depthwise_weight
-from .depthwise_compiled import find_plane, planes, planes_weight
+from .depthwise_compiled import find_plane, planes, planes_compile, planes_weight
 from .im2col import Ints, gather, gather_weight
 from .implicit import flat, flat_together, flat_weight
 from .products import patches_input, points, points_weight, whole, whole_input, whole_weight
@@ -77,13 +77,13 @@ def is_depthwise(p: Problem) -> bool:
 
 
 def suits_planes(p: Problem) -> bool:
-    """Whether it is depthwise, and a channel with its border is a small plane of float32."""
-    if not (p.machine_code and p.dtype == np.float32 and len(p.stride) < 3 and p.stride[-1] < 3):
+    """Whether it is depthwise, and a channel with its border is a small plane."""
+    if not (planes_compile() and p.dtype in (np.float32, np.float64) and len(p.stride) < 3 and p.stride[-1] < 3):
         return False
     if not is_depthwise(p) or p.weight[0] != p.groups:
         return False
     plane = find_plane(p.input[2:], p.padding, p.weight[2:], p.stride, p.dilation, p.out[2:])
-    return plane.wide > 0 and plane.rows > 0 and plane.bytes <= _PLANE_BYTES
+    return plane.wide > 0 and plane.rows > 0 and p.dtype.itemsize * plane.size <= _PLANE_BYTES
 
 
 def suits_implicit(p: Problem) -> bool:

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from .. import index_width
-from ..conv.im2col import Ints, is_half, share
+from ..conv.im2col import Ints, share
 from ..fma import fma32, fma64
 from ..numpy_warnings import silent
 from ..ranges import linspace
 from ..resample import cubic_weights
+from ..rows import in_float32
 from ..strategy import Strategy, apply
 from . import kernels
 
@@ -266,6 +267,7 @@ GRID_GRADIENTS = (
 )
 
 
+@in_float32
 def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> np.ndarray:
     """Sample `x` at the points of `grid`: ``(N, C, *out)``. `mode` is bilinear, nearest or bicubic (2-D).
 
@@ -273,30 +275,22 @@ def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_
     >>> grid_sample(np.arange(4.0).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2)), "bilinear", "zeros", True)
     array([[[[1.5]]]])
     """
-    if is_half(x):
-        single = grid_sample(x.astype(np.float32), grid.astype(np.float32), mode, padding, align_corners)
-        return single.astype(x.dtype)
     return apply(SAMPLES, x, grid, mode, padding, align_corners)
 
 
+@in_float32
 def grid_sample_input_grad(
     grad: np.ndarray, grid: np.ndarray, input_shape: Ints, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray:
     """The transpose of `grid_sample` in the image."""
-    if is_half(grad):
-        args = grad.astype(np.float32), grid.astype(np.float32), input_shape, mode, padding, align_corners
-        return grid_sample_input_grad(*args).astype(grad.dtype)
     return apply(IMAGE_GRADIENTS, grad, grid, input_shape, mode, padding, align_corners)
 
 
+@in_float32
 def grid_sample_grid_grad(
     grad: np.ndarray, x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool
 ) -> np.ndarray:
     """The gradient of `grid_sample` for the grid; zero for mode nearest."""
-    if is_half(grad):
-        single, image = grad.astype(np.float32), x.astype(np.float32)
-        args = single, image, grid.astype(np.float32), mode, padding, align_corners
-        return grid_sample_grid_grad(*args).astype(grid.dtype)
     if mode == "nearest" or not grad.size or not x.size:
         return np.zeros(grid.shape, grid.dtype)
     return apply(GRID_GRADIENTS, grad, x, grid, mode, padding, align_corners)

@@ -17,8 +17,9 @@ that are expected; if they are not, `np.linalg` serves.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,28 +32,46 @@ except ImportError:
     _loops: Any = None  # type: ignore[no-redef]
 
 Array = np.ndarray[Any, Any]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @lru_cache(1)
 def _available() -> bool:
     """Whether the loops are there and do what `np.linalg` does."""
     A = np.array([[4.0, 1.0], [1.0, 3.0]])
-    thin, wide, np_ = A[:, :1], A[:1], np.linalg
+    thin, wide = A[:, :1], A[:1]
+    trials: tuple[tuple[Any, ...], ...] = (
+        (solve, A, A), (inv, A), (det, A), (slogdet, A), (_cholesky, A, False), (_cholesky, A, True), (_qr, A, "reduced"), (_qr, thin, "complete"),
+        (_svd, A, True), (_svd, wide, False), (_svdvals, A), (eigh, A, "L"), (eigvalsh, A, "U"),
+    )  # fmt: skip
     try:
-        pairs = [
-            ((_solve(A, A), _inv(A), _det(A)), (np_.solve(A, A), np_.inv(A), np_.det(A))),
-            ((_cholesky(A, False), _cholesky(A, True)), (np_.cholesky(A), np_.cholesky(A, upper=True))),
-            (_slogdet(A), np_.slogdet(A)),
-            (_qr(A, "reduced"), np_.qr(A)),
-            (_qr(thin, "complete"), np_.qr(thin, "complete")),
-            (_svd(A, True), np_.svd(A)),
-            (_svd(wide, False), np_.svd(wide, full_matrices=False)),
-            (_eigh(A, "L"), np_.eigh(A)),
-            ((_svdvals(A), _eigvalsh(A, "U")), (np_.svdvals(A), np_.eigvalsh(A, "U"))),
-        ]
-        return all(np.array_equal(a, b) for ours, theirs in pairs for a, b in zip(ours, theirs, strict=True))
+        for function, *arguments in trials:
+            ours, theirs = function.by_loops(*arguments), function.by_numpy(*arguments)
+            pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+            if not all([np.array_equal(a, b) for a, b in pairs]):
+                return False
+        return True
     except Exception:  # loops of other names or signatures
         return False
+
+
+def _instead_of(theirs: Callable[..., Any], axes: int = 0, which: int = 0) -> Callable[[F], F]:
+    """To decorate a function that calls a loop: `theirs` does it where there is none, and where a result of so many axes, `which` of several, begins with
+    NaN. See Note [Failures as NaNs]."""
+
+    def decorate(ours: F) -> F:
+        @wraps(ours)
+        def run(*arguments: Any) -> Any:
+            if _available():
+                found = ours(*arguments)
+                if not axes or _fine(found[which] if type(found) is tuple else found, axes):
+                    return found
+            return theirs(*arguments)
+
+        run.by_loops, run.by_numpy = ours, theirs  # type: ignore[attr-defined]
+        return run  # type: ignore[return-value]
+
+    return decorate
 
 
 def _run(loop: Any, signature: str, *arrays: Array) -> Any:
@@ -83,70 +102,51 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.empty(0, dtype).real.dtype
 
 
-def _solve(A: Array, B: Array) -> Array:
+@_instead_of(np.linalg.solve, 2)
+def solve(A: Array, B: Array) -> Array:
+    """X with A X = B, for matrices B."""
     return _cast(_run(_loops.solve, "DD->D", A, B), A.dtype)
 
 
-def solve(A: Array, B: Array) -> Array:
-    """X with A X = B, for matrices B."""
-    if _available() and _fine(X := _solve(A, B), 2):
-        return X
-    return np.linalg.solve(A, B)
-
-
-def _inv(A: Array) -> Array:
+@_instead_of(np.linalg.inv, 2)
+def inv(A: Array) -> Array:
+    """The inverse of each matrix."""
     return _cast(_run(_loops.inv, "D->D", A), A.dtype)
 
 
-def inv(A: Array) -> Array:
-    """The inverse of each matrix."""
-    if _available() and _fine(X := _inv(A), 2):
-        return X
-    return np.linalg.inv(A)
-
-
+@_instead_of(lambda A, upper: np.linalg.cholesky(A, upper=upper))
 def _cholesky(A: Array, upper: bool) -> Array:
     return _cast(_run(_loops.cholesky_up if upper else _loops.cholesky_lo, "D->D", A), A.dtype)
 
 
 def cholesky_or_nan(A: Array, upper: bool) -> Array:
     """The triangular factor, which is lower unless `upper`, with NaNs for what is not positive definite."""
-    if _available():
-        return _cholesky(A, upper)
     try:
-        return np.linalg.cholesky(A, upper=upper)
+        return _cholesky(A, upper)
     except np.linalg.LinAlgError:
         return np.full_like(A, np.nan)
 
 
-def _det(A: Array) -> Array:
+@_instead_of(lambda A: np.asarray(np.linalg.det(A)))
+def det(A: Array) -> Array:
+    """The determinant of each matrix."""
     return np.asarray(_run(_loops.det, "D->D", A), A.dtype)
 
 
-def det(A: Array) -> Array:
-    """The determinant of each matrix."""
-    return _det(A) if _available() else np.asarray(np.linalg.det(A))
-
-
-def _slogdet(A: Array) -> tuple[Array, Array]:
+@_instead_of(np.linalg.slogdet)
+def slogdet(A: Array) -> tuple[Array, Array]:
+    """The sign of each determinant and the logarithm of its absolute value."""
     sign, log = _run(_loops.slogdet, "D->Dd", A)
     return np.asarray(sign, A.dtype), np.asarray(log, _real(A.dtype))
 
 
-def slogdet(A: Array) -> tuple[Array, Array]:
-    """The sign of each determinant and the logarithm of its absolute value."""
-    return _slogdet(A) if _available() else np.linalg.slogdet(A)
-
-
-def _raw_qr(A: Array) -> tuple[Array, Array]:
-    """R with the reflectors below its diagonal, and the reflectors' factors, both in double precision."""
-    work = np.array(A, complex if A.dtype.kind == "c" else float, order="C")
-    return work, _run(_loops.qr_r_raw, "D->D", work)  # which overwrites its argument
-
-
+@_instead_of(np.linalg.qr)
 def _qr(A: Array, mode: str) -> tuple[Array, Array]:
     m, n = A.shape[-2:]
-    work, tau = _raw_qr(A)
+    work = np.array(A, complex if A.dtype.kind == "c" else float, order="C")
+    tau = _run(
+        _loops.qr_r_raw, "D->D", work
+    )  # which overwrites its argument by R with the reflectors below its diagonal
     tall = mode == "complete" and m > n
     Q = _run(_loops.qr_complete if tall else _loops.qr_reduced, "DD->D", work, tau)
     return _cast(Q, A.dtype), _cast(triu(work if m == n else work[..., : m if tall else min(m, n), :]), A.dtype)
@@ -154,9 +154,10 @@ def _qr(A: Array, mode: str) -> tuple[Array, Array]:
 
 def qr(A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Q and R of each matrix; `mode` is "reduced" or "complete"."""
-    return _qr(A, mode) if _available() and A.size else np.linalg.qr(A, mode)  # type: ignore[call-overload]
+    return _qr(A, mode) if A.size else np.linalg.qr(A, mode)  # type: ignore[call-overload]
 
 
+@_instead_of(np.linalg.svd, 1, 1)
 def _svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     U, S, Vh = _run(_loops.svd_f if full_matrices else _loops.svd_s, "D->DdD", A)
     return _cast(U, A.dtype), _cast(S, _real(A.dtype)), _cast(Vh, A.dtype)
@@ -165,11 +166,20 @@ def _svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
 def svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """Singular vectors and values of each matrix."""
     unfit = _not_finite(A)
-    if unfit is not None:
-        return tuple([_as_nan(part, unfit) for part in svd(_as_zero(A, unfit), full_matrices)])  # type: ignore[return-value]
-    if _available() and _fine((result := _svd(A, full_matrices))[1], 1):
-        return result
-    return np.linalg.svd(A, full_matrices=full_matrices)
+    if unfit is None:
+        return _svd(A, full_matrices)
+    return tuple([_as_nan(part, unfit) for part in _svd(_as_zero(A, unfit), full_matrices)])  # type: ignore[return-value]
+
+
+@_instead_of(lambda A: np.linalg.svd(A, compute_uv=False), 1)
+def _svdvals(A: Array) -> Array:
+    return _cast(_run(_loops.svd, "D->d", A), _real(A.dtype))
+
+
+def svdvals(A: Array) -> Array:
+    """The singular values of each matrix."""
+    unfit = _not_finite(A)
+    return _svdvals(A) if unfit is None else _as_nan(_svdvals(_as_zero(A, unfit)), unfit)
 
 
 def _not_finite(A: Array) -> Array | None:
@@ -194,38 +204,14 @@ def _as_nan(result: Array, unfit: Array) -> Array:
     return result
 
 
-def _svdvals(A: Array) -> Array:
-    return _cast(_run(_loops.svd, "D->d", A), _real(A.dtype))
-
-
-def svdvals(A: Array) -> Array:
-    """The singular values of each matrix."""
-    unfit = _not_finite(A)
-    if unfit is not None:
-        return _as_nan(svdvals(_as_zero(A, unfit)), unfit)
-    if _available() and _fine(S := _svdvals(A), 1):
-        return S
-    return np.linalg.svd(A, compute_uv=False)
-
-
-def _eigh(A: Array, uplo: str) -> tuple[Array, Array]:
+@_instead_of(np.linalg.eigh, 1)
+def eigh(A: Array, uplo: str = "L") -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
     values, vectors = _run(_loops.eigh_lo if uplo == "L" else _loops.eigh_up, "D->dD", A)
     return _cast(values, _real(A.dtype)), _cast(vectors, A.dtype)
 
 
-def eigh(A: Array, uplo: str = "L") -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
-    if _available() and _fine((result := _eigh(A, uplo))[0], 1):
-        return result
-    return np.linalg.eigh(A, uplo)  # type: ignore[call-overload]
-
-
-def _eigvalsh(A: Array, uplo: str) -> Array:
-    return _cast(_run(_loops.eigvalsh_lo if uplo == "L" else _loops.eigvalsh_up, "D->d", A), _real(A.dtype))
-
-
+@_instead_of(np.linalg.eigvalsh, 1)
 def eigvalsh(A: Array, uplo: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices, of which one triangle is read."""
-    if _available() and _fine(values := _eigvalsh(A, uplo), 1):
-        return values
-    return np.linalg.eigvalsh(A, uplo)  # type: ignore[call-overload]
+    return _cast(_run(_loops.eigvalsh_lo if uplo == "L" else _loops.eigvalsh_up, "D->d", A), _real(A.dtype))

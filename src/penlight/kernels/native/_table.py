@@ -57,41 +57,6 @@ class Table:
         asm.jump(label, "not zero")  # writing to memory leaves the condition as it is
 
 
-class Numbers:
-    """A table that is filled in."""
-
-    def __init__(self, layout: Table) -> None:
-        self._layout = layout
-        self._numbers = self.array = np.zeros(layout.size, np.int64)
-
-    def put(self, numbers: dict[str, int | np.ndarray | At]) -> None:
-        """Set numbers by their names; for an array, where it begins, or so many bytes behind. The caller holds the arrays."""
-        positions = self._layout.positions
-        self._numbers[[positions[name] for name in numbers]] = [_number(value) for value in numbers.values()]
-
-    def mask(self, name: str, lanes: int) -> None:
-        """Let a mask select the first so many lanes."""
-        at = 2 * self._layout.masks[name]
-        self._numbers.view(np.int32)[at : at + max(0, min(lanes, 8))] = -1
-
-    def run(self, kernel: Any) -> None:
-        kernel(address(self._numbers))
-
-    def step(self, total: int, grain: int) -> int:
-        """How much of `total` is done at a time by `over`."""
-        return min(waiting_threads.step(total, grain), total)
-
-    def over(self, kernel: Any, total: int, step: int) -> None:
-        """Call a kernel of `function_over` for all of `total`, with `step` from the method, shared between threads if that is less."""
-        if step < total:
-            waiting_threads.shared(kernel)(step, total, address(self._numbers))
-        else:
-            kernel(0, total, address(self._numbers))
-
-    def __getitem__(self, name: str) -> int:
-        return int(self._numbers[self._layout.positions[name]])
-
-
 def job_count(items: int, cost: float) -> int:
     """How many copies of a table are worth while for work on so many items that takes about `cost` ns; lets helpers work if it is more than one."""
     if items < 2 or cost < 2 * _GRAIN_NS:
@@ -169,10 +134,11 @@ class Plan:
         self, layout: Table, numbers: dict[str, int | np.ndarray | At], masks: dict[str, int] | None = None
     ) -> At:
         """Append a table; masks are given by how many lanes they select."""
-        words = Numbers(layout)
+        words = np.zeros(layout.size, np.int64)
         for name, lanes in (masks or {}).items():
-            words.mask(name, lanes)
-        return self.words(words.array, {layout.positions[name]: number for name, number in numbers.items()})
+            start = 2 * layout.masks[name]
+            words.view(np.int32)[start : start + max(0, min(lanes, 8))] = -1
+        return self.words(words, {layout.positions[name]: number for name, number in numbers.items()})
 
     def words(self, words: np.ndarray, numbers: dict[int, int | np.ndarray | At]) -> At:
         """Append integers, some of which are addresses."""
@@ -229,21 +195,6 @@ class Plan:
 def function(write: Callable[[Assembler], None]) -> Any:
     """A kernel of a table, from what writes its instructions."""
     return load_function(write, "table")
-
-
-def function_over(write: Callable[[Assembler], None]) -> Any:
-    """A kernel of a range and a table, which is not written to, since threads share it. `rbx` is where the range begins, `rbp` how long it is."""
-
-    def begin(asm: Assembler) -> None:
-        asm.copy_register(RBX, RDI)
-        asm.copy_register(RBP, RSI)
-        asm.copy_register(RDI, RDX)
-        asm.copy_register(RAX, RBX)
-        asm.negate(RAX)
-        asm.add(RBP, RAX)
-        write(asm)
-
-    return load_function(begin, "low, high, table")
 
 
 def load_function(write: Callable[[Assembler], None], signature: str) -> Any:

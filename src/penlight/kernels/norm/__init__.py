@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..rows import is_half, narrow, widen
-from ..strategy import Strategy, apply
+from ..strategy import Strategy, apply, by_table
 from . import in_numpy, kernels
-from .in_numpy import Grads, Needs
 
 
 def _table(
@@ -49,68 +48,10 @@ BATCH_EVAL = _table(kernels.batch_norm_eval, "2 to 4 times NumPy", in_numpy.batc
 BATCH_GRADIENTS = _table(kernels.batch_norm_backward, "3 to 7 times NumPy", in_numpy.batch_norm_backward, True)
 
 
-def layer_norm(
-    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool = True
-) -> tuple[np.ndarray, Any, np.ndarray]:
-    """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred`, of RMS normalisation, and the mean is None."""
-    return apply(LAYER, x, dims, weight, bias, eps, centred)
-
-
-def layer_norm_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    dims: int,
-    mean: np.ndarray | None,
-    rstd: np.ndarray,
-    weight: np.ndarray | None,
-    needs: Needs = (True, True, True),
-) -> Grads:
-    """Gradients (dx, dweight, dbias) of `layer_norm`."""
-    return apply(LAYER_GRADIENTS, grad, x, dims, mean, rstd, weight, needs)
-
-
-def group_norm(
-    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
-    return apply(GROUP, x, groups, weight, bias, eps)
-
-
-def group_norm_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    groups: int,
-    mean: np.ndarray,
-    rstd: np.ndarray,
-    weight: np.ndarray | None,
-    needs: Needs = (True, True, True),
-) -> Grads:
-    """Gradients (dx, dweight, dbias) of `group_norm`."""
-    return apply(GROUP_GRADIENTS, grad, x, groups, mean, rstd, weight, needs)
-
-
-def batch_norm(
-    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd, biased variance) of a batch, as in training; the running statistics are the caller's."""
-    return apply(BATCH, x, weight, bias, eps)
-
-
-def batch_norm_eval(
-    x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> np.ndarray:
-    """The batch normalised by given statistics of its channels."""
-    return apply(BATCH_EVAL, x, mean, var, weight, bias, eps)
-
-
-def batch_norm_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    mean: np.ndarray,
-    rstd: np.ndarray,
-    weight: np.ndarray | None,
-    training: bool = True,
-    needs: Needs = (True, True, True),
-) -> Grads:
-    """Gradients (dx, dweight, dbias). With `training` the statistics are those of x and depend on it."""
-    return apply(BATCH_GRADIENTS, grad, x, mean, rstd, weight, training, needs)
+layer_norm = by_table(LAYER, in_numpy.layer_norm)
+layer_norm_backward = by_table(LAYER_GRADIENTS, in_numpy.layer_norm_backward)
+group_norm = by_table(GROUP, in_numpy.group_norm)
+group_norm_backward = by_table(GROUP_GRADIENTS, in_numpy.group_norm_backward)
+batch_norm = by_table(BATCH, in_numpy.batch_norm)
+batch_norm_eval = by_table(BATCH_EVAL, in_numpy.batch_norm_eval)
+batch_norm_backward = by_table(BATCH_GRADIENTS, in_numpy.batch_norm_backward)

@@ -18,6 +18,7 @@ from ..waiting_threads import over
 
 _GRAIN = 1 << 15  # elements that are worth sharing
 _ROWS = 64  # that are summed up before their sum is added to the others: by one thread, and so that rounding does not add up
+_ALL = (True, True, True)
 Three = tuple[Any, Any, Any]
 
 
@@ -337,7 +338,7 @@ def row_moments(x: np.ndarray, rows: int, columns: int) -> Any:
 
 
 def layer_norm(
-    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool
+    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool = True
 ) -> Three | None:
     """(out, mean, rstd) of normalising over the last `dims` dimensions; without `centred` the mean is None."""
     run = compile_loops(_layer, x.dtype, centred=centred, scaled=weight is not None, shifted=bias is not None)
@@ -351,7 +352,7 @@ def layer_norm(
 
 
 def layer_norm_backward(
-    grad: np.ndarray, x: np.ndarray, dims: int, mean: np.ndarray | None, rstd: np.ndarray, weight: np.ndarray | None, needs: Any
+    grad: np.ndarray, x: np.ndarray, dims: int, mean: np.ndarray | None, rstd: np.ndarray, weight: np.ndarray | None, needs: Any = _ALL
 ) -> Three | None:  # fmt: skip
     """Gradients (dx, dweight, dbias)."""
     of_x, of_weight, of_bias = needs
@@ -384,7 +385,7 @@ def group_norm(
 
 
 def group_norm_backward(
-    grad: np.ndarray, x: np.ndarray, groups: int, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, needs: Any
+    grad: np.ndarray, x: np.ndarray, groups: int, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, needs: Any = _ALL
 ) -> Three | None:  # fmt: skip
     """Gradients (dx, dweight, dbias)."""
     run = compile_loops(_group_back, x.dtype, scaled=weight is not None)
@@ -429,7 +430,8 @@ def batch_norm_eval(
 
 
 def batch_norm_backward(
-    grad: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, training: bool, needs: Any
+    grad: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, training: bool = True,
+    needs: Any = _ALL,
 ) -> Three | None:  # fmt: skip
     """Gradients (dx, dweight, dbias); with `training` the statistics depend on x."""
     size = prod(x.shape[2:])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..copies.convert import is_half
+from ..rows import in_float32
 from ..strategy import Strategy, apply, choose
 from . import kernels, windows
 from .kernels import Loops, VectorLoops, compiles, supports
@@ -45,37 +45,13 @@ def _suits_loops_at(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes,
     return supports(x.dtype) and indices.dtype == np.int64 and x.size > 0 and indices.size > 0 and compiles()
 
 
-class InFloat32:
-    """The functions of a problem of 16-bit floats, by those of the same problem in float32."""
-
-    def __init__(self, problem: Problem) -> None:
-        single = problem._replace(dtype=np.dtype(np.float32))
-        self.dtype, self.plan = problem.dtype, choose(WINDOWS, single)(single)
-
-    def max_pool(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, indices = self.plan.max_pool(x.astype(np.float32))
-        return values.astype(self.dtype), indices
-
-    def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
-        return self.plan.avg_pool(x.astype(np.float32), override).astype(self.dtype)
-
-    def avg_pool_backward(self, grad: np.ndarray, override: int | None) -> np.ndarray:
-        return self.plan.avg_pool_backward(grad.astype(np.float32), override).astype(self.dtype)
-
-
-def _add_in_float32(does: str, x: np.ndarray, *rest: Any) -> np.ndarray:
-    return apply(AT_INDICES, does, x.astype(np.float32), *rest).astype(x.dtype)
-
-
 # fmt: off
 WINDOWS = (
-    Strategy(lambda p: is_half(p.dtype), InFloat32, "16-bit floats are computed in float32"),
     Strategy(suits_vectors, VectorLoops, "2 to 10 times windows one by one; up to 2 times NumPy, 10 times where arrays are small"),
     Strategy(suits_loops, Loops, "10 times NumPy for small arrays; as fast or twice as fast for large ones"),
     Strategy(lambda p: True, NumPyWindows, "every dtype and machine"),
 )
 AT_INDICES = (
-    Strategy(lambda does, x, *_: does == "add" and is_half(x.dtype), _add_in_float32, "16-bit floats are added in float32"),
     Strategy(_suits_loops_at, kernels.at_indices, "2 to 6 times NumPy"),
     Strategy(lambda *_: True, windows.at_indices, "every dtype and machine; tells which index is outside"),
 )
@@ -100,6 +76,7 @@ def _even(shape: Sizes, out: Sizes, dtype: Any) -> Any:
     return choose(WINDOWS, problem)(problem)
 
 
+@in_float32
 def max_pool(
     x: np.ndarray, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -114,11 +91,13 @@ def max_pool(
     return _sliding(x.shape, kernel, stride, padding, dilation, ceil_mode, False, x.dtype).max_pool(x)
 
 
+@in_float32
 def adaptive_max_pool(x: np.ndarray, output_size: Sizes) -> tuple[np.ndarray, np.ndarray]:
     """The largest element of each of the windows that divide a plane evenly, and its position in the flattened plane."""
     return _even(x.shape, output_size, x.dtype).max_pool(x)
 
 
+@in_float32
 def max_pool_backward(grad: np.ndarray, indices: np.ndarray, input_shape: Sizes, dims: int) -> np.ndarray:
     """Add each gradient to the element it came from: the transpose of picking the elements at `indices`."""
     return apply(AT_INDICES, "add", grad, indices, input_shape, dims)
@@ -140,6 +119,7 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, output_size: Sizes) -> np.nda
     return apply(AT_INDICES, "write", x, indices, (*x.shape[:-dims], *output_size), dims)
 
 
+@in_float32
 def avg_pool(
     x: np.ndarray, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool, count_include_pad: bool,
     divisor_override: int | None = None,
@@ -155,6 +135,7 @@ def avg_pool(
     return plan.avg_pool(x, divisor_override)
 
 
+@in_float32
 def avg_pool_backward(
     grad: np.ndarray, input_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
     count_include_pad: bool, divisor_override: int | None = None,
@@ -165,6 +146,7 @@ def avg_pool_backward(
     return plan.avg_pool_backward(grad, divisor_override)
 
 
+@in_float32
 def adaptive_avg_pool(x: np.ndarray, output_size: Sizes) -> np.ndarray:
     """The mean of each of the windows that divide a plane evenly.
 
@@ -175,6 +157,7 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Sizes) -> np.ndarray:
     return _even(x.shape, output_size, x.dtype).avg_pool(x, None)
 
 
+@in_float32
 def adaptive_avg_pool_backward(grad: np.ndarray, input_shape: Sizes, dims: int) -> np.ndarray:
     """The transpose of `adaptive_avg_pool`."""
     plan = _even(tuple(input_shape), grad.shape[-dims:], grad.dtype)

@@ -1,4 +1,4 @@
-"""One step of a recurrent layer for each row of a batch, but for its product. The same in NumPy: kernels/recurrent/.
+"""One step of a recurrent layer for each row of a batch, but for its product. The same in NumPy: kernels/recurrent/in_numpy.py.
 
 Gates lie side by side in a row, in PyTorch's order. What changes from step to step (the state's product, the cell) is local to the
 step's rows; what is kept for the backward pass has rows for all steps.
@@ -6,12 +6,23 @@ step's rows; what is kept for the backward pass has rows for all steps.
 
 from __future__ import annotations
 
-from ..compiler.math import gate, tanh
+from ..compiler.math import exp, gate, tanh
 from ..compiler.rows import Rows
 from ..compiler.values import Value, fma, fnma, maximum
 
-LSTM_KEPT = 6  # the gates i, f, g, o, the cell before the step, and the tanh of the cell after it
-GRU_KEPT = 4  # the gates r, z, n, and what r scales
+# What is kept of a step. LSTM: the gates i, f, g, o, the cell before the step, and the tanh of the cell after it
+# GRU: the gates r, z, n, and what r scales
+
+
+def _kind(b: Rows, double: bool) -> str:
+    """What the arrays of a kernel hold, which is said before the first of them."""
+    if double:
+        b.lanes = 4
+    return "float64" if double else "float32"
+
+
+def _sigmoid(z: Value) -> Value:
+    return 1.0 / (exp(-z) + 1.0) if z.is_double else gate(z)
 
 
 def _slope(y: Value) -> Value:
@@ -19,16 +30,17 @@ def _slope(y: Value) -> Value:
     return fnma(y, y, y)
 
 
-def lstm(b: Rows, biased: bool) -> None:
+def lstm(b: Rows, biased: bool, double: bool) -> None:
     """Gates, cell and state from the state's product, the input's, and a bias."""
-    product, projected, kept = b.split(4, local=True), b.split(4), b.split(LSTM_KEPT)
-    cell, out = b.array(local=True), b.array()
-    bias = b.split(4, shared=True) if biased else None
+    kind = _kind(b, double)
+    product, projected, kept = b.split(4, local=True, kind=kind), b.split(4, kind=kind), b.split(6, kind=kind)
+    cell, out = b.array(kind=kind, local=True), b.array(kind=kind)
+    bias = b.split(4, shared=True, kind=kind) if biased else None
 
     def kept_gate(k: int) -> Value:
         z = projected[k].load() if bias is None else projected[k].load() + bias[k].load()
         z = product[k].load() + z
-        return kept[k].store(tanh(z) if k == 2 else gate(z))
+        return kept[k].store(tanh(z) if k == 2 else _sigmoid(z))
 
     def body() -> None:
         fresh = kept_gate(0) * kept_gate(2)
@@ -39,11 +51,12 @@ def lstm(b: Rows, biased: bool) -> None:
     b.each(body)
 
 
-def lstm_backward(b: Rows, upstream: bool) -> None:
+def lstm_backward(b: Rows, upstream: bool, double: bool) -> None:
     """The slopes of the gates from the gradients of state and cell; and the gradient of the cell one step earlier."""
-    kept, slopes = b.split(LSTM_KEPT), b.split(4)
-    dstate, dcell = b.array(local=True), b.array(local=True)
-    given = b.array() if upstream else None
+    kind = _kind(b, double)
+    kept, slopes = b.split(6, kind=kind), b.split(4, kind=kind)
+    dstate, dcell = b.array(kind=kind, local=True), b.array(kind=kind, local=True)
+    given = b.array(kind=kind) if upstream else None
 
     def body() -> None:
         dh = dstate.load() if given is None else dstate.load() + given.load()
@@ -61,14 +74,15 @@ def lstm_backward(b: Rows, upstream: bool) -> None:
     b.each(body)
 
 
-def gru(b: Rows, bias: bool) -> None:
-    """Gates and state from the state's product, the input's and the state before; `bias` is added to what r scales."""
-    product, projected, kept = b.split(3, local=True), b.split(3), b.split(GRU_KEPT)
-    state, out = b.array(local=True), b.array()
-    inner = b.array(width=0) if bias else None
+def gru(b: Rows, biased: bool, double: bool) -> None:
+    """Gates and state from the state's product, the input's and the state before; a bias is added to what r scales."""
+    kind = _kind(b, double)
+    product, projected, kept = b.split(3, local=True, kind=kind), b.split(3, kind=kind), b.split(4, kind=kind)
+    state, out = b.array(kind=kind, local=True), b.array(kind=kind)
+    inner = b.array(kind=kind, width=0) if biased else None
 
     def body() -> None:
-        r, z = (kept[k].store(gate(product[k].load() + projected[k].load())) for k in (0, 1))
+        r, z = (kept[k].store(_sigmoid(product[k].load() + projected[k].load())) for k in (0, 1))
         scaled = kept[3].store(product[2].load() if inner is None else product[2].load() + inner.load())
         n = kept[2].store(tanh(fma(r, scaled, projected[2].load())))
         out.store(fma(state.load() - n, z, n))
@@ -76,14 +90,15 @@ def gru(b: Rows, bias: bool) -> None:
     b.each(body)
 
 
-def gru_backward(b: Rows, upstream: bool) -> None:
+def gru_backward(b: Rows, upstream: bool, double: bool) -> None:
     """The slopes of r, z and n as the state sees them, that of n as the input does, and what reaches the state before directly.
 
     The gradient of the state is what came directly, `dstate`, and through the product of the slopes one step later.
     """
-    kept, slopes, inner = b.split(GRU_KEPT), b.split(3), b.array()
-    before, dstate, through = b.array(), b.array(local=True), b.array(local=True)
-    given = b.array() if upstream else None
+    kind = _kind(b, double)
+    kept, slopes, inner = b.split(4, kind=kind), b.split(3, kind=kind), b.array(kind=kind)
+    before, dstate, through = b.array(kind=kind), b.array(kind=kind, local=True), b.array(kind=kind, local=True)
+    given = b.array(kind=kind) if upstream else None
 
     def body() -> None:
         dh = dstate.load() + through.load()
@@ -99,9 +114,10 @@ def gru_backward(b: Rows, upstream: bool) -> None:
     b.each(body)
 
 
-def rnn(b: Rows, relu: bool) -> None:
+def rnn(b: Rows, relu: bool, double: bool) -> None:
     """The state from its product and the product of the input, which it overwrites."""
-    product, state = b.array(local=True), b.array()
+    kind = _kind(b, double)
+    product, state = b.array(kind=kind, local=True), b.array(kind=kind)
 
     def body() -> None:
         z = product.load() + state.load()
@@ -110,8 +126,9 @@ def rnn(b: Rows, relu: bool) -> None:
     b.each(body)
 
 
-def rnn_backward(b: Rows, upstream: bool) -> None:
+def rnn_backward(b: Rows, upstream: bool, double: bool) -> None:
     """The slope times the gradient of the state."""
-    slope, dstate = b.array(), b.array(local=True)
-    given = b.array() if upstream else None
+    kind = _kind(b, double)
+    slope, dstate = b.array(kind=kind), b.array(kind=kind, local=True)
+    given = b.array(kind=kind) if upstream else None
     b.each(lambda: slope.store(slope.load() * (dstate.load() + given.load() if given else dstate.load())))

@@ -8,12 +8,15 @@ rows of the first matrix at a time: twelve registers hold their sums, two the pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .. import call, executable
+from .. import executable
+from ..native._products import clear, in_groups, outer_products
+from ..native._table import SAVED, count, load_function
 from ..native._x86 import (
     R8,
     R9,
@@ -37,9 +40,7 @@ from ..native._x86 import (
 from .sequence import Argument, Call, Moving
 
 WIDTH = 16  # columns of a panel
-_ROWS = 6
 _FRAME = 24  # bytes of the stack
-_SAVED = (RBX, RBP, R12, R13, R14, R15)
 # `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` goes along the rows of the first matrix,
 # `rax` along the panel that begins at `r8`, `rbp` down the rows of the result, which are `rbx` bytes apart.
 _AHEAD = (None, R10, R11, R12, R13, R14)  # how many bytes the rows of the first matrix are ahead of the first of them
@@ -71,9 +72,11 @@ def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[
 @lru_cache(1)
 def product() -> Any:
     """The product with `panels(second)`, where the result's rows are `columns` apart. It is called by machine code only: sequence.py."""
-    asm = Assembler()
-    for register in _SAVED:
-        asm.push(register)
+    signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
+    return load_function(_write, signature)
+
+
+def _write(asm: Assembler) -> None:
     asm.add_number(RSP, -_FRAME)
     for pointer in (RCX, R8, R9):
         asm.load_register(pointer, Address(pointer, None, executable.DATA_OFFSET))
@@ -85,62 +88,42 @@ def product() -> Any:
     for before, after in ((R10, R11), (R11, R12), (R12, R13), (R13, R14)):
         asm.copy_register(after, before)
         asm.add(after, R10)
-    asm.load_register(RBX, Address(RSP, None, _FRAME + 8 * len(_SAVED) + 8))  # the seventh argument
+    asm.load_register(RBX, Address(RSP, None, _FRAME + 8 * len(SAVED) + 8))  # the seventh argument
     asm.shift_left(RBX, 2)
     asm.label("panel")
     asm.load_register(R15, _FIRST)
     asm.load_register(RBP, _RESULT)
     asm.load_register(RDI, _ALL_ROWS)
-    asm.label("rows")
-    asm.compare_number(RDI, _ROWS + 3)
-    asm.jump(f"at least {_ROWS}", "not less")
-    asm.compare_number(RDI, _ROWS + 1)
-    asm.jump("at least 4", "not less")  # seven or eight rows: six and two would wait for each other's sums
-    for count in range(_ROWS, 0, -1):
-        asm.compare_number(RDI, count)
-        asm.jump(f"fewer than {count}", "less")
-        asm.label(f"at least {count}")
-        _rows(asm, count)
-        asm.jump("rows")
-        asm.label(f"fewer than {count}")
+    in_groups(asm, RDI, lambda some: _rows(asm, some))
     asm.copy_register(R8, RAX)
     asm.load_register(R9, _RESULT)
     asm.add_number(R9, 4 * WIDTH)
     asm.store_register(_RESULT, R9)
-    asm.add_number(RDX, -1)
-    asm.jump("panel", "not zero")
-    asm.forget_upper()
+    count(asm, RDX, "panel")
     asm.add_number(RSP, _FRAME)
-    for register in reversed(_SAVED):
-        asm.pop(register)
-    asm.leave()
-    signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
-    return call.load(asm.finish(), signature)
 
 
-def _rows(asm: Assembler, count: int) -> None:
-    """A panel with the next `count` rows."""
-    number, left, right = 12, 13, 14
-    for register in range(2 * count):
-        asm.binary("vxorps", register, register, register)
+def _rows(asm: Assembler, some: int) -> None:
+    """A panel with the next rows."""
     asm.copy_register(RAX, R8)
     asm.copy_register(RCX, RSI)
-    asm.label(f"inner {count}")
-    asm.move(left, Address(RAX))
-    asm.move(right, Address(RAX, None, 32))
-    for row in range(count):
-        asm.broadcast(number, Address(R15, _AHEAD[row]))
-        asm.binary("vfmadd231ps", 2 * row, left, number)
-        asm.binary("vfmadd231ps", 2 * row + 1, right, number)
-    asm.add_number(R15, 4)
-    asm.add_number(RAX, 4 * WIDTH)
-    asm.add_number(RCX, -1)
-    asm.jump(f"inner {count}", "not zero")
-    for row in range(count):
+
+    def term(number: int, left: int, right: int) -> Iterator[int]:
+        asm.move(left, Address(RAX))
+        asm.move(right, Address(RAX, None, 32))
+        for row in range(some):
+            asm.broadcast(number, Address(R15, _AHEAD[row]))
+            yield row
+        asm.add_number(R15, 4)
+        asm.add_number(RAX, 4 * WIDTH)
+
+    clear(asm, 2 * some)
+    outer_products(asm, some, RCX, term)
+    for row in range(some):
         asm.store(Address(RBP), 2 * row)
         asm.store(Address(RBP, None, 32), 2 * row + 1)
         asm.add(RBP, RBX)
-    ahead = _AHEAD[count - 1]  # the first row has been passed already
+    ahead = _AHEAD[some - 1]  # the first row has been passed already
     if ahead is not None:
         asm.add(R15, ahead)
-    asm.add_number(RDI, -count)
+    asm.add_number(RDI, -some)

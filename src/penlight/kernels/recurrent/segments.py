@@ -39,17 +39,6 @@ class Segment:
         part = rows[self.start : self.start + self.steps * self.batch].reshape(self.steps, self.batch, -1)
         return part[::-1] if self.reverse else part
 
-    def by_gate(self, rows: Array, width: int) -> Array:
-        """The same, with the gates that lie side by side in a row as (steps, gates, batch, features): a view."""
-        part = self.of(rows)
-        return part.reshape(self.steps, self.batch, -1, width).swapaxes(1, 2)
-
-    def gates(self, flat: Array, count: int, width: int) -> Array:
-        """Of memory for `count` gates, (steps, gates, batch, features). See Note [Gates of a step]."""
-        start, each = self.start * count * width, self.batch * count * width
-        part = flat[start : start + self.steps * each].reshape(self.steps, count, self.batch, width)
-        return part[::-1] if self.reverse else part
-
 
 def segments(shape: tuple[int, ...], sizes: Any, reverse: bool) -> list[Segment]:
     """The segments in the order of the run."""

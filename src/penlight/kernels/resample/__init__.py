@@ -12,9 +12,10 @@ from math import prod
 import numpy as np
 
 from .. import index_width
-from ..conv.im2col import Ints, is_half
+from ..conv.im2col import Ints
 from ..numpy_warnings import silent
 from ..pool import adaptive_avg_pool, adaptive_avg_pool_backward
+from ..rows import in_float32
 
 _NEAREST = ("nearest", "nearest-exact")
 _LINEAR = ("linear", "bilinear", "trilinear")
@@ -207,6 +208,7 @@ def axis_map(
     return (_cubic if mode == "bicubic" else _linear)(size, out, align_corners, scale, real)
 
 
+@in_float32
 def interpolate(
     x: np.ndarray, output_size: Ints, mode: str, align_corners: bool = False,
     scales: tuple[float | None, ...] | None = None, antialias: bool = False,
@@ -219,9 +221,6 @@ def interpolate(
     >>> interpolate(np.array([[[0.0, 1.0]]]), (4,), "linear")
     array([[[0.  , 0.25, 0.75, 1.  ]]])
     """
-    if is_half(x):
-        single = x.astype(np.float32)
-        return interpolate(single, output_size, mode, align_corners, scales, antialias).astype(x.dtype)
     if mode == "area":
         return adaptive_avg_pool(x, output_size)
     if x.dtype.kind != "f" and mode not in _NEAREST and tuple(output_size) != x.shape[2:]:
@@ -230,6 +229,7 @@ def interpolate(
     return _apply_all(x, maps)
 
 
+@in_float32
 def interpolate_backward(
     grad: np.ndarray, input_shape: Ints, mode: str, align_corners: bool = False,
     scales: tuple[float | None, ...] | None = None, antialias: bool = False,
@@ -240,9 +240,6 @@ def interpolate_backward(
     >>> interpolate_backward(np.ones((1, 1, 4)), (1, 1, 2), "linear")
     array([[[2., 2.]]])
     """
-    if is_half(grad):
-        single = grad.astype(np.float32)
-        return interpolate_backward(single, input_shape, mode, align_corners, scales, antialias).astype(grad.dtype)
     if mode == "area":
         return adaptive_avg_pool_backward(grad, input_shape, len(input_shape) - 2)
     maps = _maps(input_shape[2:], grad.shape[2:], mode, align_corners, scales, antialias, grad.dtype)

@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..copies.convert import is_half
 from ..lazy import lazy_import
 from ..numpy_calls import moveaxis
 from ..numpy_warnings import hush, silent, unhush
 from ..parallel import parallel_for
 from ..reduce import reduce_sum, row_max, row_sum
-from ..rows import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
+from ..rows import BLOCK_ELEMENTS, each_block, in_float32, narrow, split_shape, widen
 from ..strategy import Strategy, apply
 
 definitions = lazy_import(globals(), "definitions", ".kernels")
@@ -83,25 +82,19 @@ def _along_columns(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | Non
     return out
 
 
-def _in_float32(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
-    return narrow(_along(name, dim, *map(widen, arrays)), arrays[0].dtype)
-
-
 def _in_numpy(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
     """Block by block: 2-d blocks of contiguous rows, or 3-d blocks with the dimension in the middle."""
     outer, n, inner = split_shape(arrays[0].shape, dim)
-    rows, columns = _NUMPY[name]
+    body = _NUMPY[name]
     cut = (outer, n) if inner == 1 else (outer, n, inner)
     out = np.empty(arrays[0].shape, arrays[0].dtype)
     inputs = [a.reshape(cut) for a in (*arrays, out)]
     with silent():  # inf - inf is the NaN that PyTorch gives
-        if inner == 1:
-            each_block(lambda part: rows(*[a[part] for a in inputs]), outer, n)
-        elif n * inner <= BLOCK_ELEMENTS:
-            each_block(lambda part: columns(*[a[part] for a in inputs]), outer, n * inner)
+        if inner == 1 or n * inner <= BLOCK_ELEMENTS:
+            each_block(lambda part: body(*[a[part] for a in inputs]), outer, n * inner)
         else:
             for i in range(outer):
-                each_block(partial(_one_of, columns, inputs, i), inner, n, 256)  # shorter inner loops are slow
+                each_block(partial(_one_of, body, inputs, i), inner, n, 256)  # shorter inner loops are slow
     return out
 
 
@@ -122,7 +115,6 @@ def _suits_columns(name: str, dim: int, *arrays: np.ndarray) -> bool:
 # fmt: off
 ALONG = (
     Strategy(lambda name, dim, x, *_: dim == x.ndim - 1, _along_rows, "3 to 4 times NumPy"),
-    Strategy(lambda name, dim, x, *_: is_half(x.dtype), _in_float32, "16-bit floats are computed in float32"),
     Strategy(lambda name, dim, x, *_: dim < x.ndim - 1 and x.size <= _MOST_COPIED and native.available(), _along_copied_rows, "up to twice as fast as NumPy"),
     Strategy(lambda name, dim, x, *_: x.ndim > 0 and 0 < x.size <= _MOST_WHOLE, _whole, "half the time of blocks"),
     Strategy(lambda name, dim, *arrays: not all([a.flags.c_contiguous for a in arrays]), _contiguous, "what follows needs that"),
@@ -152,85 +144,72 @@ def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part
     columns(*[a[i : i + 1, :, part] for a in arrays])
 
 
+def _sum(x: np.ndarray) -> np.ndarray:
+    """Sums along the second axis, which stays: over the rows of a contiguous 2-d block, or down the columns of a 3-d one."""
+    return row_sum(x)[:, None] if x.ndim == 2 else np.add.reduce(x, 1, keepdims=True)
+
+
+def _largest(x: np.ndarray) -> np.ndarray:
+    """Maxima, likewise."""
+    return row_max(x) if x.ndim == 2 else np.maximum.reduce(x, 1, keepdims=True)
+
+
 def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Write e^(x - shift) to `out` for a contiguous 2-d block; return the shift (rows, 1) or None, and the row sums."""
+    """Write e^(x - shift) to `out`; return the shift, or None, and the sums along the second axis, which stays."""
     np.exp(x, out)
-    total = row_sum(out)
-    if np.minimum.reduce(total) >= 1.0 and np.maximum.reduce(total) <= 1e30:
+    total = _sum(out)
+    if np.minimum.reduce(total, None) >= 1.0 and np.maximum.reduce(total, None) <= 1e30:
         return None, total
-    shift = row_max(x)
+    shift = _largest(x)
     np.subtract(x, shift, out)
     np.exp(out, out)
-    return shift, row_sum(out)
+    return shift, _sum(out)
 
 
+@in_float32
 def softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """e^x / sum(e^x) along `dim`."""
     return _along("softmax", dim, x)
 
 
-def _softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
+def _numpy_softmax(x: np.ndarray, out: np.ndarray) -> None:
     _, total = _shift_exp(x, out)
-    np.divide(out, total[:, None], out)
-
-
-def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
-    np.exp(x, out)
-    total = np.add.reduce(out, 1, keepdims=True)
-    if not (total.min() >= 1.0 and total.max() <= 1e30):  # as in `_shift_exp`
-        np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
-        np.exp(out, out)
-        total = np.add.reduce(out, 1, keepdims=True)
     np.divide(out, total, out)
 
 
+@in_float32
 def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """x - log(sum(e^x)) along `dim`."""
     return _along("log_softmax", dim, x)
 
 
-def _log_softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
-    x = np.subtract(x, row_max(x), out)
-    total = row_sum(np.exp(x))
-    np.subtract(x, np.log(total, total)[:, None], out)
-
-
-def _log_softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
-    np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
-    total = np.add.reduce(np.exp(out), 1, keepdims=True)
+def _numpy_log_softmax(x: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(x, _largest(x), out)
+    total = _sum(np.exp(out))
     np.subtract(out, np.log(total, total), out)
 
 
+@in_float32
 def softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of softmax given its result `y`: y * (grad - sum(grad * y))."""
     return _along("softmax_backward", dim, y, grad)
 
 
-def _softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
-    np.subtract(grad, np.vecdot(grad, y)[:, None], out)
+def _numpy_softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    along = np.vecdot(grad, y)[:, None] if y.ndim == 2 else _sum(np.multiply(grad, y, out))
+    np.subtract(grad, along, out)
     np.multiply(out, y, out)
 
 
-def _softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
-    np.multiply(grad, y, out)
-    np.subtract(grad, np.add.reduce(out, 1, keepdims=True), out)
-    np.multiply(out, y, out)
-
-
+@in_float32
 def log_softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of log_softmax given its result `y`: grad - e^y * sum(grad)."""
     return _along("log_softmax_backward", dim, y, grad)
 
 
-def _log_softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+def _numpy_log_softmax_backward(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
     np.exp(y, out)
-    np.multiply(out, row_sum(grad)[:, None], out)
-    np.subtract(grad, out, out)
-
-
-def _log_softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
-    np.exp(y, out)
-    np.multiply(out, np.add.reduce(grad, 1, keepdims=True), out)
+    np.multiply(out, _sum(grad), out)
     np.subtract(grad, out, out)
 
 
@@ -259,11 +238,11 @@ _FORMULAS: dict[str, Callable[..., np.ndarray]] = {
     "softmax_backward": lambda dim, y, grad: (grad - _total(grad * y, dim)) * y,
     "log_softmax_backward": lambda dim, y, grad: grad - np.exp(y) * _total(grad, dim),
 }
-_NUMPY: dict[str, tuple[Callable[..., None], Callable[..., None]]] = {
-    "softmax": (_softmax_rows, _softmax_columns),
-    "log_softmax": (_log_softmax_rows, _log_softmax_columns),
-    "softmax_backward": (_softmax_backward_rows, _softmax_backward_columns),
-    "log_softmax_backward": (_log_softmax_backward_rows, _log_softmax_backward_columns),
+_NUMPY: dict[str, Callable[..., None]] = {
+    "softmax": _numpy_softmax,
+    "log_softmax": _numpy_log_softmax,
+    "softmax_backward": _numpy_softmax_backward,
+    "log_softmax_backward": _numpy_log_softmax_backward,
 }
 
 
@@ -377,7 +356,8 @@ def _row_losses(
             total, log_total, at_target = _smoothed(x, out, at_target, weight, everywhere[part])
             np.subtract(log_total, at_target, loss[part])
         else:
-            shift, total = _shift_exp(x, out)
+            shift, sums = _shift_exp(x, out)
+            total = sums[:, 0]
             if shift is None:
                 _loss_unshifted(total, at_target, loss[part])
             else:
@@ -496,7 +476,7 @@ def _quiet(coefficients: np.ndarray, ignored: np.ndarray | None) -> np.ndarray:
 
 
 # ----- Softmax and log-softmax down the columns of large float32 matrices, by native kernels --------------------------
-# Pass after pass, each row by row. See Note [Native kernels]. The same in NumPy: the functions whose names end in `columns`.
+# Pass after pass, each row by row. See Note [Native kernels]. The same in NumPy: the functions whose names begin with `_numpy`.
 
 
 _GRAIN = 1 << 17  # elements; the least that is worth waking a thread for

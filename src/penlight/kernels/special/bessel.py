@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ..scalars import apply, elementwise
-from .common import Array, horner, piecewise, product_error, rational, unary
+from .common import Array, horner, over_arrays, piecewise, product_error, rational
 
 _TWO_OVER_PI = 0.6366197723675814
 _SQRT_PI = 1.772453850905516
@@ -139,23 +139,17 @@ def _oscillation(x: Array, order: int) -> tuple[Array, Array]:
     return (p * difference + q * both) * scale, (q * difference - p * both) * scale
 
 
-def bessel_j0(x: Array) -> Array:
+@over_arrays(wide=True)
+def bessel_j0(x: Array, out: Array) -> None:
     """The Bessel function of the first kind of order zero. Derivative: -bessel_j1(x)."""
-    return unary(_bessel_j0, x, wide=True)
-
-
-def _bessel_j0(x: Array, out: Array) -> None:
     x = np.abs(x)
     small = x < 8.0
     piecewise(x, out, (small, lambda v: _vanishing(v, _J0_ZEROS, _J0)), (~small, lambda v: _oscillation(v, 0)[0]))
 
 
-def bessel_j1(x: Array) -> Array:
+@over_arrays(wide=True)
+def bessel_j1(x: Array, out: Array) -> None:
     """The Bessel function of the first kind of order one. Derivative: bessel_j0(x) - bessel_j1(x) / x."""
-    return unary(_bessel_j1, x, wide=True)
-
-
-def _bessel_j1(x: Array, out: Array) -> None:
     y = np.abs(x)
     small = y < 8.0
     piecewise(y, out, (small, _j1_small), (~small, lambda v: _oscillation(v, 1)[0]))
@@ -166,12 +160,9 @@ def _j1_small(x: Array) -> Array:
     return x * _vanishing(x, _J1_ZEROS, _J1)
 
 
-def bessel_y0(x: Array) -> Array:
+@over_arrays(wide=True)
+def bessel_y0(x: Array, out: Array) -> None:
     """The Bessel function of the second kind of order zero; NaN for x < 0. Derivative: -bessel_y1(x)."""
-    return unary(_bessel_y0, x, wide=True)
-
-
-def _bessel_y0(x: Array, out: Array) -> None:
     small = x < 8.0
     piecewise(x, out, (small, _y0_small), (~small, lambda v: _oscillation(v, 0)[1]))
 
@@ -184,12 +175,9 @@ def _y0_small(x: Array) -> Array:
     return np.where(x == 0.0, -np.inf, result)
 
 
-def bessel_y1(x: Array) -> Array:
+@over_arrays(wide=True)
+def bessel_y1(x: Array, out: Array) -> None:
     """The Bessel function of the second kind of order one; NaN for x < 0. Derivative: bessel_y0(x) - bessel_y1(x) / x."""
-    return unary(_bessel_y1, x, wide=True)
-
-
-def _bessel_y1(x: Array, out: Array) -> None:
     small = x < 8.0
     piecewise(x, out, (small, _y1_small), (~small, lambda v: _oscillation(v, 1)[1]))
 
@@ -203,12 +191,9 @@ def _y1_small(x: Array) -> Array:
     return np.where(x == 0.0, -np.inf, result)
 
 
-def spherical_bessel_j0(x: Array) -> Array:
+@over_arrays(wide=True)
+def spherical_bessel_j0(x: Array, out: Array) -> None:
     """sin(x) / x, with its limits at zero and infinity. Derivative: (cos(x) - spherical_bessel_j0(x)) / x."""
-    return unary(_spherical_bessel_j0, x, wide=True)
-
-
-def _spherical_bessel_j0(x: Array, out: Array) -> None:
     result = np.where(x == 0.0, 1.0, np.sin(x) / x)
     out[...] = np.where(np.isinf(x), 0.0, result)
 

@@ -18,6 +18,7 @@ boolean indexing. Only the lanes of a region are evaluated there, so no lane can
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,19 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
     finally:
         unhush(token)
     return out
+
+
+def over_arrays(*, wide: bool = False, machine: bool = False) -> Callable[[Kernel], Callable[[Array], Array]]:
+    """To decorate a kernel: the function of arrays that `unary` makes of it."""
+
+    def decorate(kernel: Kernel) -> Callable[[Array], Array]:
+        @wraps(kernel)
+        def run(x: Array) -> Array:
+            return unary(kernel, x, wide=wide, machine=machine)
+
+        return run
+
+    return decorate
 
 
 def _fill(kernel: Kernel, x: Array, out: Array, wide: bool) -> None:

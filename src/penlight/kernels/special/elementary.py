@@ -66,13 +66,9 @@ def _sinc(x: Array, out: Array) -> None:
     out[...] = np.where(x == 0.0, 1.0, np.sin(product) / product)
 
 
-def entr(x: Array) -> Array:
-    """-x log(x), 0 at zero and -inf below. Derivative: -log(x) - 1."""
-    return _entr(x)
-
-
 @Elementwise
-def _entr(x: Array, out: Array) -> None:
+def entr(x: Array, out: Array) -> None:
+    """-x log(x), 0 at zero and -inf below. Derivative: -log(x) - 1."""
     value = np.where(x == 0.0, 0.0, -(np.log(x) * x))
     out[...] = np.where(x < 0.0, -np.inf, value)
 

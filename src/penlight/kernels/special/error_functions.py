@@ -17,6 +17,7 @@ from .common import (
     horner,
     is_half,
     one_by_one,
+    over_arrays,
     piecewise,
     rational,
     share,
@@ -265,12 +266,9 @@ def _erfc_tail(x: Array) -> Array:
     return result
 
 
-def erfcx(x: Array) -> Array:
+@over_arrays(machine=True)
+def erfcx(x: Array, out: Array) -> None:
     """The scaled complementary error function exp(x**2) erfc(x). Derivative: 2 x erfcx(x) - 2/sqrt(pi)."""
-    return unary(_erfcx, x, machine=True)
-
-
-def _erfcx(x: Array, out: Array) -> None:
     negative = x < 0.0
     piecewise(x, out, (~negative, erfcx_positive), (negative, _erfcx_negative))
 
@@ -290,12 +288,9 @@ def _normal_tail(x: Array) -> Array:
     return result
 
 
-def log_ndtr(x: Array) -> Array:
+@over_arrays(machine=True)
+def log_ndtr(x: Array, out: Array) -> None:
     """The logarithm of the normal distribution function. Derivative: sqrt(2/pi) / erfcx(-x / sqrt(2))."""
-    return unary(_log_ndtr, x, machine=True)
-
-
-def _log_ndtr(x: Array, out: Array) -> None:
     low, high = x < -1.0, x > 1.0
     piecewise(
         x,
@@ -356,12 +351,9 @@ def _erfcinv(q: Array) -> Array:
     return np.where(q == 0.0, np.inf, result)
 
 
-def ndtri(p: Array) -> Array:
+@over_arrays(wide=True)
+def ndtri(p: Array, out: Array) -> None:
     """The inverse of the normal distribution function on [0, 1]. Derivative: sqrt(2 pi) exp(ndtri(p)**2 / 2)."""
-    return unary(_ndtri, p, wide=True)
-
-
-def _ndtri(p: Array, out: Array) -> None:
     low, high = p < 0.125, p > 0.875
     piecewise(
         p,

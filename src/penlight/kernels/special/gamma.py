@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import executable, special
 from ..numpy_warnings import silent
+from ..rows import in_float32
 from ..scalars import apply, constant, elementwise
-from .common import Array, chosen, corrected, fraction, is_half, natively, one_by_one, rational, rounded, unary
+from .common import Array, chosen, corrected, fraction, natively, one_by_one, over_arrays, rational, rounded, unary
 
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
 
@@ -189,21 +190,17 @@ def stirling_remainder(x: Array) -> Array:
     return rest
 
 
+@in_float32
 def multigammaln(x: Array, p: int) -> Array:
     """The logarithm of the multivariate gamma function. Derivative: sum of digamma(x - j/2) for j < p."""
-    if is_half(x.dtype):
-        return multigammaln(x.astype(np.float32), p).astype(x.dtype)
     shifted = x[..., np.newaxis] - 0.5 * np.arange(p, dtype=x.dtype)
     total = gammaln(shifted).sum(axis=-1, dtype=x.dtype)
     return np.asarray(total + x.dtype.type(p * (p - 1) * 0.25 * math.log(math.pi)))
 
 
-def digamma(x: Array) -> Array:
+@over_arrays(wide=True)
+def digamma(x: Array, out: Array) -> None:
     """The logarithmic derivative of gamma. Derivative: polygamma(1, x)."""
-    return unary(_digamma, x, wide=True)
-
-
-def _digamma(x: Array, out: Array) -> None:
     _reflect(x, out, _digamma_positive, _digamma_reflection, 1.0)
 
 
@@ -258,7 +255,7 @@ def polygamma(n: int, x: Array) -> Array:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n <= 1:
-        return unary(_trigamma if n else _digamma, x, wide=True)
+        return _trigamma(x) if n else digamma(x)
     wide = x.astype(np.float64, copy=False)
     factor = (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
     order = constant(n + 1.0, wide.dtype)
@@ -275,6 +272,7 @@ def _polygamma(s: float, x: float, factor: float) -> float:
     return zeta_of_number(s, x) * factor
 
 
+@over_arrays(wide=True)
 def _trigamma(x: Array, out: Array) -> None:
     _reflect(x, out, _trigamma_positive, _trigamma_reflection, -1.0)
 

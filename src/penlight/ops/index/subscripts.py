@@ -224,7 +224,7 @@ def _normal(item: Any) -> Any:
         return item
     if isinstance(item, Tensor):
         kind = item.dtype
-        if kind.category >= dtypes.FLOATING or kind in (dtypes.int8, dtypes.int16):
+        if kind.category >= dtypes.FLOATING or (kind in (dtypes.int8, dtypes.int16) and item.dim()):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if item.dim() == 0 and kind.category == dtypes.INTEGRAL and kind is not dtypes.uint8 and item._level is None:
             return int(item._array)

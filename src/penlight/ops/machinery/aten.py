@@ -91,6 +91,9 @@ class OpOverloadPacket:
     def __str__(self) -> str:
         return f"aten.{self._name}"
 
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self._name}')>"
+
 
 class _Aten:
     def __getattr__(self, name: str) -> OpOverloadPacket:

@@ -219,6 +219,8 @@ def instance_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, 
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = input.shape[0], input.shape[1]
     repeated: Any = [None if t is None else t.repeat(count) for t in (weight, bias, running_mean, running_var)]
+    dtype = (input if weight is None else weight).dtype  # the running statistics may have another
+    repeated[2:] = [None if t is None else t.to(dtype) for t in repeated[2:]]
     flat = input.contiguous().view(1, count * channels, *input.shape[2:])
     result = batch_norm_by(flat, *repeated, use_input_stats, momentum, eps)
     if use_input_stats:

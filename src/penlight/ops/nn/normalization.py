@@ -121,7 +121,7 @@ def _rms_rule(position: int) -> Any:
 
 
 def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> Any:
-    out, _, rstd = kernels.layer_norm(input, len(normalized_shape), weight, None, eps, centred=False)
+    out, _, rstd = kernels.layer_norm(input, len(normalized_shape), weight, None, eps, False)
     return out, rstd
 
 

@@ -104,6 +104,14 @@ def _alias(input: Tensor) -> Tensor: ...
 def _nested_view_from_jagged(input: Tensor) -> Tensor: ...
 
 
+# From the values of a sparse tensor to that tensor: see Note [Sparse tensors] in sparse/coo.py.
+@linear(
+    lambda input: input.view(), node="SparseCooTensorWithDimsAndTensorsBackward0", view=True, input=lambda grad: grad
+)
+@traits(out=False)
+def _sparse_from_values(input: Tensor) -> Tensor: ...
+
+
 @linear(lambda input: input.view(), node="NestedGetValuesBackward0", view=True, input=lambda grad: grad)
 @traits(out=False)
 def _nested_get_values(input: Tensor) -> Tensor: ...

@@ -30,7 +30,11 @@ _explain(globals())
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datapipes" or name in ("DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"):
-        pipes = import_module(f"{__name__}.datapipes")
-        return pipes if name == "datapipes" else getattr(pipes.datapipe, name)
+    if name == "datapipes":
+        return import_module(f"{__name__}.datapipes")
+    if name in (
+        "DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "argument_validation", "functional_datapipe",
+        "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation", "runtime_validation_disabled",
+    ):  # fmt: skip
+        return getattr(import_module("penlight._datapipes"), name)
     raise missing(__name__, name)
