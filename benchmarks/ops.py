@@ -5,7 +5,8 @@
 Both libraries run in this process, in one thread, and take turns; the best time counts. A ratio is PyTorch's time over Penlight's:
 above 1 means faster than PyTorch. Each op is timed without a graph (forward), and with its graph and its gradients (both ways).
 
-`--elements 100 20000 1000000` times single functions on vectors of so many elements instead, forward. With PENLIGHT_NATIVE=0 this shows how NumPy alone does.
+`--elements 100 20000 1000000` times single functions on vectors of so many elements instead, forward. With PENLIGHT_NATIVE=0 this shows how NumPy alone does,
+and which rows take more than five times PyTorch's time without being named in docs/performance.md. Each of those is timed once more, alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,6 +41,8 @@ HEAD = [
 ]
 SIZES = ("small", "middle", "large")
 ROOT = Path(__file__).resolve().parent.parent
+NAMED = "| slower without machine code |"  # how the table in docs/performance.md begins
+LEAST = 1 / 5  # the ratio below which a row must be named there
 
 
 class Row(NamedTuple):
@@ -159,6 +163,30 @@ def summary(rows: list[Row]) -> list[list[str]]:
     return table
 
 
+def named() -> dict[str, set[str]]:
+    """The names in docs/performance.md of what is slow without machine code, by how many elements it has there."""
+    page = (ROOT / "docs" / "performance.md").read_text()
+    found: dict[str, set[str]] = {}
+    for line in page[page.index(NAMED) :].split("\n\n")[0].splitlines()[2:]:
+        what, elements = line.split("|")[1:3]
+        for size in elements.replace(",", "").split():
+            found.setdefault(size, set()).update(re.findall("`(.*?)`", what))
+    return found
+
+
+def covers(name: str, row: str) -> bool:
+    """Whether a name on the page is that of a row, or of all rows that begin with it."""
+    return row == name or row.startswith(name + " ")
+
+
+def unnamed(rows: list[Row]) -> list[Row]:
+    """The rows that are too slow and not named."""
+    known = named()
+    return [
+        row for row in rows if row.ratio < LEAST and not any(covers(name, row.name) for name in known.get(row.size, ()))
+    ]
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.ops", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -184,6 +212,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ImportError:
         raise SystemExit("PyTorch is what the ops are timed beside: pip install torch==2.13.0") from None
     import penlight
+    from penlight.kernels import executable
 
     warnings.simplefilter("ignore")
     for library in (penlight, torch):
@@ -198,6 +227,16 @@ def main(arguments: list[str] | None = None) -> None:
         )
     table = markdown_table(HEAD, summary(rows))
     print("\n" + table)
+    if options.elements and not executable.compiles():
+        again = {(row.name, row.size) for row in unnamed(rows)}
+        slow = [
+            row
+            for name, size in sorted(again)
+            for row in timed(size, [penlight, torch], [name], 1.0)
+            if row.name == name
+        ]
+        for row in unnamed(slow):
+            print(f"not named in docs/performance.md: {row.name}, {row.size}, {1 / row.ratio:.1f} times PyTorch's time")
     if options.markdown:
         Path(options.markdown).write_text(table + "\n")
     if options.json:

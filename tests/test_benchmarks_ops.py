@@ -93,3 +93,15 @@ def test_rows_of_elements() -> None:
 def test_summary() -> None:
     made = [ops.Row("a", "small", "forward", 1.0, 2.0), ops.Row("b", "small", "forward", 8.0, 1.0)]
     assert ops.summary(made) == [["small, forward", "2", "0.50", "1", "1", "1", "1", "`b` 0.12"]]
+
+
+def test_slow_rows_are_named() -> None:
+    known, rows = ops.named(), list(calls(penlight, 10))
+    assert set(known) == {"100", "20000", "1000000"}
+    for name in set().union(*known.values()):
+        assert any(ops.covers(name, row) for row in rows), name
+    made = [
+        ops.Row(name, "100", "forward", slower, 1.0)
+        for name, slower in [("neg float32", 6.0), ("add float32", 4.0), ("normal_ float32", 60.0)]
+    ]
+    assert [row.name for row in ops.unnamed(made)] == ["neg float32"]

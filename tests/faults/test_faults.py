@@ -193,9 +193,12 @@ INTERRUPT = """
             signal.setitimer(signal.ITIMER_REAL, 0)
     def duration(work):
         work()
-        began = time.perf_counter()
-        work()
-        return time.perf_counter() - began
+        taken = []
+        for _ in range(5):
+            began = time.perf_counter()
+            work()
+            taken.append(time.perf_counter() - began)
+        return min(taken)  # another process may have taken the processor meanwhile
 """
 
 

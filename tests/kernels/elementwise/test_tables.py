@@ -10,7 +10,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels.elementwise import blocks, tables
-from penlight.kernels.elementwise.strategies import HALVES, LEAST_LOOKED_UP
+from penlight.kernels.elementwise.strategies import LEAST_LOOKED_UP
 from tests.machine_code import without_machine_code
 
 F = torch.nn.functional
@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def _in_numpy() -> Iterator[None]:
     with without_machine_code():
         tables._tables.clear()
+        tables._asked.clear()
         yield
 
 
@@ -43,13 +44,16 @@ def every(dtype: torch.dtype) -> Any:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_is_computed(name: str, dtype: str) -> None:
+def test_what_is_computed(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
     x = every(getattr(torch, dtype))
     made = FUNCTIONS[name](x)
-    assert HALVES < LEAST_LOOKED_UP
-    computed = torch.cat([FUNCTIONS[name](part) for part in x.split(LEAST_LOOKED_UP // 2)])
+    assert tables._tables
+    tables._tables.clear()
+    monkeypatch.setattr(tables, "LEAST_LOOKED_UP", 1 << 17)
+    computed = FUNCTIONS[name](x)
+    assert not tables._tables
     torch.testing.assert_close(made, computed, rtol=0, atol=0, equal_nan=True)
     assert torch.equal(torch.signbit(made[~made.isnan()]), torch.signbit(computed[~computed.isnan()]))
 
@@ -64,16 +68,27 @@ def test_only_elementwise_functions_of_one_array() -> None:
     x = np.ones((64, 128), np.float16)
     assert tables.looked_up(np.add, (x, x)) is None
     assert tables.looked_up(np.exp, (x.T,)) is None
-    assert tables.looked_up(np.exp, (x[:2],)) is None
+    assert tables.looked_up(np.exp, (x[:2],)) is None  # so few
     assert tables.looked_up(np.exp, (x.astype(np.float32),)) is None
     assert tables.looked_up(lambda x: x.sum(), (x,)) is None
     made = blocks.run(np.exp, (x,))
     assert made.shape == x.shape and made.dtype == np.float16 and made.flags.c_contiguous
 
 
+def test_a_table_is_made_for_many_calls_of_few() -> None:
+    x = torch.linspace(-4, 4, 64, dtype=torch.float16)
+    expected = F.silu(x)
+    for _ in range(LEAST_LOOKED_UP // 64):
+        assert torch.equal(F.silu(x), expected)
+    assert len(tables._tables) == 1 and not tables._asked
+    assert torch.equal(F.silu(x[0]), expected[0]) and torch.equal(F.silu(x[:0]), expected[:0])
+
+
 def test_a_bounded_number_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_TABLES", 2)
+    monkeypatch.setattr(tables, "MOST_ASKED", 2)
     x = every(torch.float16)
     for slope in (0.1, 0.2, 0.3):
         F.leaky_relu(x, slope)
-        assert 0 < len(tables._tables) <= 2
+        F.leaky_relu(x[:9], -slope)
+        assert 0 < len(tables._tables) <= 2 and 0 < len(tables._asked) <= 2

@@ -13,6 +13,7 @@ COSTLY = 1 << 12  # elements of a rule that calls more than one machine instruct
 # Elements of 16-bit floats whose results are looked up: making a table takes as long as computing 65,536 elements
 LEAST_LOOKED_UP = 1 << 12
 MOST_TABLES = 64  # that are kept, of 128 KB each
+MOST_ASKED = 1 << 10  # functions without a table, whose elements are counted
 # Elements of a kernel with 16-bit floats, and of an optimiser's update: below, NumPy rounds and does them
 COMPILED = 1 << 12
 OUTER = 1 << 17  # elements of two operands, multiplied; below, the result is small, or as large as one of them

@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import executable
 from ..scalars import apply, constant, elementwise_in_dtype, wide
 from . import MOST_DEGREE
@@ -35,17 +37,24 @@ def _first(family: float, x: Any) -> Any:
     return x + x if family == _HERMITE_H or family == _U else x  # noqa: SIM109 - the compiler reads no `in`
 
 
-def _next(family: float, k: float, x: Any, q: Any, p: Any) -> Any:
+def _slope(family: float, x: Any) -> Any:
+    """What all steps of the recurrence have in common."""
+    if family == _LAGUERRE:
+        return 1.0 - x
+    return x + x if family >= _T or family == _HERMITE_H else x
+
+
+def _next(family: float, k: float, slope: Any, q: Any, p: Any) -> Any:
     """The polynomial of degree k + 1, from those of degrees k and k - 1."""
     if family >= _T:
-        return (x + x) * q - p
+        return slope * q - p
     if family == _HERMITE_H:
-        return (x + x) * q - (k + k) * p
+        return slope * q - (k + k) * p
     if family == _HERMITE_HE:
-        return x * q - k * p
+        return slope * q - k * p
     if family == _LAGUERRE:
-        return ((k + k + (1.0 - x)) * q - k * p) / (k + 1.0)
-    return ((k + k + 1.0) * x * q - k * p) / (k + 1.0)
+        return ((k + k + slope) * q - k * p) / (k + 1.0)
+    return ((k + k + 1.0) * slope * q - k * p) / (k + 1.0)
 
 
 @elementwise_in_dtype
@@ -64,9 +73,9 @@ def _value(x: float, n: float, family: float, shifted: float, limit: float) -> f
         return _closed(x, family, shifted, degree)
     if degree == 0.0:
         return 1.0
-    p, q, k = 1.0, _first(family, y), 1.0
+    p, q, k, slope = 1.0, _first(family, y), 1.0, _slope(family, y)
     while k < degree and q == q:
-        p, q, k = q, _next(family, k, y, q, p), k + 1.0
+        p, q, k = q, _next(family, k, slope, q, p), k + 1.0
     return q
 
 
@@ -102,9 +111,9 @@ def _polynomial(family: float, shifted: bool = False, limit: float = math.inf) -
             def kernel(x: Array, out: Array) -> None:
                 y = x + x - 1.0 if shifted else x
                 p: Any = 1.0
-                q = _first(family, y)
+                q, slope = _first(family, y), _slope(family, y)
                 for k in range(1, degree):
-                    p, q = q, _next(family, float(k), y, q, p)
+                    p, q = q, _next(family, float(k), slope, q, p)
                 out[...] = q
 
             made = unary(kernel, x) if in_numpy else as_it_is(kernel, x)
@@ -120,7 +129,7 @@ def _only_degree(n: Array, most: float, compare: bool) -> int:
     if n.size != 1 and not (compare and n.size):
         return 0
     degree = n.item(0)
-    if n.size != 1 and not (n == degree).all():
+    if n.size != 1 and np.count_nonzero(n == degree) != n.size:
         return 0
     return int(degree) if 1.0 <= degree < most + 1 else 0
 
