@@ -47,6 +47,8 @@ axis: as `dim`, by NumPy's name
 axis0, axis1: the dimensions to exchange
 b.uniform_, b.uniform: the greatest value
 b.lstsq: the right sides
+b_hh: the bias of what the state gives; None: without
+b_ih: the bias of what the input gives; None: without
 base: the base of the power or logarithm
 base_distribution: the distribution to begin from
 batch1, batch2: batches of matrices
@@ -132,10 +134,12 @@ gradient: what the pass begins with; None is 1 for a scalar
 grad_outputs, grad_tensors: what the pass begins with: a tensor like each output
 groups: how many groups of channels are convolved separately
 has_aux: the function also returns something that is not differentiated
+has_biases: whether there are two biases behind the two weights of each layer and direction in `params`
 head_bias: with a bias in the first cluster
 hermitian: the matrices are symmetric, or Hermitian if complex
 hidden_size: the number of features of the state
 high: the end; not included
+hx: the state before the first step; of an LSTM a pair of states, hidden and cell
 ignore_index: the target that does not count
 imag: the imaginary parts
 in1_features, in2_features, in_features: the size of an input
@@ -259,6 +263,7 @@ padding_mode: what is beyond the edges: "zeros", "reflect", "replicate" or "circ
 padding_mode.grid_sample: what is beyond the edges: "zeros", "border" or "reflection"
 parameters: the parameters, or one of them
 params: the parameters, or groups of them with settings of their own
+params.lstm, params.gru, params.rnn_tanh, params.rnn_relu: the weights and biases of all layers and directions, one after the other
 per_sample_weights: a factor for each element of a bag
 persistent: saved with the module
 pin_memory: accepted; there is no accelerator to pin memory for
@@ -614,6 +619,7 @@ tensor_name: the name of the parameter or buffer
 tie_weights: parameters that are one stay one
 title: what stands at the top
 total_length: the length to pad to; None is that of the longest
+train: whether dropout acts, as it does in training
 types.Drawing: the classes of modules, by their paths
 unreached: the names of what is not in the graph
 unsafe: do not check that dtype and shape stay the same
@@ -656,6 +662,8 @@ tensor.is_set_to, tensor.map_: the tensor to compare with, or the second argumen
 values.heaviside, values.heaviside_: the result where the input is 0
 values.ParameterList: the parameters
 value.addcdiv, value.addcdiv_, value.addcmul, value.addcmul_: the factor of what is added
+w_hh: the weight of the state, (gates * hidden_size, hidden_size)
+w_ih: the weight of the input, (gates * hidden_size, input_size)
 """
 _meanings: dict[str, str] = {}
 _explained: set[type] = set()  # the classes whose methods are

@@ -35,6 +35,9 @@ aminmax: a named tuple (min, max), each a scalar or of the input's shape without
 max, min, median, nanmedian: a scalar; with `dim` a named tuple (values, indices) of the input's shape without `dim`; with a second tensor their elementwise extreme
 mode, kthvalue: a named tuple (values, indices), each of the input's shape without `dim`, which has size 1 with `keepdim`
 cummax, cummin, sort: a named tuple (values, indices), each of the input's shape
+gru, lstm, rnn_relu, rnn_tanh: a tuple: the outputs of all steps, (L, N, directions * hidden_size), and the last states of all layers and directions
+gru_cell, rnn_relu_cell, rnn_tanh_cell: the next state, (N, hidden_size)
+lstm_cell: a tuple of the next hidden state and the next cell state, each (N, hidden_size)
 topk: a named tuple (values, indices), each of the input's shape with size `k` along `dim`
 argsort: indices as int64, of the input's shape
 unique, unique_consecutive: the distinct values, and if asked for the inverse indices and the counts, as a tuple

@@ -116,8 +116,8 @@ def _suits_columns(name: str, dim: int, *arrays: np.ndarray) -> bool:
 ALONG = (
     Strategy(lambda name, dim, x, *_: dim == x.ndim - 1, _along_rows, "3 to 4 times NumPy"),
     Strategy(lambda name, dim, x, *_: dim < x.ndim - 1 and x.size <= _MOST_COPIED and native.available(), _along_copied_rows, "up to twice as fast as NumPy"),
-    Strategy(lambda name, dim, x, *_: x.ndim > 0 and 0 < x.size <= _MOST_WHOLE, _whole, "half the time of blocks"),
     Strategy(lambda name, dim, *arrays: not all([a.flags.c_contiguous for a in arrays]), _contiguous, "what follows needs that"),
+    Strategy(lambda name, dim, x, *_: x.ndim > 0 and 0 < x.size <= _MOST_WHOLE, _whole, "half the time of blocks"),
     Strategy(_suits_columns, _along_columns, "1.5 to 3 times NumPy"),
     Strategy(lambda *_: True, _in_numpy, "every size and machine"),
 )
