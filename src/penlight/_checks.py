@@ -99,12 +99,20 @@ def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int
 
 
 def get_file_path(*path_components: str) -> str:
-    """The path of a file of this package."""
+    """The path of a file of this package.
+
+    >>> torch.get_file_path("nn", "functional.py").endswith("functional.py")
+    True
+    """
     return os.path.join(os.path.dirname(__file__), *path_components)
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a kind of device, such as `torch.cuda`; of the CPU by default."""
+    """The module of a kind of device, such as `torch.cuda`; of the CPU by default.
+
+    >>> torch.get_device_module().is_available()
+    True
+    """
     kind = "cpu" if device is None else Device(device).type
     if kind not in ("cpu", "cuda", "mps", "xpu", "mtia"):
         raise RuntimeError(f"Invalid device module type '{kind}'. Expected a module attribute named '{kind}' in torch.")
@@ -112,34 +120,58 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def sym_int(a: Any) -> int:
-    """A number as an integer, towards zero."""
+    """A number as an integer, towards zero.
+
+    >>> torch.sym_int(-2.5)
+    -2
+    """
     return int(a)
 
 
 def sym_float(a: Any) -> float:
-    """A number as a float."""
+    """A number as a float.
+
+    >>> torch.sym_float(2)
+    2.0
+    """
     return float(a)
 
 
 def sym_not(a: Any) -> bool:
-    """The opposite."""
+    """The opposite.
+
+    >>> torch.sym_not(True)
+    False
+    """
     return not a
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    """The larger number; a float if one of them is."""
+    """The larger number; a float if one of them is.
+
+    >>> torch.sym_max(3, 2.0)
+    3.0
+    """
     larger = max(a, b)
     return float(larger) if isinstance(a, float) or isinstance(b, float) else larger
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller number; a float if one of them is."""
+    """The smaller number; a float if one of them is.
+
+    >>> torch.sym_min(3, 2.0)
+    2.0
+    """
     smaller = min(a, b)
     return float(smaller) if isinstance(a, float) or isinstance(b, float) else smaller
 
 
 class SymInt:
-    """A number that a compiler does not know yet; none is ever made. `isinstance` says False."""
+    """A number that a compiler does not know yet; none is ever made. `isinstance` says False.
+
+    >>> isinstance(3, torch.SymInt)
+    False
+    """
 
     def __init__(self, *args: Any) -> None:
         raise NotImplementedError(
@@ -148,8 +180,16 @@ class SymInt:
 
 
 class SymFloat(SymInt):
-    """See `SymInt`."""
+    """See `SymInt`.
+
+    >>> isinstance(3.0, torch.SymFloat)
+    False
+    """
 
 
 class SymBool(SymInt):
-    """See `SymInt`."""
+    """See `SymInt`.
+
+    >>> isinstance(True, torch.SymBool)
+    False
+    """

@@ -20,7 +20,12 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A result that is set once, waited for, and followed by callbacks."""
+    """A result that is set once, waited for, and followed by callbacks. `devices` is accepted.
+
+    >>> future = torch.futures.Future()
+    >>> future.set_result(1); future.wait()
+    1
+    """
 
     def __init__(self, *, devices: Any = None) -> None:
         self._lock = threading.Condition()

@@ -102,6 +102,15 @@ def save(
     >>> _ = buffer.seek(0)
     >>> torch.load(buffer)
     {'w': tensor([0, 1, 2])}
+
+    Args:
+        obj: what to save: tensors, a state dict, or anything that can be pickled.
+        f: a path, or a binary file to write to.
+        pickle_module: a module like `pickle` to write with.
+        pickle_protocol: its version of the format.
+
+    Returns:
+        None
     """
     _check_dill_version(pickle_module)
     if not is_path(f) and not hasattr(f, "write"):
@@ -167,6 +176,9 @@ def load(
         weights_only: whether to accept plain data only (default: True, unless a `pickle_module` is given).
         mmap: map the file into memory instead of reading it: tensors are read when they are used.
         pickle_load_args: for the unpickler, such as `encoding="latin1"` for files of Python 2.
+
+    Returns:
+        what was saved.
     """
     weights_only = _resolve_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:

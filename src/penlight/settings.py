@@ -30,17 +30,30 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for."""
+    """Whether deterministic algorithms were asked for.
+
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
+    """
     return _state["deterministic"] > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether a warning was preferred to an error where an algorithm is not deterministic."""
+    """Whether a warning was preferred to an error where an algorithm is not deterministic.
+
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return _state["deterministic"] == 1
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """The same by a number or name: 0 "default", 1 "warn", 2 "error"."""
+    """The same by a number or name: 0 "default", 1 "warn", 2 "error".
+
+    >>> torch.set_deterministic_debug_mode("warn"); torch.get_deterministic_debug_mode()
+    1
+    >>> torch.set_deterministic_debug_mode(0)
+    """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str):
@@ -55,7 +68,11 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    """0, 1 or 2: see `set_deterministic_debug_mode`.
+
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return _state["deterministic"]
 
 
@@ -63,7 +80,10 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Ask for the precision of float32 matrix products; here they always have all of it."""
+    """Ask for the precision of float32 matrix products; here they always have all of it.
+
+    >>> torch.set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         warn_user(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect."
@@ -73,12 +93,20 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
+    """What `set_float32_matmul_precision` was told.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
     return _state["precision"]
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Whether denormal numbers could be flushed to zero: NumPy has no such switch."""
+    """Whether denormal numbers could be flushed to zero: NumPy has no such switch.
+
+    >>> torch.set_flush_denormal(True)
+    False
+    """
     return False
 
 
@@ -119,30 +147,49 @@ def get_num_threads() -> int:
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Accepted: ops run one after the other here."""
+    """Accepted: ops run one after the other here.
+
+    >>> torch.set_num_interop_threads(torch.get_num_interop_threads())
+    """
     _positive("set_num_interop_threads", n)
     _state["interop"] = n
 
 
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was told, or the number of cores."""
+    """What `set_num_interop_threads` was told, or the number of cores.
+
+    >>> torch.get_num_interop_threads() >= 1
+    True
+    """
     return _state["interop"] or get_num_threads()
 
 
 def init_num_threads() -> None:
-    """Nothing to do: threads start when they are first needed."""
+    """Nothing to do: threads start when they are first needed.
+
+    >>> torch.init_num_threads()
+    """
 
 
 # ----- Warnings and the build ---------------------------------------------------------------------------------------
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether warnings that are given once in a process are given each time; Python's filters still decide which are shown."""
+    """Whether warnings that are given once in a process are given each time; Python's filters still decide which are shown.
+
+    >>> torch.set_warn_always(True); torch.is_warn_always_enabled()
+    True
+    >>> torch.set_warn_always(False)
+    """
     user_warnings.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told."""
+    """What `set_warn_always` was told.
+
+    >>> torch.is_warn_always_enabled()
+    False
+    """
     return user_warnings.always
 
 
@@ -152,10 +199,18 @@ has_mkl = has_openmp = False
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """False: nothing here is compiled."""
+    """False: nothing here is compiled.
+
+    >>> torch.compiled_with_cxx11_abi()
+    False
+    """
     return False
 
 
 def is_vulkan_available() -> bool:
-    """False: the CPU is all there is."""
+    """False: the CPU is all there is.
+
+    >>> torch.is_vulkan_available()
+    False
+    """
     return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penlight
+from penlight._common.docstrings import documented
 from penlight._common.user_warnings import warn_once
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def legacy_name(dtype: Any) -> str | None:
 
 
 class UntypedStorage:
-    """A piece of memory, as bytes.
+    """A piece of memory, as bytes: `size` of them, or a list of their values. `device` can only be the CPU.
 
     >>> storage = torch.UntypedStorage(4).fill_(1)
     >>> storage.nbytes(), storage.tolist()
@@ -254,7 +255,14 @@ def _warn_of_removal() -> None:
 
 
 class TypedStorage:
-    """A piece of memory as elements of a dtype: what `tensor.storage()` gives."""
+    """A piece of memory as elements of a dtype: what `tensor.storage()` gives.
+
+    `wrap_storage` is memory to use, an `UntypedStorage`; otherwise there is a length or a list of values, and new memory. `device` is
+    accepted.
+
+    >>> torch.TypedStorage([1, 2], dtype=torch.int16).tolist()
+    [1, 2]
+    """
 
     __slots__ = ("_dtype", "_untyped_storage")
 
@@ -418,6 +426,12 @@ def __getattr__(name: str) -> Any:
     """The classes `FloatStorage`, `LongStorage`, ...: made when first asked for."""
     if name not in LEGACY_DTYPES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = type(name, (TypedStorage,), {"__slots__": (), "_legacy_dtype": LEGACY_DTYPES[name], "__module__": "torch"})
+    dtype = LEGACY_DTYPES[name]
+    doc = documented(
+        f"The legacy storage of torch.{dtype} elements: see `TypedStorage`, also for `wrap_storage`, `dtype` and `device`.",
+        f">>> torch.{name}(3).dtype", f"torch.{dtype}",
+    )  # fmt: skip
+    members = {"__slots__": (), "_legacy_dtype": dtype, "__module__": "torch", "__doc__": doc}
+    made = type(name, (TypedStorage,), members)
     globals()[name] = made
     return made

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._common.docstrings import documented
 from ._common.user_warnings import warn_once
 from .creation import empty
 from .creation.legacy import legacy_tensor
@@ -52,7 +53,7 @@ def _integer_limits(dtype: dtypes.dtype) -> tuple[int, int, int, str]:
 
 
 class finfo:
-    """The limits of a floating dtype.
+    """The limits of a floating dtype, `type`; None is the default dtype.
 
     >>> torch.finfo(torch.float32).eps
     1.1920928955078125e-07
@@ -90,7 +91,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of an integer dtype.
+    """The limits of an integer dtype, `type`.
 
     >>> torch.iinfo(torch.int8).max
     127
@@ -142,7 +143,10 @@ tensortype.__module__ = "torch"
 
 
 def _legacy(name: str, dtype: dtypes.dtype) -> Any:
-    doc = f"The legacy constructor of {dtype!r} tensors: `torch.{name}(2, 3)` is uninitialised, `torch.{name}([1, 2])` holds data."
+    doc = documented(
+        f"The legacy constructor of {dtype!r} tensors: `torch.{name}(2, 3)` is uninitialised, `torch.{name}([1, 2])` holds data.",
+        f">>> torch.{name}([1, 2]).dtype", repr(dtype),
+    )  # fmt: skip
     return tensortype(name, (), {"dtype": dtype, "__module__": "torch", "__doc__": doc, "__slots__": ()})
 
 
@@ -196,7 +200,11 @@ def get_default_device() -> Device:
 
 
 def get_device(input: Tensor) -> int:
-    """The number of a tensor's device; -1 is the CPU."""
+    """The number of a tensor's device; -1 is the CPU.
+
+    >>> torch.get_device(torch.ones(1))
+    -1
+    """
     return input.get_device()
 
 
@@ -231,7 +239,11 @@ def empty_permuted(
 
 
 def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, **more: Any) -> Tensor:
-    """A 1-d tensor over the memory of a file, mapped: with `shared`, writes go to the file."""
+    """A 1-d tensor over the memory of a file, mapped: with `shared`, writes go to the file.
+
+    >>> torch.from_file(torch.__file__, size=3, dtype=torch.uint8)
+    tensor([34, 34, 34], dtype=torch.uint8)
+    """
     found = dtype or dtypes.get_default_dtype()
     if shared:
         need = size * found.itemsize
@@ -255,29 +267,59 @@ def is_tensor(obj: Any) -> bool:
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether an object is a storage."""
+    """Whether an object is a storage.
+
+    >>> torch.is_storage(torch.ones(1).untyped_storage()), torch.is_storage(torch.ones(1))
+    (True, False)
+    """
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
-def _of_tensor(name: str, doc: str) -> Any:
+def _of_tensor(name: str, summary: str, *example: str) -> Any:
     def ask(input: Tensor) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return getattr(input, name)()
 
     ask.__name__ = ask.__qualname__ = name
-    ask.__module__, ask.__doc__ = "penlight", doc
+    ask.__module__, ask.__doc__ = "penlight", documented(summary, *example)
     return ask
 
 
-is_floating_point = _of_tensor("is_floating_point", "Whether a tensor's dtype is a floating one.")
-is_complex = _of_tensor("is_complex", "Whether a tensor's dtype is a complex one.")
-is_signed = _of_tensor("is_signed", "Whether a tensor's dtype has negative numbers.")
-is_inference = _of_tensor("is_inference", "Whether a tensor was made in inference mode.")
-is_distributed = _of_tensor("is_distributed", "Whether a tensor is spread over processes: never here.")
-numel = _of_tensor("numel", "The number of elements of a tensor.")
-detach = _of_tensor("detach", "The same memory, cut off the graph.")
-detach_ = _of_tensor("detach_", "Cut a tensor itself off the graph.")
+is_floating_point = _of_tensor(
+    "is_floating_point",
+    "Whether a tensor's dtype is a floating one.",
+    ">>> torch.is_floating_point(torch.ones(1))",
+    "True",
+)
+is_complex = _of_tensor(
+    "is_complex", "Whether a tensor's dtype is a complex one.", ">>> torch.is_complex(torch.ones(1))", "False"
+)
+is_signed = _of_tensor(
+    "is_signed", "Whether a tensor's dtype has negative numbers.", ">>> torch.is_signed(torch.ones(1))", "True"
+)
+is_inference = _of_tensor(
+    "is_inference", "Whether a tensor was made in inference mode.", ">>> torch.is_inference(torch.ones(1))", "False"
+)
+is_distributed = _of_tensor(
+    "is_distributed",
+    "Whether a tensor is spread over processes: never here.",
+    ">>> torch.is_distributed(torch.ones(1))",
+    "False",
+)
+numel = _of_tensor("numel", "The number of elements of a tensor.", ">>> torch.numel(torch.ones(2, 3))", "6")
+detach = _of_tensor(
+    "detach",
+    "The same memory, cut off the graph.",
+    ">>> torch.detach(torch.ones(1, requires_grad=True) * 2)",
+    "tensor([2.])",
+)
+detach_ = _of_tensor(
+    "detach_",
+    "Cut a tensor itself off the graph.",
+    ">>> torch.detach_(torch.ones(1, requires_grad=True) * 2)",
+    "tensor([2.])",
+)
 
 
 def typename(obj: Any) -> str:

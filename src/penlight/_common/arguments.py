@@ -15,24 +15,36 @@ from .returns import result, shape
 
 _TABLE = """
 A: a matrix, or a batch of them: the last two dimensions
+A.lobpcg: a Hermitian matrix, or a batch of them
 A_rows, n.eye: the number of rows
 B: the right side, a vector or a matrix or a batch of them
+B.lobpcg: a positive definite matrix; None is the identity
+C.native_group_norm: the number of channels
+HxW: the number of elements of a channel
 LU: the factors of `lu_factor`, in one matrix
+LU_data: the factors of `lu_factor`, in one matrix
+LU_pivots: its pivots
 M: the number of points
+M.svd_lowrank: a matrix to subtract from A, broadcast with it
 N.vander: the number of columns
+N.native_group_norm: the size of the batch
 UPLO: which triangle is read, "L" or "U"
 a.kaiming_normal_, a.kaiming_uniform_, a.kaiming_normal, a.kaiming_uniform: the slope on the negative side of the leaky ReLU that follows
 a.uniform_, a.uniform: the least value
+a.sym_float, a.sym_int, a.sym_not: the number
+a.sym_max, a.sym_min, b.sym_max, b.sym_min: the numbers to compare
 accumulate: add where an index occurs more than once, instead of writing
 accuracy: accepted
 activation: "relu", "gelu" or a function
 affine: with a learnt weight and bias for each channel
 align_corners: whether the corners of both grids are the centres of corner pixels
+align_to_window: frames as long as the window, not as `n_fft`; only with `center=False`
 alpha: the factor of the second operand
 alpha.celu, alpha.CELU, alpha.elu, alpha.ELU, alpha.elu_, alpha.celu_: the scale of the negative part
 alpha.LocalResponseNorm, alpha.local_response_norm, alpha.CrossMapLRN2d: the factor of the sum of squares
 alpha.RMSprop: how slowly the mean of squares forgets
 alpha.Pareto: the shape
+alpha.hamming_window: the constant of the window
 ambiguity_check: refuse strides that more than one order explains
 amsgrad: divide by the largest second moment so far
 anchor: the points to compare with
@@ -47,6 +59,7 @@ axis: as `dim`, by NumPy's name
 axis0, axis1: the dimensions to exchange
 b.uniform_, b.uniform: the greatest value
 b.lstsq: the right sides
+b.set_warn_always: whether each of them is given every time
 b_hh: the bias of what the state gives; None: without
 b_ih: the bias of what the input gives; None: without
 base: the base of the power or logarithm
@@ -58,6 +71,7 @@ beta: the factor of the first operand
 beta.softplus, beta.Softplus: how sharp the bend is
 beta.smooth_l1_loss, beta.SmoothL1Loss: where the square becomes a line
 beta.LocalResponseNorm, beta.local_response_norm, beta.CrossMapLRN2d: the exponent
+beta.hamming_window: the factor of the cosine
 betas: how slowly the running means of the gradient and of its square forget
 bias: whether to add a learnt bias
 bias.linear, bias.bilinear, bias.conv1d, bias.conv2d, bias.conv3d, bias.conv_transpose1d, bias.conv_transpose2d, bias.conv_transpose3d, bias.conv_tbc, bias.batch_norm, bias.layer_norm, bias.group_norm, bias.instance_norm, bias.convolution: a number to add for each output channel, or None
@@ -67,13 +81,19 @@ blank: the label of the blank
 boundaries: the edges of the buckets, ascending
 capturable: accepted; there are no CUDA graphs here
 ceil_mode: also a last window that is not full
+center.pca_lowrank: subtract the mean of each column first
+center.istft, center.stft: frame t is centred at t * hop_length, where the signal is padded at both ends; else it begins there
 centered: subtract the square of the mean gradient from the mean square
 check_errors: raise where the factorisation fails
+check_invariants: accepted; indices are always checked
 chunks: how many parts
 clip: refuse indices out of range, wrap or clip them
 col: the number of columns
+col_indices: the column of each value
+compressed_indices: where each row, or with CSC each column, begins in the values, and the end of the last
 compute_mode: accepted; distances are computed exactly
 compute_pivots: accepted
+compute_uv: also the singular vectors; otherwise they are zeros
 concentration, concentration0, concentration1: the shape parameters of the distribution, positive
 condition: where to take from `input`
 copy: whether to copy even if nothing has to change
@@ -81,15 +101,18 @@ correction: what is subtracted from the number of elements before dividing by it
 count_include_pad: the padding counts in the mean
 covariance_matrix: the covariance, positive definite
 create_graph: record the backward pass, so that its result can be differentiated again
+cudnn_enable, cudnn_enabled: accepted; there is no cuDNN
 d_model: the number of features
 dampening: by how much a new gradient counts less in the momentum
 data: numbers, a nested list, an array or a tensor
+debug_mode: 0 or "default", 1 or "warn", 2 or "error"
 decimals: how many decimals; negative ones count to the left
 delta: where the square becomes a line
 dense_dim: how many dimensions of each stored value; None is none
 density: divide so that the integral is 1
 descending: the largest first
 device: where the result, or the parameters, are; there is "cpu", and "meta" for shapes without data
+device.get_device_module: a device, its name, or None for the CPU
 diagonal: which diagonal: 0 the main one, above it positive
 differentiable: record the step itself
 dilation: the distance between elements of the kernel
@@ -107,7 +130,9 @@ dropout: the probability to drop an element while training
 dropout_p: the probability to drop a weight of attention
 dtype: the dtype of the result, or of the parameters; None takes that of the input, or the default
 dx: the distance of the points
+e.eig: accepted
 edge_order: the order of the differences at the edges
+eigenvectors: also the eigenvectors
 elementwise_affine: with a learnt weight for each element
 embedding_dim: the size of each vector
 enabled: whether it has an effect
@@ -121,6 +146,7 @@ error_if_nonfinite: raise if the norm is NaN or infinite
 etas: the factors by which steps shrink and grow
 event_shape: the shape of one sample
 exponent: the exponent, a number or a tensor
+filename: the path of the file
 fill_value: the number to fill with
 foreach: accepted; the update is the same
 full: the constant terms too
@@ -130,8 +156,11 @@ fweights: how often each observation counts
 gain: a factor
 gamma: the factor of the learning rate
 generator: the random generator; None takes the global one
+get_infos: also an error code for each matrix
 gradient: what the pass begins with; None is 1 for a scalar
 grad_outputs, grad_tensors: what the pass begins with: a tensor like each output
+grid: where to sample, coordinates from -1 to 1 in the last dimension, x first
+group: the number of groups
 groups: how many groups of channels are convolved separately
 has_aux: the function also returns something that is not differentiated
 has_biases: whether there are two biases behind the two weights of each layer and direction in `params`
@@ -139,6 +168,7 @@ head_bias: with a bias in the first cluster
 hermitian: the matrices are symmetric, or Hermitian if complex
 hidden_size: the number of features of the state
 high: the end; not included
+hop_length: the distance from one frame to the next; None is a quarter of `n_fft`
 hx: the state before the first step; of an LSTM a pair of states, hidden and cell
 ignore_index: the target that does not count
 imag: the imaginary parts
@@ -148,8 +178,10 @@ include_last_offset: the last offset is the end of the last bag
 include_self: the elements of the tensor itself count too
 index: integers: where along the dimension
 indices: integers: which elements
+indices.embedding, indices.embedding_bag: integers, the rows to look up
 indices_or_sections, tensor_indices_or_sections, sections: into how many parts, or where to cut
 init: the first value
+initial: the value of an empty segment, and what the others begin with
 initial_accumulator_value: what the sum of squares begins with
 initial_lr: the first learning rate
 inplace: write the result into the input
@@ -157,16 +189,21 @@ input: the tensor to work on
 input.linear, input.conv1d, input.conv2d, input.conv3d: the batch to transform
 input.embedding, input.embedding_bag: integers, the rows to look up
 input.cross_entropy, input.nll_loss: scores for each class, (batch, classes, ...)
+input.lu_solve, input.triangular_solve: the right side, a matrix or a batch of them
 input1, input2: the batches to compare
+input2.orgqr, input2.ormqr: the factors of the reflectors, as `geqrf` gives them
+input3: the matrix to multiply with
 input_lengths: the length of each sequence of probabilities
 input_size: the number of features of the input
 input_size.fold, input_size.unfold: the size of the images
 interpolation: what is between two elements: "linear", "lower", "higher", "nearest" or "midpoint"
 invert: True where it is not
 is_causal: a query may look only at keys before it
+is_coalesced: whether the indices are sorted and none occurs twice; None does not say
 k: which diagonal, or how many
 k.topk: how many
 k.kthvalue: which: 1 is the smallest
+k.lobpcg: how many eigenvalues
 keepdim: keep a reduced dimension with size 1
 keepdims: as `keepdim`, by NumPy's name
 kernel_size: the size of the window: one number, or one for each dimension
@@ -174,12 +211,15 @@ keys: the names
 kthvalue: which
 label_smoothing: how much of each target is spread over all classes
 lambd: the threshold
+largest.lobpcg: the largest eigenvalues, or if False the smallest
 last_epoch: the epoch to go on from; -1 begins
 layer_norm_eps: a small number that keeps divisions from failing
 layout: accepted; there are strided tensors
 left: multiply from the left
 length: how many elements
+length.istft: the length of the signal; None is what the frames cover
 lengths: the length of each sequence
+lengths.segment_reduce: the length of each segment
 loc: where the distribution is centred
 log_input: the input is the logarithm of the rate
 log_probs: logarithms of probabilities, (time, batch, classes)
@@ -212,19 +252,25 @@ mode.EmbeddingBag, mode.embedding_bag: "sum", "mean" or "max" of a bag
 mode.inference_mode, mode.set_grad_enabled: whether it has an effect
 mode.qr, mode.linalg_qr: "reduced", "complete" or "r"
 mode.kaiming_normal, mode.kaiming_uniform, mode.kaiming_normal_, mode.kaiming_uniform_: keep the variance of the forward pass, "fan_in", or of the backward pass, "fan_out"
+mode.set_flush_denormal: accepted
+mode.use_deterministic_algorithms: whether they are asked for
 momentum: how slowly the running mean forgets: 0 at once
 momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm: how much a new batch counts in the running mean and variance
 momentum_decay: how the momentum changes over the steps
 n: how many, or how often
 n.fft, n.ifft, n.rfft, n.irfft, n.hfft, n.ihfft: the length along the dimension, cut or padded with zeros; None keeps it
 n.special_polygamma, n.polygamma: which derivative
+n.lobpcg: the number of columns that PyTorch iterates on
+n.set_num_interop_threads, n.set_num_threads: how many threads
 n_classes, num_classes: the number of classes
+n_fft: the size of each Fourier transform
 n_power_iterations: how many steps of the power method
 nan, neginf, posinf: what stands for it in the result
 negative: the points that should be far
 negative_slope: the slope of the negative side
 nesterov: look ahead with the momentum
 nhead, num_heads: the number of heads; it divides the features
+niter: how many power iterations improve the projection
 nonlinearity: "tanh" or "relu"
 nonlinearity.kaiming_normal_, nonlinearity.kaiming_uniform_, nonlinearity.calculate_gain: the name of the activation that follows, such as "relu"
 norm: how the transform is scaled: "backward", "ortho" or "forward"
@@ -241,9 +287,12 @@ num_samples: how many to draw
 obj: numbers, a nested list, an array or a tensor
 offset: which diagonal: 0 the main one, above it positive
 offsets: where each bag begins
+offsets.segment_reduce: where each segment begins, and the end of the last
+onesided: only the frequencies from 0 to the middle, which determine the others if the signal is real; None decides by the dtype
 optimizer: the optimiser whose learning rate is scheduled
 options: settings
 ord: which norm
+ortho_bparams, ortho_fparams, ortho_iparams: accepted; there is no iteration to control
 other: the second operand: a tensor, or a number where one makes sense
 out: a tensor to write the result into
 out_channels: the channels of the output
@@ -258,6 +307,7 @@ p.norm, p.dist, p.cdist, p.pdist, p.normalize, p.pairwise_distance, p.PairwiseDi
 p.bernoulli, p.bernoulli_: the probability of 1
 p.mvlgamma, p.multigammaln: the dimension
 pad, padding: how much to add at the edges: one number, or one for each side or dimension
+pad_mode: how the ends are padded: "reflect", "constant", "replicate" or "circular"
 padding_idx: the row that gets no gradient
 padding_mode: what is beyond the edges: "zeros", "reflect", "replicate" or "circular"
 padding_mode.grid_sample: what is beyond the edges: "zeros", "border" or "reflection"
@@ -265,16 +315,21 @@ parameters: the parameters, or one of them
 params: the parameters, or groups of them with settings of their own
 params.lstm, params.gru, params.rnn_tanh, params.rnn_relu: the weights and biases of all layers and directions, one after the other
 per_sample_weights: a factor for each element of a bag
+periodic: the window continues into its repetition, for spectra; else symmetric, for filters
 persistent: saved with the module
+physical_layout: the order of the dimensions in memory, the one with the longest stride first
 pin_memory: accepted; there is no accelerator to pin memory for
 pivot, pivots: with exchange of rows
+plain_indices: the column, or with CSC the row, of each value
 pos_weight: the weight of the positive class
 positive: the points that should be near
+precision.set_float32_matmul_precision: "highest", "high" or "medium"
 precision_matrix: the inverse of the covariance
 prepend: what to put before the input first
 probs: probabilities; instead of `logits`
 proj_size: the size of the output, if it is projected
 q: which quantiles, between 0 and 1
+q.pca_lowrank, q.svd_lowrank: how many singular values
 range: the least and the greatest value of each dimension
 rate: how fast it falls, positive
 rcond: singular values below this times the largest count as 0
@@ -283,6 +338,7 @@ recompute_scale_factor: compute the factor again from the sizes
 recurse: of the modules inside too
 reduce.scatter, reduce.scatter_, reduce.index_reduce, reduce.index_reduce_, reduce.scatter_reduce, reduce.scatter_reduce_: how equal indices are combined: "sum", "prod", "mean", "amax", "amin"
 reduce, size_average: deprecated; use `reduction`
+reduce.segment_reduce: "sum", "mean", "max", "min" or "prod"
 reduction: "mean", "sum", or "none" for a loss for each element
 repeats: how often, one number or one for each element
 replacement: whether an element can be drawn more than once
@@ -296,6 +352,7 @@ rho: how slowly the mean of squares forgets
 right: which side an equal boundary belongs to
 rounding_mode: None, "trunc" towards zero, or "floor" downwards
 row: the number of rows
+row_indices: the row of each value
 running_mean, running_var: the running mean and variance, updated while training
 s: the sizes along the dimensions, cut or padded with zeros
 scale: the spread of the distribution, positive
@@ -311,7 +368,9 @@ side: "left" or "right" of equal elements
 size: the sizes of the result
 size.LocalResponseNorm, size.local_response_norm, size.CrossMapLRN2d: over how many channels
 size.interpolate, size.Upsample, size.upsample: the size of the output; instead of `scale_factor`
+size.from_file: how many elements
 sizes: the sizes
+some: the reduced form; else the full one
 sorted: in order
 sorted_sequence: the boundaries, ascending
 sorter: the order in which they ascend
@@ -335,6 +394,8 @@ stride: the distance from one window to the next; one number, or one for each di
 stride.as_strided, stride.as_strided_scatter, stride.empty_strided, stride.as_strided_: the distance in memory from one element to the next, for each dimension
 swap: exchange anchor and positive if that is nearer to the negative
 sym: symmetric, for filters; else periodic, for spectra
+symmetric: as `hermitian` of `torch.linalg.matrix_rank`
+t.set_default_tensor_type: the type, or its name
 target: what the result should be
 target.cross_entropy, target.nll_loss: the class of each sample, or with `cross_entropy` probabilities of the classes
 target_lengths: the length of each target
@@ -350,26 +411,37 @@ tolerance_change: end when the value changes less
 tolerance_grad: end when the gradient is smaller
 total_iters: after how many steps it ends
 track_running_stats: keep a running mean and variance for use after training
+tracker: refused; there is no iteration to track
 training: whether elements are dropped, or the batch's own mean is used
 transpose, adjoint: with the transposed, or conjugate transposed, matrix
+transposed: the gradient in the input, as `conv_transpose2d` is of `conv2d`
 type1, type2: dtypes
 unbiased: divide by the number of elements minus one
 unflattened_size: the sizes of the new dimensions
 unitriangular: the diagonal is ones and is not read
+unpack_data: also L and U
+unpack_pivots: also P
+unsafe.segment_reduce: do not check that the lengths add up
 upper: the upper triangle
 upscale_factor: by how much to enlarge
 use_input_stats: normalise by the batch's own mean and variance
 v: a vector, or what the pass begins with
+v.eig: accepted
 val: the number
 validate_args: check the arguments; None does what `Distribution.set_default_validate_args` says
 value: the number, or what to write
 values: the values to write
+values.sparse_compressed_tensor, values.sparse_coo_tensor, values.sparse_csc_tensor, values.sparse_csr_tensor: the values that are stored
 var: the variances
 vec, vec1, vec2: a vector
+warn_only: prefer a warning to an error
 weight: learnt weights
 weight.cross_entropy, weight.CrossEntropyLoss, weight.nll_loss, weight.NLLLoss, weight.multi_margin_loss, weight.MultiMarginLoss: how much each class counts
 weight.binary_cross_entropy, weight.BCELoss, weight.BCEWithLogitsLoss, weight.binary_cross_entropy_with_logits, weight.histogram, weight.histogramdd, weight.bincount, weights: how much each element counts
 weight_decay: how much of the parameter itself is added to its gradient
+win_length: the length of the window; None is `n_fft`
+window: a vector of weights for each frame; None is ones
+window_length: how many values
 with_replacement: an element can be repeated
 x: the points, or a tensor
 x1, x2: the tensors to compare

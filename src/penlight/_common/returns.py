@@ -15,7 +15,9 @@ bessel_j0, bessel_j1, bessel_y0, bessel_y1, modified_bessel_i0, modified_bessel_
 scaled_modified_bessel_k0, scaled_modified_bessel_k1, entr, erfcx, i0e, i1, i1e, log_ndtr, ndtr, ndtri, conj_physical, frac, logit, hardshrink: a tensor of the input's shape
 sigmoid, tanh, celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leaky_relu, logsigmoid, mish, prelu, relu, relu6, rrelu, selu, silu, softplus, softshrink, softsign, tanhshrink, threshold: a tensor of the input's shape
 softmax, softmin, log_softmax, gumbel_softmax, normalize, batch_norm, instance_norm, layer_norm, group_norm, rms_norm, local_response_norm: a tensor of the input's shape
-alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout, bernoulli, poisson: a tensor of the input's shape
+alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout, feature_dropout, bernoulli, poisson: a tensor of the input's shape
+native_dropout: a pair of the input's shape: the result, and a bool mask of what was kept
+native_batch_norm, native_group_norm, native_layer_norm: a tuple: the result of the input's shape, and the means and reciprocal deviations, one for each group that was normalised
 cumprod, cumsum, logcumsumexp, flip, fliplr, flipud, roll, tril, triu, msort, renorm, channel_shuffle, native_channel_shuffle, fftshift, ifftshift: a tensor of the input's shape
 inv, inverse, matrix_exp, matrix_power, cholesky, cholesky_inverse: matrices of the input's shape
 clamp, clamp_max, clamp_min, clip: a tensor of the input's shape; bounds that are tensors are broadcast with it
@@ -59,13 +61,15 @@ frexp: a named tuple (mantissa, exponent), each of the input's shape
 hash_tensor: an integer as a scalar tensor, or one along each `dim`
 arange, range, linspace, logspace, randperm: a vector
 bartlett, blackman, cosine, exponential, gaussian, general_cosine, general_hamming, hamming, hann, kaiser, nuttall: a vector of `M` values
+bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window: a vector of `window_length` values
 fftfreq, rfftfreq: a vector of frequencies
-empty, full, ones, zeros, rand, randn, randint, empty_strided, new_empty, new_empty_strided, new_full, new_ones, new_zeros: a tensor of the size asked for
+empty, empty_permuted, full, ones, zeros, rand, randn, randint, empty_strided, new_empty, new_empty_strided, new_full, new_ones, new_zeros: a tensor of the size asked for
 empty_like, full_like, ones_like, zeros_like, rand_like, randn_like, randint_like: a tensor of the input's shape
 normal: a tensor of the shape of the mean or of the deviation, or of `size`
 make_tensor: a tensor of the shape asked for
 eye: a matrix with ones on the diagonal
 tensor, as_tensor, asarray, new_tensor, new, from_numpy, frombuffer, from_dlpack, scalar_tensor: a tensor with these values
+from_file: a vector over the memory of the file
 tril_indices, triu_indices: a matrix of two rows: the rows and the columns of the elements
 vander: a matrix with a row of powers for each element
 one_hot: int64 of the input's shape with one more dimension, of `num_classes`
@@ -111,11 +115,13 @@ masked_select: a vector with the elements where the mask is True
 nonzero: a matrix with the indices of one element in each row; with `as_tuple` a vector for each dimension
 nonzero_static: a matrix with `size` rows
 argwhere: a matrix with the indices of one element in each row
+segment_reduce: the input's shape, with the number of segments along `axis`
 unravel_index: a tuple with one tensor for each dimension
 index_add, index_copy, index_fill, index_put, index_reduce, put, masked_fill, masked_scatter, scatter, scatter_add, scatter_reduce: a copy of the input, with the values written
 sum_to_size: a tensor of the size asked for
 embedding: the shape of the indices with one more dimension: the vector of each
 embedding_bag: (bags, embedding_dim)
+top_level.embedding_bag: a tuple: the bags, (bags, embedding_dim), the bag of each index, the sizes of the bags, and the indices of the largest elements
 matmul: the product: the last two dimensions are matrices, those before are broadcast; of two vectors a scalar
 mm, spmm, dsmm, hsmm, smm, sspaddmm, scaled_mm: a matrix (n, p) for (n, m) and (m, p)
 grouped_mm, scaled_grouped_mm: the products of the groups
@@ -144,6 +150,8 @@ lstsq: a named tuple (solution, residuals, rank, singular_values)
 cholesky_ex: a named tuple (L, info)
 inv_ex: a named tuple (inverse, info)
 lu: the factors (P, L, U)
+legacy.lu: a pair: L and U in one matrix, and the pivots; with `get_infos` a named tuple (LU, pivots, info)
+lu_unpack: a named tuple (P, L, U)
 lu_factor: a named tuple (LU, pivots)
 lu_factor_ex: a named tuple (LU, pivots, info)
 ldl_factor: a named tuple (LD, pivots)
@@ -153,7 +161,10 @@ geqrf: a named tuple (a, tau)
 svd: a named tuple of three, with the singular values (..., k), k the smaller of both sizes
 svdvals: (..., k), k the smaller of both sizes
 eig, eigh, symeig: a named tuple of eigenvalues (..., n) and eigenvectors (..., n, n)
+legacy.eig, legacy.lstsq, legacy.matrix_rank, legacy.solve, legacy.symeig: nothing: it was removed from PyTorch, and raises
 eigvals, eigvalsh: (..., n)
+svd_lowrank, pca_lowrank: a tuple (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q)
+lobpcg: a pair: the eigenvalues (..., k) and their vectors (..., n, k)
 fft, ifft, hfft, ihfft, rfft, irfft: the input's shape, but for `dim`: `n` for a full spectrum, n // 2 + 1 for half of one
 fft2, ifft2, fftn, ifftn, hfft2, hfftn, ihfft2, ihfftn, rfft2, rfftn, irfft2, irfftn: the input's shape, but for the sizes `s`; half spectra have n // 2 + 1 along the last
 stft: (..., frequencies, frames)
@@ -164,8 +175,10 @@ conv1d, conv_tbc: (N, C_out, L_out) or, without a batch, (C_out, L_out); `conv_t
 conv2d: (N, C_out, H_out, W_out) or, without a batch, (C_out, H_out, W_out), H_out = (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1
 conv3d: (N, C_out, D_out, H_out, W_out), each (n + 2 padding - dilation (kernel - 1) - 1) // stride + 1
 conv_transpose1d, conv_transpose2d, conv_transpose3d: (N, C_out, ...), each size (n - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
+convolution: what the convolution of that number of dimensions gives
 avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d, lp_pool3d: the input's shape, whose last dimensions are the number of windows
 max_pool1d, max_pool2d, max_pool3d, fractional_max_pool2d, fractional_max_pool3d: the input's shape, whose last dimensions are the number of windows; with `return_indices` a pair with the indices
+top_level.max_pool1d, top_level.max_pool2d, top_level.max_pool3d: the input's shape, whose last dimensions are the number of windows
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices, fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices: a pair: the largest of each window, and where it stands, an int64 index into the plane
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d: the input's shape with `output_size` as its last dimensions
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d: the input's shape with `output_size` as its last dimensions; with `return_indices` a pair with the indices
@@ -175,14 +188,15 @@ interpolate, upsample, upsample_bilinear, upsample_nearest: (N, C, ...) with the
 pixel_shuffle: (..., C / r^2, H r, W r)
 pixel_unshuffle: (..., C r^2, H / r, W / r)
 fold: (N, C, *output_size)
-pad: the input's shape with the padding added
-affine_grid: (N, H, W, 2), or (N, D, H, W, 3)
-grid_sample: (N, C, H_out, W_out), or (N, C, D_out, H_out, W_out)
+pad, constant_pad_nd: the input's shape with the padding added
+affine_grid, affine_grid_generator: (N, H, W, 2), or (N, D, H, W, 3)
+grid_sample, grid_sampler, grid_sampler_2d, grid_sampler_3d: (N, C, H_out, W_out), or (N, C, D_out, H_out, W_out)
 glu: the input's shape with half the size along `dim`
 scaled_dot_product_attention: (..., L, E_v): for each query a mean of the values
 multi_head_attention_forward: a pair: the output (L, N, E), and the weights (N, L, S) or None
 binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss, cross_entropy, ctc_loss, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, linear_cross_entropy, margin_ranking_loss, mse_loss, multi_margin_loss, multilabel_margin_loss: a scalar; with `reduction="none"` one loss for each element or sample
 multilabel_soft_margin_loss, nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss, triplet_margin_with_distance_loss: a scalar; with `reduction="none"` one loss for each element or sample
+top_level.binary_cross_entropy_with_logits, top_level.cosine_embedding_loss, top_level.ctc_loss, top_level.hinge_embedding_loss, top_level.kl_div, top_level.margin_ranking_loss, top_level.poisson_nll_loss, top_level.triplet_margin_loss: one loss for each element or sample; a scalar if they are reduced
 bfloat16, bool, byte, cdouble, cfloat, char, double, float, half, int, long, short, type_as: the tensor itself if it has the dtype, else a copy
 to, to_dense: the tensor itself if nothing has to change, else a copy
 type: without an argument the name of the type; else the tensor in that type
@@ -198,16 +212,22 @@ dim_order: a tuple of ints, from the slowest dimension to the fastest
 storage, untyped_storage: the memory, as a storage object
 storage_type: the class of its storage
 to_dlpack: a capsule
-is_coalesced, is_conj, is_neg: True or False
+is_coalesced, is_complex, is_conj, is_floating_point, is_inference, is_neg, is_signed: True or False
+numel: an integer
 coalesce: a sparse tensor without repeated indices
 indices: int64, (sparse_dim, nse)
 values: the values of a sparse or nested tensor, or of a dict
 to_padded_tensor: a dense tensor
 ccol_indices, col_indices, crow_indices, row_indices: a vector of int64
 sparse_mask, to_sparse, to_sparse_bsc, to_sparse_bsr, to_sparse_coo, to_sparse_csc, to_sparse_csr: a sparse tensor
+sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor: a sparse tensor
 to_mkldnn, int_repr, q_per_channel_axis, q_per_channel_scales, q_per_channel_zero_points, q_scale, q_zero_point, qscheme, region_activation_memory_budget: nothing: there are no such tensors here, and it raises
 module_load: the tensor to put into the module
-get_default_dtype, promote_types: a dtype
+get_autocast_cpu_dtype, get_autocast_dtype, get_autocast_gpu_dtype, get_default_dtype, promote_types, result_type: a dtype
+get_default_device: a device
+get_device_module: a module
+get_file_path, get_float32_matmul_precision, typename: a string
+sym_float, sym_max, sym_min: a number
 manual_seed, set_state, clone_state, graphsafe_set_state: a generator
 get_rng_state, get_state, graphsafe_get_state: the state: a vector of bytes, or of a generator, itself
 initial_seed, seed: an integer

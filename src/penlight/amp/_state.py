@@ -58,7 +58,12 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(*args: Any) -> None:
-    """`set_autocast_enabled(device_type, enabled)`; without the device type, for a GPU."""
+    """`set_autocast_enabled(device_type, enabled)`; without the device type, for a GPU.
+
+    >>> torch.set_autocast_enabled("cpu", True); torch.is_autocast_enabled("cpu")
+    True
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
     device_type, enabled = ("cuda", *args) if len(args) == 1 else args
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
@@ -75,35 +80,60 @@ def get_autocast_dtype(device_type: str) -> Any:
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """Set the dtype that ops on a device are cast to under autocast."""
+    """Set the dtype that ops on a device are cast to under autocast.
+
+    >>> torch.set_autocast_dtype("cpu", torch.float16); torch.get_autocast_dtype("cpu")
+    torch.float16
+    >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
     _change(device_type, _of(device_type)[0], dtype)
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether autocast keeps the casts of weights until its outermost region ends."""
+    """Whether autocast keeps the casts of weights until its outermost region ends.
+
+    >>> torch.is_autocast_cache_enabled()
+    True
+    """
     return keeping.get()
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether autocast keeps the casts of weights until its outermost region ends."""
+    """Set whether autocast keeps the casts of weights until its outermost region ends.
+
+    >>> torch.set_autocast_cache_enabled(False); torch.is_autocast_cache_enabled()
+    False
+    >>> torch.set_autocast_cache_enabled(True)
+    """
     keeping.set(enabled)
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of weights that autocast has kept."""
+    """Forget the casts of weights that autocast has kept.
+
+    >>> torch.clear_autocast_cache()
+    """
     _casting.kept.clear()
 
 
 def autocast_increment_nesting() -> int:
-    """One more autocast region is open; returns how many."""
+    """One more autocast region is open; returns how many.
+
+    >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+    (1, 0)
+    """
     depth.set(depth.get() + 1)
     return depth.get()
 
 
 def autocast_decrement_nesting() -> int:
-    """One autocast region less is open; returns how many."""
+    """One autocast region less is open; returns how many.
+
+    >>> torch.autocast_increment_nesting(), torch.autocast_decrement_nesting()
+    (1, 0)
+    """
     depth.set(depth.get() - 1)
     return depth.get()
 
@@ -113,36 +143,57 @@ def _deprecated(old: str, new: str) -> None:
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Deprecated: `is_autocast_enabled("cpu")`."""
+    """Deprecated: `is_autocast_enabled("cpu")`.
+
+    >>> torch.is_autocast_cpu_enabled()
+    False
+    """
     _deprecated("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
     return is_autocast_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """Deprecated: `set_autocast_enabled("cpu", enabled)`."""
+    """Deprecated: `set_autocast_enabled("cpu", enabled)`.
+
+    >>> torch.set_autocast_cpu_enabled(False)
+    """
     _deprecated("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     set_autocast_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype() -> Any:
-    """Deprecated: `get_autocast_dtype("cpu")`."""
+    """Deprecated: `get_autocast_dtype("cpu")`.
+
+    >>> torch.get_autocast_cpu_dtype()
+    torch.bfloat16
+    """
     _deprecated("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
     return get_autocast_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype: Any) -> None:
-    """Deprecated: `set_autocast_dtype("cpu", dtype)`."""
+    """Deprecated: `set_autocast_dtype("cpu", dtype)`.
+
+    >>> torch.set_autocast_cpu_dtype(torch.bfloat16)
+    """
     _deprecated("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     set_autocast_dtype("cpu", dtype)
 
 
 def get_autocast_gpu_dtype() -> Any:
-    """Deprecated: `get_autocast_dtype("cuda")`."""
+    """Deprecated: `get_autocast_dtype("cuda")`.
+
+    >>> torch.get_autocast_gpu_dtype()
+    torch.float16
+    """
     _deprecated("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
     return get_autocast_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype: Any) -> None:
-    """Deprecated: `set_autocast_dtype("cuda", dtype)`."""
+    """Deprecated: `set_autocast_dtype("cuda", dtype)`.
+
+    >>> torch.set_autocast_gpu_dtype(torch.float16)
+    """
     _deprecated("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     set_autocast_dtype("cuda", dtype)

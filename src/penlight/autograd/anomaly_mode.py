@@ -38,7 +38,12 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode looks for NaNs in gradients."""
+    """Whether anomaly mode looks for NaNs in gradients.
+
+    >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     print(torch.is_anomaly_check_nan_enabled())
+    False
+    """
     return ANOMALY["check_nan"]
 
 

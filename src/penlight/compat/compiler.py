@@ -41,6 +41,15 @@ def compile(
     ...     return 2 * x
     >>> double(torch.ones(1))
     tensor([2.])
+
+    Args:
+        model: the function or module; None makes a decorator.
+        fullgraph, dynamic, backend: accepted.
+        mode, options: accepted, but not both.
+        disable: give back a module too as it is, without a warning.
+
+    Returns:
+        a function or module that does the same.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -89,6 +98,9 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
     >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.ones(1),))
     tensor([2.])
+
+    Returns:
+        what that function returns.
     """
     return (true_fn if pred else false_fn)(*operands)
 

@@ -44,7 +44,10 @@ def synchronize(device: Any = None) -> None:
 
 
 class Stream:
-    """A queue of work, which does nothing: operations run at once."""
+    """A queue of work, which does nothing: operations run at once. `priority` is accepted.
+
+    >>> torch.Stream().wait_stream(torch.Stream())
+    """
 
     def __init__(self, priority: int = -1) -> None:
         pass
@@ -60,7 +63,11 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream, which is always reached."""
+    """A mark in a stream, which is always reached.
+
+    >>> torch.Event().query()
+    True
+    """
 
     def query(self) -> bool:
         """True."""

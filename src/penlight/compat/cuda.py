@@ -213,11 +213,19 @@ class DeferredCudaCallError(Exception):
 
 
 class AcceleratorError(RuntimeError):
-    """An error that an accelerator reported."""
+    """An error that an accelerator reported.
+
+    >>> issubclass(torch.AcceleratorError, RuntimeError)
+    True
+    """
 
 
 class OutOfMemoryError(RuntimeError):
-    """An accelerator has no memory left; programs name it in `except`."""
+    """An accelerator has no memory left; programs name it in `except`.
+
+    >>> issubclass(torch.OutOfMemoryError, RuntimeError)
+    True
+    """
 
 
 # What has no answer without a GPU. PyTorch raises for all of them, for some by an accident of its build.

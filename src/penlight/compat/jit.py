@@ -42,7 +42,11 @@ load = refused_function("jit.load", _SAVING)
 
 
 class ScriptModule(Module):
-    """A module: its methods run as they are written."""
+    """A module: its methods run as they are written.
+
+    >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
+    True
+    """
 
     save = save
     graph = code = property(refused_function("jit.ScriptModule.graph", _SAVING))

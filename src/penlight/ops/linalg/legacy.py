@@ -56,7 +56,13 @@ def det(input: Tensor) -> Tensor:
 
 
 def slogdet(input: Tensor, *, out: Any = None) -> Any:
-    """The determinant's sign and the logarithm of its absolute value; `torch.linalg.slogdet`."""
+    """The determinant's sign and the logarithm of its absolute value; `torch.linalg.slogdet`.
+
+    >>> torch.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]]))
+    torch.return_types.slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.))
+    """
     return into("slogdet", out, named("slogdet", "sign logabsdet", _sign_and_log("linalg.slogdet", input)), input)
 
 
@@ -71,12 +77,21 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudo-inverse; `torch.linalg.pinv`."""
+    """The pseudo-inverse; `torch.linalg.pinv`.
+
+    >>> torch.pinverse(torch.tensor([[3.0], [4.0]]))
+    tensor([[0.1200, 0.1600]])
+    """
     return pinv(input, rcond)
 
 
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A product of Householder reflectors; `torch.linalg.householder_product`."""
+    """A product of Householder reflectors; `torch.linalg.householder_product`.
+
+    >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
     return householder_product(input, input2, out=out)
 
 
@@ -106,7 +121,13 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
 
 
 def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
-    """Q and R; reduced if `some`. Deprecated for `torch.linalg.qr`."""
+    """Q and R; reduced if `some`. Deprecated for `torch.linalg.qr`.
+
+    >>> Q, R = torch.qr(torch.tensor([[3.0], [4.0]]))
+    >>> (Q @ R).round(decimals=3)
+    tensor([[3.],
+            [4.]])
+    """
     _deprecated(
         "qr",
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean "
@@ -117,7 +138,12 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
 
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The Cholesky factor. Deprecated for `torch.linalg.cholesky`."""
+    """The Cholesky factor. Deprecated for `torch.linalg.cholesky`.
+
+    >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    tensor([[2., 0.],
+            [1., 1.]])
+    """
     _deprecated(
         "cholesky",
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = "
@@ -134,7 +160,12 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """L and U in one matrix, and the pivots. Deprecated for `torch.linalg.lu_factor`."""
+    """L and U in one matrix, and the pivots. Deprecated for `torch.linalg.lu_factor`.
+
+    >>> torch.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    (tensor([[2.0000, 2.0000],
+            [0.5000, 1.0000]]), tensor([2, 2], dtype=torch.int32))
+    """
     _deprecated(
         "lu",
         "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
@@ -149,7 +180,11 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """X with A X = B from A's LU factorisation. Deprecated for `torch.linalg.lu_solve`."""
+    """X with A X = B from A's LU factorisation. Deprecated for `torch.linalg.lu_solve`.
+
+    >>> torch.lu_solve(torch.tensor([[6.0]]), *torch.linalg.lu_factor(torch.tensor([[2.0]])))
+    tensor([[3.]])
+    """
     _deprecated(
         "lu_solve",
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release.\nNote that "
@@ -197,7 +232,11 @@ def _triangular_solve(
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None,
 ) -> Any:  # fmt: skip
-    """X with A X = B for a triangular A, and a copy of A. Deprecated for `torch.linalg.solve_triangular`."""
+    """X with A X = B for a triangular A, and a copy of A. Deprecated for `torch.linalg.solve_triangular`.
+
+    >>> torch.triangular_solve(torch.tensor([[6.0]]), torch.tensor([[2.0]])).solution
+    tensor([[3.]])
+    """
     _deprecated(
         "triangular_solve",
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
@@ -216,7 +255,11 @@ _REMOVED = "This function was deprecated since version 1.9 and is now removed."
 
 
 def matrix_rank(input: Tensor, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> Tensor:
-    """Removed from PyTorch: `torch.linalg.matrix_rank`."""
+    """Removed from PyTorch: `torch.linalg.matrix_rank`.
+
+    >>> torch.linalg.matrix_rank(torch.ones(2, 2))
+    tensor(1)
+    """
     raise RuntimeError(
         f"{_REMOVED}\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
         "`torch.linalg.matrix_rank()` to 'hermitian'."
@@ -224,7 +267,11 @@ def matrix_rank(input: Tensor, tol: Any = None, symmetric: bool = False, *, out:
 
 
 def solve(input: Tensor, A: Tensor, *, out: Any = None) -> Any:
-    """Removed from PyTorch: `torch.linalg.solve`."""
+    """Removed from PyTorch: `torch.linalg.solve`.
+
+    >>> torch.linalg.solve(torch.tensor([[2.0]]), torch.tensor([[6.0]]))
+    tensor([[3.]])
+    """
     raise RuntimeError(
         f"{_REMOVED} `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed "
         "and does not return the LU factorization.\n\nTo get the LU factorization see `torch.lu`, which can be used with "
@@ -233,7 +280,11 @@ def solve(input: Tensor, A: Tensor, *, out: Any = None) -> Any:
 
 
 def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> Any:
-    """Removed from PyTorch: `torch.linalg.lstsq`."""
+    """Removed from PyTorch: `torch.linalg.lstsq`.
+
+    >>> torch.linalg.lstsq(torch.tensor([[2.0]]), torch.tensor([[6.0]])).solution
+    tensor([[3.]])
+    """
     raise RuntimeError(
         f"{_REMOVED} `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n`torch.linalg.lstsq` has reversed arguments and "
         "does not return the QR decomposition in the returned tuple (although it returns other information about the problem).\n\n"
@@ -245,7 +296,11 @@ def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> Any:
 
 
 def eig(self: Tensor, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> Any:
-    """Removed from PyTorch: `torch.linalg.eig`."""
+    """Removed from PyTorch: `torch.linalg.eig`.
+
+    >>> torch.linalg.eig(torch.tensor([[2.0]])).eigenvalues
+    tensor([2.+0.j])
+    """
     raise RuntimeError(
         f"{_REMOVED} `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
         "complex tensors.\n\nL, _ = torch.eig(A) should be replaced with:\nL_complex = torch.linalg.eigvals(A)\n\nand\n\nL, V = "
@@ -254,7 +309,11 @@ def eig(self: Tensor, eigenvectors: bool = False, *, e: Any = None, v: Any = Non
 
 
 def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> Any:
-    """Removed from PyTorch: `torch.linalg.eigh`."""
+    """Removed from PyTorch: `torch.linalg.eigh`.
+
+    >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
     raise RuntimeError(
         f"{_REMOVED} The default behavior has changed from using the upper triangular portion of the matrix by default to using the "
         "lower triangular portion.\n\nL, _ = torch.symeig(A, upper=upper) should be replaced with:\nL = torch.linalg.eigvalsh(A, "

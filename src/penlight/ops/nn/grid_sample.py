@@ -192,7 +192,13 @@ both("grid_sample_again", _sample_array, _sample)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sample` by the numbers of its modes."""
+    """`grid_sample` by the numbers of its modes.
+
+    `interpolation_mode` is 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` is 0 zeros, 1 border, 2 reflection.
+
+    >>> torch.grid_sampler(torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.5000]]]])
+    """
     shape, points = input._array.shape, grid._array.shape
     kind = input._array.dtype
     fits = len(shape) == len(points) == 4 and shape[0] == points[0] and points[3] == 2 and shape[2] and shape[3]
@@ -285,7 +291,12 @@ def _affine_grid(theta: Tensor, size: Ints, align_corners: bool) -> Tensor: ...
 
 
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
-    """`affine_grid` without its checks."""
+    """`affine_grid` without its checks.
+
+    >>> torch.affine_grid_generator(torch.eye(2, 3).unsqueeze(0), (1, 1, 1, 2), False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
     shape = tuple(size)
     if theta.shape[0] != shape[0]:
         raise RuntimeError(
