@@ -36,6 +36,17 @@ def test_segments_along_a_later_dimension() -> None:
     assert torch.segment_reduce(X, "max", lengths=lengths, axis=1, initial=2.5).tolist() == [[2.5, 3.0], [6.0, 2.5]]
 
 
+def test_segments_by_indices_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="indices based reduction is not supported yet"):
+        torch.segment_reduce(X[0], "sum", lengths=torch.tensor([3]), indices=torch.tensor([0]))
+
+
+@pytest.mark.parametrize("name", ["rrelu", "rrelu_"])
+def test_slopes_are_drawn_by_the_generator(name: str) -> None:
+    got = getattr(torch, name)(-torch.ones(3), training=True, generator=torch.Generator().manual_seed(1))
+    assert got.tolist() == pytest.approx([-0.13770, -0.17178, -0.17382], abs=1e-4)
+
+
 def test_running_logarithms_of_complex_sums_do_not_underflow() -> None:
     got = torch.logcumsumexp(torch.tensor([-800 + 1j, 2j, 3.0 - 7j], dtype=torch.complex128), 0)
     wanted = torch.tensor([-800 + 1j, 2j, 2.953807327937927 - 6.9785101541891725j], dtype=torch.complex128)

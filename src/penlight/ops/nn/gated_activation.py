@@ -121,14 +121,14 @@ def _rrelu(input: Tensor, noise: Tensor | None, lower: float, upper: float, trai
 def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: float, training: bool) -> Tensor: ...
 
 
-def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
+def _slopes_for(input: Tensor, lower: float, upper: float, generator: Any) -> Tensor:
     """A random slope for each element that is not positive, 1 for the others."""
     if inside_vmap():
-        return _randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))
+        return _randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper, generator))
     array = input._array
     noise = np.ones(array.shape, array.dtype)
     flat = array <= 0
-    draws = _uniform.uniform53(engine_of(None), (int(np.count_nonzero(flat)),))
+    draws = _uniform.uniform53(engine_of(generator), (int(np.count_nonzero(flat)),))
     noise[flat] = draws * (upper - lower) + lower
     return wrap(noise)
 
@@ -141,6 +141,11 @@ def rrelu(
     >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
+    return rrelu_by(input, lower, upper, training, inplace, None)
+
+
+def rrelu_by(input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Any) -> Tensor:
+    """`rrelu` with slopes drawn by a generator."""
     if isinstance(input, Tensor):
         floats_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")({"input": input})
         if training and input.dtype is dtypes.float16:
@@ -150,17 +155,19 @@ def rrelu(
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    noise = _slopes_for(input, lower, upper) if training else None
+    noise = _slopes_for(input, lower, upper, generator) if training else None
     return run("_rrelu_written" if inplace else "_rrelu", inplace, input, noise, lower, upper, training)
 
 
-def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
     """In-place version of `rrelu`.
 
     >>> torch.nn.functional.rrelu_(torch.tensor([-1.0, 2.0]))
     tensor([-0.2292,  2.0000])
     """
-    return rrelu(input, lower, upper, training, True)
+    return rrelu_by(input, lower, upper, training, True, generator)
 
 
 def _glu_slope(grad: Any, input: Any, dim: int) -> Any:

@@ -31,7 +31,7 @@ from .conv import (
 from .ctc import ctc
 from .dropout import drop, drop_alpha
 from .embedding import bag, embedding_renorm_ as embedding_renorm_, lookup
-from .gated_activation import prelu as prelu, rrelu as _rrelu, rrelu_ as rrelu_
+from .gated_activation import prelu as prelu, rrelu_ as rrelu_, rrelu_by
 from .grid_sample import affine_grid_generator as affine_grid_generator, grid_sampler as grid_sampler
 from .margin_loss import (
     cosine_embedding,
@@ -100,7 +100,7 @@ def rrelu(
     >>> torch.rrelu(torch.tensor([-8.0, 2.0]), 0.25, 0.75)
     tensor([-4.,  2.])
     """
-    return _rrelu(input, lower, upper, training)
+    return rrelu_by(input, lower, upper, training, False, generator)
 
 
 def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:

@@ -82,6 +82,8 @@ def segment_reduce(
     >>> torch.segment_reduce(torch.arange(4.0), "sum", lengths=torch.tensor([1, 3]))
     tensor([0., 6.])
     """
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"unsupported reduction given: {reduce}")
     if lengths is None and offsets is None:
