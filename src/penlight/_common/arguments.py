@@ -74,7 +74,7 @@ beta.LocalResponseNorm, beta.local_response_norm, beta.CrossMapLRN2d: the expone
 beta.hamming_window: the factor of the cosine
 betas: how slowly the running means of the gradient and of its square forget
 bias: whether to add a learnt bias
-bias.linear, bias.bilinear, bias.conv1d, bias.conv2d, bias.conv3d, bias.conv_transpose1d, bias.conv_transpose2d, bias.conv_transpose3d, bias.conv_tbc, bias.batch_norm, bias.layer_norm, bias.group_norm, bias.instance_norm, bias.convolution: a number to add for each output channel, or None
+bias.linear, bias.bilinear, bias.conv1d, bias.conv2d, bias.conv3d, bias.conv_transpose1d, bias.conv_transpose2d, bias.conv_transpose3d, bias.conv_tbc, bias.batch_norm, bias.layer_norm, bias.group_norm, bias.instance_norm, bias.convolution, bias.native_batch_norm, bias.native_group_norm, bias.native_layer_norm: a number to add for each output channel, or None
 bidirectional: also from the end to the beginning
 bins: the number of bins, or their edges
 blank: the label of the blank
@@ -105,6 +105,7 @@ cudnn_enable, cudnn_enabled: accepted; there is no cuDNN
 d_model: the number of features
 dampening: by how much a new gradient counts less in the momentum
 data: numbers, a nested list, an array or a tensor
+data.segment_reduce: the tensor to reduce
 debug_mode: 0 or "default", 1 or "warn", 2 or "error"
 decimals: how many decimals; negative ones count to the left
 delta: where the square becomes a line
@@ -113,6 +114,7 @@ density: divide so that the integral is 1
 descending: the largest first
 device: where the result, or the parameters, are; there is "cpu", and "meta" for shapes without data
 device.get_device_module: a device, its name, or None for the CPU
+device.set_default_device: "cpu", "meta", or None for the CPU
 diagonal: which diagonal: 0 the main one, above it positive
 differentiable: record the step itself
 dilation: the distance between elements of the kernel
@@ -129,6 +131,7 @@ driver: the algorithm of LAPACK
 dropout: the probability to drop an element while training
 dropout_p: the probability to drop a weight of attention
 dtype: the dtype of the result, or of the parameters; None takes that of the input, or the default
+dtype.set_autocast_cpu_dtype, dtype.set_autocast_dtype, dtype.set_autocast_gpu_dtype: the dtype to cast to
 dx: the distance of the points
 e.eig: accepted
 edge_order: the order of the differences at the edges
@@ -179,6 +182,7 @@ include_self: the elements of the tensor itself count too
 index: integers: where along the dimension
 indices: integers: which elements
 indices.embedding, indices.embedding_bag: integers, the rows to look up
+indices.segment_reduce: refused, as in PyTorch
 indices_or_sections, tensor_indices_or_sections, sections: into how many parts, or where to cut
 init: the first value
 initial: the value of an empty segment, and what the others begin with
@@ -190,6 +194,8 @@ input.linear, input.conv1d, input.conv2d, input.conv3d: the batch to transform
 input.embedding, input.embedding_bag: integers, the rows to look up
 input.cross_entropy, input.nll_loss: scores for each class, (batch, classes, ...)
 input.lu_solve, input.triangular_solve: the right side, a matrix or a batch of them
+input.istft: frequencies by frames, as `stft` gives them
+input.stft: the signal, or a batch of signals
 input1, input2: the batches to compare
 input2.orgqr, input2.ormqr: the factors of the reflectors, as `geqrf` gives them
 input3: the matrix to multiply with
@@ -215,6 +221,7 @@ largest.lobpcg: the largest eigenvalues, or if False the smallest
 last_epoch: the epoch to go on from; -1 begins
 layer_norm_eps: a small number that keeps divisions from failing
 layout: accepted; there are strided tensors
+layout.sparse_compressed_tensor: `torch.sparse_csr` or `torch.sparse_csc`
 left: multiply from the left
 length: how many elements
 length.istft: the length of the signal; None is what the frames cover
@@ -255,7 +262,7 @@ mode.kaiming_normal, mode.kaiming_uniform, mode.kaiming_normal_, mode.kaiming_un
 mode.set_flush_denormal: accepted
 mode.use_deterministic_algorithms: whether they are asked for
 momentum: how slowly the running mean forgets: 0 at once
-momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm: how much a new batch counts in the running mean and variance
+momentum.BatchNorm1d, momentum.BatchNorm2d, momentum.BatchNorm3d, momentum.batch_norm, momentum.instance_norm, momentum.native_batch_norm: how much a new batch counts in the running mean and variance
 momentum_decay: how the momentum changes over the steps
 n: how many, or how often
 n.fft, n.ifft, n.rfft, n.irfft, n.hfft, n.ihfft: the length along the dimension, cut or padded with zeros; None keeps it
@@ -285,6 +292,7 @@ num_layers: how many layers on top of each other
 num_parameters: 1, or one slope for each channel
 num_samples: how many to draw
 obj: numbers, a nested list, an array or a tensor
+obj.is_storage, obj.is_tensor, obj.typename: anything
 offset: which diagonal: 0 the main one, above it positive
 offsets: where each bag begins
 offsets.segment_reduce: where each segment begins, and the end of the last
@@ -295,6 +303,7 @@ ord: which norm
 ortho_bparams, ortho_fparams, ortho_iparams: accepted; there is no iteration to control
 other: the second operand: a tensor, or a number where one makes sense
 out: a tensor to write the result into
+out.geqrf, out.lu, out.lu_unpack, out.qr, out.slogdet, out.svd, out.triangular_solve: a tuple of tensors to write the results into
 out_channels: the channels of the output
 out_features: the size of the output
 out_int32: indices as int32
@@ -307,6 +316,7 @@ p.norm, p.dist, p.cdist, p.pdist, p.normalize, p.pairwise_distance, p.PairwiseDi
 p.bernoulli, p.bernoulli_: the probability of 1
 p.mvlgamma, p.multigammaln: the dimension
 pad, padding: how much to add at the edges: one number, or one for each side or dimension
+pad.constant_pad_nd, pad.pad: how much to add before and after, for the last dimension first; less than 0 cuts
 pad_mode: how the ends are padded: "reflect", "constant", "replicate" or "circular"
 padding_idx: the row that gets no gradient
 padding_mode: what is beyond the edges: "zeros", "reflect", "replicate" or "circular"
@@ -398,11 +408,13 @@ symmetric: as `hermitian` of `torch.linalg.matrix_rank`
 t.set_default_tensor_type: the type, or its name
 target: what the result should be
 target.cross_entropy, target.nll_loss: the class of each sample, or with `cross_entropy` probabilities of the classes
+target.cosine_embedding_loss, target.hinge_embedding_loss, target.margin_ranking_loss: 1 or -1 for each sample
 target_lengths: the length of each target
 targets: the labels
 tau: the temperature
 tensor: the tensor to work on
 tensor1, tensor2: the factors
+tensor1.result_type, tensor2.result_type: a tensor or a number
 tensors: the tensors
 test_elements: what to look for
 theta: the affine matrices, (batch, 2, 3) or (batch, 3, 4)
@@ -413,6 +425,7 @@ total_iters: after how many steps it ends
 track_running_stats: keep a running mean and variance for use after training
 tracker: refused; there is no iteration to track
 training: whether elements are dropped, or the batch's own mean is used
+training.rrelu, training.rrelu_: whether slopes are drawn; else each is the middle of the range
 transpose, adjoint: with the transposed, or conjugate transposed, matrix
 transposed: the gradient in the input, as `conv_transpose2d` is of `conv2d`
 type1, type2: dtypes
@@ -430,6 +443,7 @@ v.eig: accepted
 val: the number
 validate_args: check the arguments; None does what `Distribution.set_default_validate_args` says
 value: the number, or what to write
+value.constant_pad_nd, value.pad: the number to add
 values: the values to write
 values.sparse_compressed_tensor, values.sparse_coo_tensor, values.sparse_csc_tensor, values.sparse_csr_tensor: the values that are stored
 var: the variances

@@ -164,7 +164,7 @@ eig, eigh, symeig: a named tuple of eigenvalues (..., n) and eigenvectors (..., 
 legacy.eig, legacy.lstsq, legacy.matrix_rank, legacy.solve, legacy.symeig: nothing: it was removed from PyTorch, and raises
 eigvals, eigvalsh: (..., n)
 svd_lowrank, pca_lowrank: a tuple (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q)
-lobpcg: a pair: the eigenvalues (..., k) and their vectors (..., n, k)
+lobpcg: a pair: the eigenvalues (..., k), and their vectors (..., m, k) for A (..., m, m)
 fft, ifft, hfft, ihfft, rfft, irfft: the input's shape, but for `dim`: `n` for a full spectrum, n // 2 + 1 for half of one
 fft2, ifft2, fftn, ifftn, hfft2, hfftn, ihfft2, ihfftn, rfft2, rfftn, irfft2, irfftn: the input's shape, but for the sizes `s`; half spectra have n // 2 + 1 along the last
 stft: (..., frequencies, frames)
