@@ -207,8 +207,8 @@ _TABLES = {
     "sparse.compressed": "sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor",
     "sparse.coo": "sparse_coo_tensor",
     "storage": """
-        BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage IntStorage LongStorage ShortStorage
-        TypedStorage UntypedStorage""",
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+        FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage UntypedStorage""",
     "tensor.printing": "set_printoptions",
     "typeinfo": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor

@@ -254,11 +254,15 @@ from .sparse.compressed import sparse_compressed_tensor as sparse_compressed_ten
 from .sparse.compressed import sparse_csc_tensor as sparse_csc_tensor
 from .sparse.compressed import sparse_csr_tensor as sparse_csr_tensor
 from .sparse.coo import sparse_coo_tensor as sparse_coo_tensor
+from .storage import BFloat16Storage as BFloat16Storage
 from .storage import BoolStorage as BoolStorage
 from .storage import ByteStorage as ByteStorage
 from .storage import CharStorage as CharStorage
+from .storage import ComplexDoubleStorage as ComplexDoubleStorage
+from .storage import ComplexFloatStorage as ComplexFloatStorage
 from .storage import DoubleStorage as DoubleStorage
 from .storage import FloatStorage as FloatStorage
+from .storage import HalfStorage as HalfStorage
 from .storage import IntStorage as IntStorage
 from .storage import LongStorage as LongStorage
 from .storage import ShortStorage as ShortStorage
