@@ -540,7 +540,10 @@ TABLE = {
     "utils.data.datapipes": Row("Streams and maps of samples that are put together from parts.", refuses=_NO_FRAMES),
     "utils.data.datapipes.datapipe": Row(
         "What all pipes are.",
-        names={"penlight._datapipes": "DFIterDataPipe DataChunk IterDataPipe MapDataPipe"},
+        names={
+            "penlight._datapipes": "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe non_deterministic "
+            "guaranteed_datapipes_determinism runtime_validation runtime_validation_disabled"
+        },
         refuses=_NO_FRAMES,
     ),
     "utils.data.datapipes.iter": Row(

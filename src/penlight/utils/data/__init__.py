@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 from penlight.utils.data.dataset import (  # isort: skip
     ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split,
 )  # fmt: skip
@@ -16,7 +13,7 @@ from penlight.utils.data.dataloader import (  # isort: skip (needs the two above
     DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info,
 )  # fmt: skip
 from penlight._common.arguments import explain as _explain
-from penlight._common.module_table import declare_modules
+from penlight._common.module_table import declare_modules, lazy_names
 from penlight._refused import missing
 
 __all__ = [
@@ -28,13 +25,7 @@ __all__ = [
 declare_modules(__name__, sampler={"distributed": "DistributedSampler"})
 _explain(globals())
 
-
-def __getattr__(name: str) -> Any:
-    if name == "datapipes":
-        return import_module(f"{__name__}.datapipes")
-    if name in (
-        "DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "argument_validation", "functional_datapipe",
-        "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation", "runtime_validation_disabled",
-    ):  # fmt: skip
-        return getattr(import_module("penlight._datapipes"), name)
-    raise missing(__name__, name)
+_PIPES = """DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe non_deterministic
+    guaranteed_datapipes_determinism runtime_validation runtime_validation_disabled"""
+_HOMES = dict.fromkeys(_PIPES.split(), "datapipes.datapipe")
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, ("datapipes",), missing)
