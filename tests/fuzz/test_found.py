@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from penlight.kernels.random.engine import Engine
 from tests.machine_code import without_machine_code
 
 F = torch.nn.functional
@@ -1097,3 +1098,17 @@ def test_recurrent_functions_refuse_weights_of_other_sizes(function: Any, gates:
             if wrong.shape != (1,) and wrong.shape[0] != 0:
                 refused("must match|cannot be multiplied", lambda changed=changed: run(changed))
     refused("Expected more hidden states in stacked_rnn", lambda: run(weights, torch.zeros(2, 2, 4)))
+
+
+def test_gradients_of_conv_tbc_are_contiguous() -> None:
+    operands = [torch.ones(size, requires_grad=True) for size in ((5, 2, 3), (2, 3, 4), (4,))]
+    for create_graph in (False, True):
+        slopes = torch.autograd.grad(torch.conv_tbc(*operands, 1).sum(), operands, create_graph=create_graph)
+        assert all(slope.is_contiguous() for slope in slopes)
+
+
+def test_an_engine_that_was_not_made_whole_is_deleted_quietly(capfd: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C may come between making it and its first attribute."""
+    made = Engine.__new__(Engine)
+    del made
+    assert capfd.readouterr().err == ""

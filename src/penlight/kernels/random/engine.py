@@ -124,8 +124,9 @@ class Engine:
         self.manual_seed(seed)
 
     def __del__(self) -> None:
-        if self._bits is not None and len(_spare) < _KEPT:
-            _spare.append(self._bits)
+        bits = getattr(self, "_bits", None)  # not there if Ctrl-C came while it was made
+        if bits is not None and len(_spare) < _KEPT:
+            _spare.append(bits)
 
     @one_at_a_time
     def manual_seed(self, seed: int) -> Engine:

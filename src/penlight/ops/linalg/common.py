@@ -84,7 +84,6 @@ def _as_diagonal(x: Any) -> Any:
 
 both("diagonal_of", lambda x: np.diagonal(x, 0, -2, -1), lambda x: x.diagonal(0, -2, -1))
 both("as_diagonal", _as_diagonal, lambda x: x.diag_embed())
-both("by_rows", np.ascontiguousarray, lambda x: x.contiguous())
 both("by_columns", columns, lambda x: x.mT.contiguous().mT)
 both("array_of", lambda x: x, values_of)
 

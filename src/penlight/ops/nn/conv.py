@@ -248,13 +248,13 @@ def _tbc_array(input: Any, weight: Any, bias: Any, pad: int) -> Any:
 def _tbc_input_rule(grad: Any, weight: Any, input_shape: Ints, pad: int, xp: Any) -> Any:
     shape = (input_shape[1], input_shape[2], input_shape[0])
     moved, transposed = xp._permute(grad, (1, 2, 0)), xp._permute(weight, (2, 1, 0))
-    return xp._permute(xp.conv_input_grad(moved, transposed, shape, (1,), (pad,), (1,), 1), (2, 0, 1))
+    return xp.by_rows(xp._permute(xp.conv_input_grad(moved, transposed, shape, (1,), (pad,), (1,), 1), (2, 0, 1)))
 
 
 def _tbc_weight_rule(grad: Any, input: Any, weight_shape: Ints, pad: int, xp: Any) -> Any:
     moved, source = xp._permute(grad, (1, 2, 0)), xp._permute(input, (1, 2, 0))
     found = xp._conv_weight(moved, source, (weight_shape[2], weight_shape[1], weight_shape[0]), (1,), (pad,), (1,), 1)
-    return xp._permute(found, (2, 1, 0))
+    return xp.by_rows(xp._permute(found, (2, 1, 0)))
 
 
 @differentiable(_tbc_array, node="ConvTbcBackward0", input=_tbc_input_rule, weight=_tbc_weight_rule,
