@@ -386,13 +386,9 @@ def test_without_checksums():
     assert penlight.load(buffer).tolist() == [0, 1, 2]
 
 
-def test_sparse_and_quantized_tensors_are_refused_by_name():
-    for tensor, word in (
-        (torch.eye(2).to_sparse(), "sparse"),
-        (torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "quantized"),
-    ):
-        buffer = io.BytesIO()
-        torch.save(tensor, buffer)
-        buffer.seek(0)
-        with pytest.raises((pickle.UnpicklingError, AttributeError), match=f"(?s){word}|QInt8"):
-            penlight.load(buffer)
+def test_quantized_tensors_are_refused_by_name():
+    buffer = io.BytesIO()
+    torch.save(torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), buffer)
+    buffer.seek(0)
+    with pytest.raises((pickle.UnpicklingError, AttributeError), match=r"(?s)quantized|QInt8"):
+        penlight.load(buffer)

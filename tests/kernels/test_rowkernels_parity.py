@@ -26,7 +26,7 @@ TOLERANCE = {np.float32: {"rtol": 3e-6, "atol": 3e-6}, np.float64: {"rtol": 1e-1
 
 
 def rms_norm(x, dims, weight, eps):
-    return norm.layer_norm(x, dims, weight, None, eps, centred=False)[::2]
+    return norm.layer_norm(x, dims, weight, None, eps, False)[::2]
 
 
 def rms_norm_backward(grad, x, dims, rstd, weight, needs):
