@@ -28,6 +28,9 @@ def both(name: str, on_arrays: Any, on_tensors: Any) -> None:
     setattr(graph, name, on_tensors)
 
 
+both("by_rows", np.ascontiguousarray, lambda x: x.contiguous())  # for gradients that are contiguous in PyTorch
+
+
 def cast(grad: Any, np_dtype: Any) -> Any:
     return grad if grad.dtype == np_dtype else convert.cast(np.asarray(grad), np.dtype(np_dtype))
 

@@ -136,6 +136,7 @@ def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
 
 
 _REAL = (float, int)
+_OPTIONAL = (*_REAL, type(None))
 
 
 @op_forms()
@@ -155,12 +156,7 @@ def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> Op
         _, low, high = _as_operands(input, min, max)
         return OPS["_clamp_tensor"], (input, low, high)
     array = getattr(input, "_array", None)
-    if (
-        array is not None
-        and array.dtype.kind == "f"
-        and type(min) in (*_REAL, type(None))
-        and type(max) in (*_REAL, type(None))
-    ):
+    if array is not None and array.dtype.kind == "f" and type(min) in _OPTIONAL and type(max) in _OPTIONAL:
         return OPS["_clamp"], (input, min, max)
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype

@@ -262,7 +262,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 
 # What the rules of `split` and `unbind` use: join parts, in either namespace.
 both("_cat", np.concatenate, cat)
-both("by_rows", np.ascontiguousarray, lambda x: x.contiguous())
 both("_stack", np.stack, stack)
 both("zeros_for", lambda known, shape: np.zeros(shape, known.dtype), lambda known, shape: known.new_zeros(shape))
 
