@@ -1112,3 +1112,14 @@ def test_an_engine_that_was_not_made_whole_is_deleted_quietly(capfd: pytest.Capt
     made = Engine.__new__(Engine)
     del made
     assert capfd.readouterr().err == ""
+
+
+def test_cropped_copies_keep_the_order_of_memory() -> None:
+    """Padding by nothing or less is a copy, as is the gradient of padding: of a transform of more points, too."""
+    x = torch.zeros(3, 4, 2).permute(2, 0, 1)
+    assert x.stride() == (1, 8, 2)
+    assert torch.constant_pad_nd(x, (-1, 0)).stride() == (1, 6, 2)
+    assert torch.constant_pad_nd(x, ()).stride() == (1, 8, 2)
+    x = torch.zeros(2, 3, 2, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch.fft.fft(x, n=3, dim=0).abs().sum(), x)
+    assert slope.stride() == (1, 4, 2)

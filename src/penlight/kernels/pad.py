@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from .copies.convert import is_half
+from .copies.order import astype
 from .numpy_calls import broadcast_to
 from .numpy_warnings import silent
 
@@ -29,13 +30,13 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
     array([1., 2., 9.])
     """
     pads = tuple(pads)
-    if not pads:
-        return x.copy()
     lead = x.ndim - len(pads)
     cropped, shape, interior, borders = _plan(x.shape, pads, mode)
     if cropped and mode in ("constant", "circular"):
         x = x[_crop(lead, pads)]
     if mode == "constant":
+        if x.shape == shape:
+            return astype(x, x.dtype)
         out = np.empty(shape, x.dtype) if value else np.zeros(shape, x.dtype)
         if value:
             np.copyto(out, value, casting="unsafe")
