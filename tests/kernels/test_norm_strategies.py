@@ -28,7 +28,7 @@ def each(table, *arguments):
 
 
 def takes(row, *arguments):
-    last = strategy.Strategy(lambda *_: True, lambda *_: "left", "")
+    last = strategy.Strategy(None, lambda *_: "left", "")
     return not isinstance(strategy.apply((row, last), *arguments), str)
 
 

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Strategy(NamedTuple):
     """One implementation (a function, or a class of functions): for which problems, what it gains over the next in the table (measured), and for which operands if their values matter."""
 
-    suits: Callable[..., bool]
+    suits: Callable[..., bool] | None  # None: for all
     run: Any
     gain: str
     values: Callable[..., bool] | None = None
@@ -30,7 +30,7 @@ def _suitable(table: tuple[Strategy, ...], problem: Any) -> tuple[Strategy, ...]
     """The strategies that suit a problem, up to the first that does not depend on values."""
     found = []
     for strategy in table:
-        if strategy.suits(problem):
+        if strategy.suits is None or strategy.suits(problem):
             found.append(strategy)
             if strategy.values is None:
                 break
@@ -40,7 +40,7 @@ def _suitable(table: tuple[Strategy, ...], problem: Any) -> tuple[Strategy, ...]
 def run(table: tuple[Strategy, ...], problem: Any, a: Any, b: Any, *rest: Any) -> Any:
     """``run(a, b, problem, *rest)`` of the first strategy that suits the problem and the values of `a` and `b`.
 
-    >>> table = (Strategy(lambda n: n < 10, lambda a, b, n: a + b, "small"), Strategy(lambda n: True, lambda a, b, n: a - b, "any"))
+    >>> table = (Strategy(lambda n: n < 10, lambda a, b, n: a + b, "small"), Strategy(None, lambda a, b, n: a - b, "any"))
     >>> run(table, 3, 5, 2), run(table, 30, 5, 2)
     (7, 3)
     """
@@ -53,11 +53,11 @@ def run(table: tuple[Strategy, ...], problem: Any, a: Any, b: Any, *rest: Any) -
 def choose(table: tuple[Strategy, ...], *arguments: Any) -> Any:
     """The implementation of the first strategy that suits the arguments.
 
-    >>> choose((Strategy(lambda n: n < 10, "first", "small"), Strategy(lambda n: True, "second", "any")), 30)
+    >>> choose((Strategy(lambda n: n < 10, "first", "small"), Strategy(None, "second", "any")), 30)
     'second'
     """
     for suits, implementation, _, _ in table:
-        if suits(*arguments):
+        if suits is None or suits(*arguments):
             return implementation
     raise AssertionError(f"no strategy for {arguments}")
 
@@ -66,11 +66,11 @@ def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
     """What the first strategy that suits the arguments makes of them. One that returns None leaves it to the next, and so does machine code that
     refuses an array: see Note [Calling machine code].
 
-    >>> apply((Strategy(lambda n: n < 10, lambda n: None, "none"), Strategy(lambda n: True, lambda n: -n, "any")), 3)
+    >>> apply((Strategy(lambda n: n < 10, lambda n: None, "none"), Strategy(None, lambda n: -n, "any")), 3)
     -3
     """
     for suits, implementation, _, _ in table:
-        if suits(*arguments):
+        if suits is None or suits(*arguments):
             try:
                 result = implementation(*arguments)
             except Unfit:
@@ -83,7 +83,7 @@ def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
 def by_table(table: tuple[Strategy, ...], like: F) -> F:
     """`apply` with a table, as a function with the signature and the documentation of one of its implementations. Arguments are positional.
 
-    >>> table = (Strategy(lambda n: n < 10, lambda n: n, "small"), Strategy(lambda n: True, lambda n: -n, "any"))
+    >>> table = (Strategy(lambda n: n < 10, lambda n: n, "small"), Strategy(None, lambda n: -n, "any"))
     >>> by_table(table, abs)(30)
     -30
     """

@@ -236,11 +236,11 @@ def _backward_in_blocks(
 ATTENTION = (
     Strategy(lambda query, key, *_: query.size // query.shape[3] * key.shape[2] <= _MOST_AT_ONCE if query.size else False, compiled.attention,
              "1.3 to 3 times blocks"),
-    Strategy(lambda *_: True, _in_blocks, "every size, dtype and machine"),
+    Strategy(None, _in_blocks, "every size, dtype and machine"),
 )
 GRADIENTS = (
     Strategy(lambda grad, query, key, value, mask, out, sums, kept, *_: 0 < kept.size <= _MOST_AT_ONCE, compiled.attention_backward, "1.5 to 3 times blocks"),
-    Strategy(lambda *_: True, _backward_in_blocks, "every size, dtype and machine"),
+    Strategy(None, _backward_in_blocks, "every size, dtype and machine"),
 )
 # fmt: on
 

@@ -127,11 +127,6 @@ def suits_winograd(p: Problem) -> bool:
     )
 
 
-def every(p: Problem) -> bool:
-    """Always."""
-    return True
-
-
 def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
     """Whether Winograd's sums and differences keep every meaning: finite values, and no weight exactly zero.
 
@@ -188,14 +183,14 @@ CORRELATIONS = (
              "1.3 to 1.4 times implicit products: 16 products instead of 36", _is_tame),
     Strategy(suits_implicit, lambda x, w, p, out, bias: flat(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias),
              "1.1 to 1.7 times im2col: windows are multiplied where they lie"),
-    Strategy(every, lambda x, w, p, out, bias: gather(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias), "im2col: the general way"),
+    Strategy(None, lambda x, w, p, out, bias: gather(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias), "im2col: the general way"),
 )
 INPUT_GRADIENTS = (
     Strategy(lambda p: p.weight[1] > 1 and is_whole(p), lambda g, w, p, x, bias: whole_input(g, w, p.dilation, p.groups, x, bias),
              "14 times the general way, for which the gradient is one element with a wide border"),
     Strategy(lambda p: p.weight[1] > 1 and is_patches(p), lambda g, w, p, x, bias: patches_input(g, w, p.stride, p.groups, x, bias),
              "4 times the general way, which has a correlation for each element of a patch"),
-    Strategy(every, _by_remainders, "the general way: plain correlations of the gradient, by the table above"),
+    Strategy(None, _by_remainders, "the general way: plain correlations of the gradient, by the table above"),
 )
 WEIGHT_GRADIENTS = (
     Strategy(suits_planes, lambda g, x, p: planes_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation),
@@ -209,6 +204,6 @@ WEIGHT_GRADIENTS = (
     Strategy(suits_winograd, lambda g, x, p: tiles_weight(g, x, p.padding, p.groups), "1.9 to 4 times implicit products"),
     Strategy(suits_implicit, lambda g, x, p: flat_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups),
              "1.05 to 3 times im2col"),
-    Strategy(every, direct_weight, "im2col: the general way"),
+    Strategy(None, direct_weight, "im2col: the general way"),
 )
 # fmt: on

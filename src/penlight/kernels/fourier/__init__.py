@@ -133,7 +133,7 @@ def _mirrored(x: Array, axes: Ints, scaling: Scaling) -> Array:
 # Mirroring turns zeros of the second half to -0. For less than 1024 elements it takes as long as the whole transform.
 BOTH_HALVES = (
     Strategy(lambda x, axes, _: len(axes) == 1 and x.size >= 1024 and _usable(x), _mirrored, "1.1 to 8 times all frequencies"),
-    Strategy(lambda *_: True, lambda x, axes, scaling: transform(x, axes, True, scaling), "several axes, few elements"),
+    Strategy(None, lambda x, axes, scaling: transform(x, axes, True, scaling), "several axes, few elements"),
 )
 # fmt: on
 

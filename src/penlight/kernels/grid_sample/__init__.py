@@ -254,16 +254,16 @@ def _numpy_grid_grad(
 
 # Compiled loops return None for other dtypes, for empty arrays, and where an image with padding "zeros" has elements that are not finite.
 SAMPLES = (
-    Strategy(lambda *_: True, kernels.sample, "10 times NumPy"),
-    Strategy(lambda *_: True, _numpy_sample, "every dtype and machine"),
+    Strategy(None, kernels.sample, "10 times NumPy"),
+    Strategy(None, _numpy_sample, "every dtype and machine"),
 )
 IMAGE_GRADIENTS = (
-    Strategy(lambda *_: True, kernels.image_grad, "5 to 10 times NumPy"),
-    Strategy(lambda *_: True, _numpy_image_grad, "every dtype and machine"),
+    Strategy(None, kernels.image_grad, "5 to 10 times NumPy"),
+    Strategy(None, _numpy_image_grad, "every dtype and machine"),
 )
 GRID_GRADIENTS = (
-    Strategy(lambda *_: True, kernels.grid_grad, "5 to 10 times NumPy"),
-    Strategy(lambda *_: True, _numpy_grid_grad, "every dtype and machine"),
+    Strategy(None, kernels.grid_grad, "5 to 10 times NumPy"),
+    Strategy(None, _numpy_grid_grad, "every dtype and machine"),
 )
 
 

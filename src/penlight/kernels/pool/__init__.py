@@ -49,11 +49,11 @@ def _suits_loops_at(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes,
 WINDOWS = (
     Strategy(suits_vectors, VectorLoops, "2 to 10 times windows one by one; up to 2 times NumPy, 10 times where arrays are small"),
     Strategy(suits_loops, Loops, "10 times NumPy for small arrays; as fast or twice as fast for large ones"),
-    Strategy(lambda p: True, NumPyWindows, "every dtype and machine"),
+    Strategy(None, NumPyWindows, "every dtype and machine"),
 )
 AT_INDICES = (
     Strategy(_suits_loops_at, kernels.at_indices, "2 to 6 times NumPy"),
-    Strategy(lambda *_: True, windows.at_indices, "every dtype and machine; tells which index is outside"),
+    Strategy(None, windows.at_indices, "every dtype and machine; tells which index is outside"),
 )
 # fmt: on
 

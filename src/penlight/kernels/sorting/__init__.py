@@ -250,7 +250,7 @@ TOPK = (
              "2 times partitions of packed keys, 14 times sorting float64: a row takes much longer than a step of Python"),
     Strategy(_has_few_first, _first_few, "2 to 30 times partitions of packed keys"),
     Strategy(lambda rows, k, largest: 0 < 4 * k < rows.shape[1], _top_by_partition, "2.5 times sorting"),
-    Strategy(lambda *_: True, lambda rows, k, largest: argsort_rows(rows, largest)[:, :k], "every size and dtype"),
+    Strategy(None, lambda rows, k, largest: argsort_rows(rows, largest)[:, :k], "every size and dtype"),
 )
 # fmt: on
 
