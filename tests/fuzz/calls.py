@@ -100,8 +100,9 @@ def disagreement(case: Case, pair: tuple[str, str], outcomes: dict[str, Outcome]
         return None
     if coarse and "differ" in what:
         exact = referee.ask(script(case.changed(lambda o: replace(o, wide=True))))
-        measure = outcomes.get("torch", outcomes[pair[1]])  # NumPy alone adds up in float64 here and there
-        if comparing.of_rounding(outcomes[pair[0]], measure, exact, compared._replace(strides=False, versions=False)):
+        ours, theirs = outcomes[pair[0]], outcomes[pair[1]]
+        measure = outcomes.get("torch", theirs)  # NumPy alone adds up in float64 here and there
+        if comparing.of_rounding(ours, theirs, measure, exact, compared._replace(strides=False, versions=False)):
             return None
     return what
 
