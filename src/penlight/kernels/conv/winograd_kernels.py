@@ -5,7 +5,7 @@ through all steps while it is in the cache, in one call:
 
 - `_mix_planes`: each plane is copied to a scratch plane with a border of zeros, even and odd columns apart, so that the elements of eight
   neighbouring tiles are contiguous; from there it is transformed ("mixed") to sixteen elements per tile. Rows of tiles follow each
-other: eight elements are written even if fewer tiles are left, and the next row overwrites the excess.
+  other: eight elements are written even if fewer tiles are left, and the next row overwrites the excess.
 - `_multiply`: sixteen matrix products over the channels.
 - `_gather`: the output transform, the transpose of mixing, into a scratch plane whose rows are then copied to the result.
 
