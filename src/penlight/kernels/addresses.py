@@ -1,4 +1,4 @@
-"""Where an array's elements lie in memory."""
+"""The address of an array's data, and offsets within it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _readable() -> bool:
     return sys.implementation.name == "cpython" and _read(probe) == _asked(probe)
 
 
-# The address of an array's first element. NumPy's own ways to say so take ten times as long.
+# The address of an array's first element. NumPy's own attributes for it take ten times as long.
 address = _read if _readable() else _asked
 
 
 def offset(part: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> int:
-    """Where a part of an array's memory starts in it, in bytes.
+    """The offset of a view's first element in its array, in bytes.
 
     >>> x = np.arange(5)
     >>> offset(x[2:], x) == 2 * x.itemsize

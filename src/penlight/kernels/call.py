@@ -1,4 +1,4 @@
-"""Machine code is called here: with arrays, after they have been checked.
+"""The only entry to machine code: it takes arrays, and checks them first.
 
 Note [Calling machine code]
 Machine code reads and writes memory by address, and nothing stops it at the end of an array. So nothing else in the package passes an
@@ -6,19 +6,19 @@ address to it: `load` makes a Python function from code and a signature, and tha
 
     low, high, columns, x: f32[high * columns], out: written f32[high], scale: float
 
-An argument that is a name alone is an integer, `float` is a floating-point scalar (these come last), and everything else is an array:
-its element type (f16, bf16, f32, f64, i32, i64, u32, u8, bool; b1, b2, b4, b8, b16 for any of that many bytes, or `any`), and in
-brackets how many elements it must have at least, an expression of the other arguments. Arrays are C-contiguous unless they are
-`strided`; then the caller has computed from their shape and strides where the code will read and write. Those that are `written` must
-be writable, `optional` ones may be None, and what is given for an `unused` one does not matter. A signature may end in `where`, with a
-condition that must hold. An array that is `new` is written, and a caller gives its shape: it is made here, and returned. A caller that
-gives an array has seen to it that it overlaps no other, which is checked. Kernels of the compiler have such signatures: Note [The
-signature of a compiled kernel] in compiler/load.py.
+A bare name is an integer argument, `float` a floating-point scalar (these come last), and everything else an array: its element
+type (f16, bf16, f32, f64, i32, i64, u32, u8, bool; b1, b2, b4, b8, b16 for any of that many bytes, or `any`), and in brackets its
+minimum number of elements, an expression of the other arguments. Arrays are C-contiguous unless they are `strided`; then the
+caller has computed from their shape and strides which memory the code will access. `written` arrays must be writable, `optional`
+ones may be None, and `unused` ones are ignored. A signature may end in `where` and a condition that must hold. A `new` array is
+an output: the caller passes its shape, and the array is allocated here and returned. If the caller passes an array instead, it
+must not overlap any other, which is checked. Kernels of the compiler have such
+signatures: Note [The signature of a compiled kernel] in compiler/load.py.
 
-Element types are compared by equality, so kind, size and byte order count, and not which object a dtype is: an array that was
-unpickled has a dtype object of its own. An array that does not fit raises `Unfit` before anything is read or written. A caller converts
-the arrays then, or leaves it to the next implementation (`apply` in strategy.py); else it is a defect of ours, as callers choose NumPy for
-arrays that machine code does not serve, and it must not become a defect of memory.
+Element types are compared by equality (kind, size and byte order), not by the identity of dtype objects: an unpickled array has a
+dtype object of its own. An array that does not fit raises `Unfit` before anything is read or written. The caller then converts
+the arrays, or falls through to the next implementation (`apply` in strategy.py). Otherwise the call is a bug in Penlight, since
+callers choose NumPy for arrays that machine code does not support; the check keeps that bug from corrupting memory.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _TYPES: dict[str, Any] = {
 }  # fmt: skip
 _DTYPES = {name: np.dtype(kind) for name, kind in _TYPES.items()}
 _BYTES = {f"b{size}": size for size in (1, 2, 4, 8, 16)}
-_NOTHING = np.zeros(1)  # stands for an optional array that is not given; no code reads it
+_NOTHING = np.zeros(1)  # passed in place of an omitted optional array; no code reads it
 _ARGUMENT = re.compile(
     r"(\w+)(?:: (?P<words>(?:(?:written|strided|optional|new) )*)(?P<type>\w+)(?:\[(?P<least>.+)\])?)?$"
 )
 
 
 class Unfit(ValueError):
-    """An array that machine code was called with is none that its signature allows."""
+    """An array does not match the signature of the machine code it was passed to."""
 
 
 class Argument(NamedTuple):
@@ -52,7 +52,7 @@ class Argument(NamedTuple):
 
     name: str
     type: str  # "int", "float", or an element type
-    least: str | None  # how many elements an array must have, as an expression
+    least: str | None  # an array's minimum number of elements, as an expression
     words: frozenset[str]  # written, strided, optional, new, unused
 
     @property
@@ -62,7 +62,7 @@ class Argument(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The arguments that machine code takes, and what must hold for them."""
+    """The arguments of machine code, and the condition on them."""
 
     arguments: tuple[Argument, ...]
     where: str | None
@@ -89,8 +89,8 @@ def load(code: bytes, signature: str | Signature, double: bool = False) -> Any:
     """A function that checks its arguments against a signature and runs machine code on them; see Note [Calling machine code].
 
     Args:
-        code: the instructions of a function with C's calling convention, which takes arrays as the addresses of their Python objects.
-        signature: what it takes, as text or as `parse` gives it.
+        code: a function in machine code with C's calling convention; arrays are passed as the addresses of their Python objects.
+        signature: its arguments, as text or as a result of `parse`.
         double: whether scalars are passed as float64; as float32 otherwise.
 
     Returns:
@@ -104,15 +104,15 @@ def load(code: bytes, signature: str | Signature, double: bool = False) -> Any:
 
 
 def callable_kernel(run: Any, signature: Signature, double: bool) -> Any:
-    """The same of machine code that ctypes can call already."""
+    """Like `load`, for machine code that is already a ctypes function."""
     function = checked(run, signature)
     function.run, function.address, function.signature, function.double = run, run.address, signature, double
-    function.shared = None  # the same for several threads, when it has been asked for: kernels/waiting_threads.py
+    function.shared = None  # the multithreaded version, made on first use: kernels/waiting_threads.py
     return function
 
 
 def check_of(function: Any) -> Any:
-    """A function that only checks arguments, of what `load` gave: for machine code that other machine code calls."""
+    """The argument check of a function from `load`, without the call: for machine code that other machine code calls."""
     try:
         return function.check
     except AttributeError:
@@ -121,14 +121,15 @@ def check_of(function: Any) -> Any:
 
 
 def data_address(array: np.ndarray) -> int:
-    """The address of an array's first element, for a table that machine code reads. Who fills in the table has computed what will be read."""
+    """The address of an array's first element, for a table that machine code reads. The table's author guarantees that accesses
+    stay in bounds."""
     if not isinstance(array, np.ndarray) or array.dtype.hasobject or not array.dtype.isnative:
         raise ValueError(f"machine code got an unfit array: {getattr(array, 'dtype', type(array))}")
     return address(array)
 
 
 def checked(run: Callable[..., Any], signature: Signature, by_id: bool = True) -> Any:
-    """A function that checks its arguments and passes them on to `run`, arrays as the addresses of their objects, unless it is told not to."""
+    """A function that checks its arguments and passes them to `run`, arrays as the addresses of their objects unless told otherwise."""
     names = [argument.name for argument in signature.arguments]
     arrays = [argument for argument in signature.arguments if argument.is_array]
     used = [argument for argument in arrays if "unused" not in argument.words]
@@ -165,7 +166,7 @@ def checked(run: Callable[..., Any], signature: Signature, by_id: bool = True) -
 
 
 def _apart(written: str, other: str) -> str:
-    """Whether two arrays don't overlap, as an expression. One that owns its memory overlaps itself and its views only."""
+    """An expression for "these two arrays do not overlap". An array that owns its memory overlaps only itself and its views."""
     own = f"{written}.base is None and {other} is not {written} and {other}.base is not {written}"
     return f" and ({own} or not overlap({written}, {other}))"
 
@@ -184,7 +185,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def _condition(argument: Argument) -> str:
-    """Whether an array fits its argument, as an expression."""
+    """An expression for "this array fits its argument"."""
     fits = _fits(argument)
     if argument.least is not None:
         fits += f" and {argument.name}.size >= {argument.least}"
@@ -192,7 +193,7 @@ def _condition(argument: Argument) -> str:
 
 
 def _fits(argument: Argument) -> str:
-    """The same but for its size."""
+    """Like `_condition`, without the check of the size."""
     name, kind, _, words = argument
     conditions = [f"(type({name}) is ndarray or isinstance({name}, ndarray))"]
     if kind in _BYTES:
@@ -221,7 +222,7 @@ def _passed(argument: Argument) -> str:
 
 
 def _refuse(signature: Signature, given: tuple[Any, ...]) -> NoReturn:
-    """Raise what is wrong with the arguments of a call."""
+    """Raise an error that says which argument does not fit, and why."""
     values = {argument.name: value for argument, value in zip(signature.arguments, given)}
     for argument, value in zip(signature.arguments, given):
         if not argument.is_array or "unused" in argument.words or (value is None and "optional" in argument.words):

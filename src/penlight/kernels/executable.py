@@ -1,14 +1,16 @@
-"""Memory that machine code can be run from, and whether this machine can run ours.
+"""Executable memory, and whether this machine can run native kernels.
 
-Linux on x86-64 with AVX2 and fused multiply-add is served by machine code that Python writes. Elsewhere LLVM writes that of the compiler's
-kernels, if the package llvmlite is installed (Note [Kernels by LLVM] in compiler/llvm.py). Without it, where the system forbids executable
-memory, and with PENLIGHT_NATIVE=0, the kernels in NumPy do the same work. PENLIGHT_NATIVE=llvm chooses LLVM where both can.
+On Linux on x86-64 with AVX2 and fused multiply-add, Python writes the machine code. Elsewhere LLVM compiles the compiler's
+kernels, if the package llvmlite is installed (Note [Kernels by LLVM] in compiler/llvm.py). Without it, where the system forbids
+executable memory, and with PENLIGHT_NATIVE=0, the NumPy kernels do the same work. PENLIGHT_NATIVE=llvm chooses LLVM where both
+are possible.
 
 Note [Executable memory]
-All code lies in one file without a name (memfd) that is mapped twice: code is written through one mapping, which is not executable, and
-run through the other, which is not writable. Both are made at the first use, for all code to come. So a program that gives up
-rights afterwards (a sandbox, a seccomp filter) still gets its kernels: writing one asks the system for nothing. Forked processes share
-the file. Where the next code goes is therefore counted in the file itself, in one atomic instruction.
+All code is in one anonymous file (memfd) that is mapped twice: code is written through one mapping, which is not executable, and
+run through the other, which is not writable. Both mappings are created at the first use, large enough for all later code. So a
+program that gives up rights afterwards (a sandbox, a seccomp filter) can still compile kernels: writing one needs no system call.
+Forked processes share the file, so the offset of its free space is stored in the file itself and advanced by an atomic
+instruction.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ from typing import Any, Literal
 import numpy as np
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
-_LLVMLITE = (0, 45)  # the oldest version that has what is used
-_ROOM = 1 << 25  # bytes of code that a process can have; what is not used takes no memory
+_LLVMLITE = (0, 45)  # the oldest version with the functions used here
+_ROOM = 1 << 25  # bytes of code that a process can have; unused pages take no memory
 _MEMFD_CREATE = 319  # the number of the system call
-_READ, _WRITE, _RUN, _SHARED, _FAILED = 1, 2, 4, 1, 2**64 - 1  # mmap's words
+_READ, _WRITE, _RUN, _SHARED, _FAILED = 1, 2, 4, 1, 2**64 - 1  # mmap's constants
 DATA_OFFSET = getattr(
     object, "__basicsize__", 0
-)  # of the pointer to its data in an ndarray object, behind the object's header
-# xadd [rdi], rsi with a lock, then return what was there: rsi bytes of the file are the caller's.
+)  # offset of the data pointer in an ndarray object, after the object's header
+# lock xadd [rdi], rsi; return the old value: this reserves rsi bytes of the file for the caller.
 _TAKE = bytes((0xF0, 0x48, 0x0F, 0xC1, 0x37, 0x48, 0x89, 0xF0, 0xC3))
 _ALIGNMENT = 64
 # Returns the address of an array's data: mov rax, [rdi + DATA_OFFSET]; ret.
@@ -39,7 +41,7 @@ _FETCH = bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3))
 
 @lru_cache(1)
 def available() -> bool:
-    """Whether machine code that Python writes for x86-64 runs here, such as that of kernels written by hand; looked at once."""
+    """Whether machine code that Python writes for x86-64 runs here (hand-written kernels need it); determined once."""
     return obstacle() is None
 
 
@@ -68,7 +70,7 @@ def obstacle() -> str | None:
 
 
 def _python_obstacle() -> str | None:
-    """The same of the interpreter."""
+    """Why this Python interpreter cannot run native kernels; None if it can."""
     if sys.platform in ("emscripten", "wasi"):
         return "programs in WebAssembly cannot write any; run Penlight outside of the browser"
     if sys.maxsize < 2**32:
@@ -79,7 +81,7 @@ def _python_obstacle() -> str | None:
 
 
 def llvm_obstacle() -> str | None:
-    """Why LLVM compiles no kernels here, and what to do about it; None where it does."""
+    """Why LLVM cannot compile kernels here, and what to do about it; None if it can."""
     if os.environ.get("PENLIGHT_NATIVE") == "0":
         return "PENLIGHT_NATIVE=0 turns it off; unset it"
     if unfit := _python_obstacle():
@@ -108,10 +110,10 @@ def llvm_obstacle() -> str | None:
 
 
 def wrong_products() -> str | None:
-    """What NumPy computes wrongly on this processor, and what to do about it; None where nothing is known.
+    """A known bug in NumPy's results on this processor, and what to do about it; None if there is none.
 
-    OpenBLAS before 0.3.34 has a wrong product of a float32 matrix with its own transpose where an ARM processor has SME, as Apple's M4
-    has: it adds zero times what was in the result's memory, or writes nothing (github.com/numpy/numpy/issues/31776).
+    On ARM processors with SME, such as Apple's M4, OpenBLAS before 0.3.34 computes the product of a float32 matrix and its own
+    transpose wrongly: it adds zero times the uninitialised result, or writes nothing (github.com/numpy/numpy/issues/31776).
     """
     if platform.machine() not in ("arm64", "aarch64"):
         return None
@@ -128,18 +130,18 @@ def wrong_products() -> str | None:
 
 @lru_cache(1)
 def llvm_available() -> bool:
-    """Whether LLVM compiles kernels here; looked at once."""
+    """Whether LLVM compiles kernels here; determined once."""
     return llvm_obstacle() is None
 
 
 def backend() -> Literal["x86", "llvm"] | None:
-    """What compiles the kernels of kernels/compiler; None where NumPy does their work."""
+    """The backend that compiles the kernels of kernels/compiler; None where NumPy runs instead."""
     return "x86" if available() else "llvm" if llvm_available() else None
 
 
 @lru_cache(1)
 def compiles() -> bool:
-    """Whether the kernels of kernels/compiler become machine code here, by whatever backend; looked at once."""
+    """Whether any backend compiles the kernels of kernels/compiler here; determined once."""
     return backend() is not None
 
 
@@ -154,7 +156,7 @@ def _trial() -> bool:
 
 
 def keep(thing: Any) -> None:
-    """Never free an object. When Python ends it frees what modules hold, while threads may still look at it or run it."""
+    """Never free an object. At exit Python frees module globals, while threads may still read or run them."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
@@ -163,10 +165,10 @@ class _Memory:
 
     def __init__(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
-        # Python's own mmap would keep the file open. What is mapped here stays so until the process ends.
+        # Python's own mmap would keep the file open. These mappings last until the process ends.
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-        file = libc.syscall(_MEMFD_CREATE, b"penlight", 1)  # closed when another program is started
+        file = libc.syscall(_MEMFD_CREATE, b"penlight", 1)  # closed on exec
         if file < 0:
             raise OSError(ctypes.get_errno(), "this system gives no memory for machine code")
         try:
@@ -184,7 +186,7 @@ class _Memory:
         self._take = take(self._start + _ALIGNMENT)
 
     def put(self, code: bytes) -> int:
-        """The address that code can be run at."""
+        """Store code; return the address at which it can be run."""
         size = -(-len(code) // _ALIGNMENT) * _ALIGNMENT
         offset = self._take(self._written, size)
         if offset + size > _ROOM:
@@ -199,7 +201,7 @@ def _memory() -> _Memory:
 
 
 def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any:
-    """A function that runs `code`. It lives, and so does its memory, until the process ends."""
+    """A function that runs `code`. It and its memory are never freed."""
     address = _memory().put(code)
     function = ctypes.CFUNCTYPE(result_type, *argument_types)(address)
     function.address = address  # type: ignore[attr-defined]  # for machine code that calls it
@@ -207,9 +209,9 @@ def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any
 
 
 def load_kernel(code: bytes, whole: int, numbers: int, double: bool = False) -> Any:
-    """A kernel as a function of `whole` integers (bounds, and arrays by their `id`) and `numbers` floats, or doubles.
+    """A kernel as a function of `whole` integers (bounds, and arrays by their `id`) and `numbers` floats or doubles.
 
-    Only call.py and the machine code of this folder call what this gives: see Note [Calling machine code].
+    Only call.py and the machine code of this folder may call the result: see Note [Calling machine code].
     """
-    # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.
+    # Integers are passed as pointers, which takes ctypes half the time; bounds are never negative.
     return load(code, [ctypes.c_void_p] * whole + [ctypes.c_double if double else ctypes.c_float] * numbers)

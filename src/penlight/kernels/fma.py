@@ -1,4 +1,4 @@
-"""a * b + c with one rounding, as a processor's fused multiply-add has it. NumPy has no such function."""
+"""a * b + c with one rounding, like a processor's fused multiply-add. NumPy has no such function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .compiler.loops import Floats, compile_loops, fma
 from .waiting_threads import over
 
-_GRAIN = 1 << 16  # elements that are worth waking a thread for
+_GRAIN = 1 << 16  # elements per thread, at least
 
 
 def _shifted(begin: int, end: int, a: Floats, out: Floats, b: float, c: float) -> None:
@@ -24,7 +24,7 @@ def _added(begin: int, end: int, a: Floats, c: Floats, out: Floats, b: float) ->
 
 
 def _compiled(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
-    """a * b + c by machine code for a number b; None if there is none for this."""
+    """a * b + c in machine code, for a scalar b; None if no kernel fits."""
     whole = bool(getattr(c, "ndim", 0))
     run = compile_loops(_added if whole else _shifted, a.dtype) if type(a) is np.ndarray and a.size else None
     if run is None or bool(getattr(b, "ndim", 0)) or not a.flags.c_contiguous or a.dtype.kind != "f":
@@ -50,14 +50,14 @@ def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
 def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.ndarray:
     """a * b + c for float64, rounded once."""
     # Note [Exact sums and products]
-    # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
-    # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
-    # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
+    # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is exactly the sum big + small of
+    # floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its odd neighbour on the side of
+    # the error), which makes the last rounding come out as if it were the only one.
     made = _compiled(a, b, c)
     if made is not None:
         return made
     size = max(float(np.abs(n).max(initial=0)) if isinstance(n, np.ndarray) else abs(n) for n in (b, c))
-    if not 1e-150 < size < 1e150:  # where the parts could leave the range of float64
+    if not 1e-150 < size < 1e150:  # the parts could overflow or underflow float64
         if size == 0.0 or not size < math.inf:
             return a * b + c
         shift = math.frexp(size)[1]
@@ -79,13 +79,13 @@ def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.nda
     odd += np.where(to_odd, np.where((lost > 0) == (small > 0), 1, -1), 0)
     big += small
     finite = np.isfinite(big)
-    if not finite.all():  # the errors of infinities, and of what is near them, are no numbers
+    if not finite.all():  # the rounding errors of infinities, and of values near them, are NaN
         np.copyto(big, a * b + c, where=~finite)
     return big
 
 
 def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded sum and its error, which together are exactly a + b."""
+    """The rounded sum and its error; together they are exactly a + b."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)

@@ -1,6 +1,6 @@
-"""Indices and counts are int64, as in PyTorch, where NumPy's own integers have 32 bits: on 32 bit systems and in Pyodide.
+"""Keeps indices and counts int64, as in PyTorch, where NumPy's own integers have 32 bits: on 32-bit systems and in Pyodide.
 
-NumPy's sorts, searches and counts give `np.intp` there, and `np.repeat` and `reduceat` take nothing wider.
+NumPy's sorts, searches and counts return `np.intp` there, and `np.repeat` and `reduceat` accept nothing wider.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 
 def wide_indices(*positions: int, narrow: bool = np.dtype(np.intp).itemsize < 8) -> Callable[[Any], Any]:
-    """Decorate a function whose results at these positions are indices or counts; without positions, whose only result is.
+    """Decorate a function that returns indices or counts at these positions of its results; without positions, as its only result.
 
-    Where NumPy's integers have 64 bits, the function stays as it is.
+    Where NumPy's integers have 64 bits, the function is returned unchanged.
 
     >>> wide_indices(1, narrow=True)(lambda: (np.zeros(1), np.zeros(1, np.int32)))()[1].dtype
     dtype('int64')
@@ -47,7 +47,7 @@ def native_counts(array: np.ndarray) -> np.ndarray:
 
 
 def bincount(indices: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
-    """`np.bincount`, which takes no integers that are wider than NumPy's own.
+    """`np.bincount` for int64 input, which NumPy rejects if its own integers are narrower.
 
     >>> bincount(np.array([0, 2, 2])).tolist()
     [1, 0, 2]

@@ -1,7 +1,8 @@
-"""Modules that are imported when something of them is first asked for.
+"""Lazy imports that cost nothing after the first use.
 
-An `import` inside a function takes a microsecond or two at each call, as much as a kernel on some thousand numbers. At the top of a module it would
-make `import penlight` slower, or go in circles. A lazy import stands at the top, where a reader looks for it, and costs nothing after its first use.
+An `import` inside a function takes a microsecond or two at each call, as much as a kernel on about a thousand elements. At the
+top of a module it would make `import penlight` slower, or create a cycle. A lazy import is at the top of the file, where a reader
+looks for it, and costs nothing after its first use.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 
 
 class _Unloaded:
-    """Stands for a module in a namespace until it is asked for an attribute; then the module replaces it, there and in copies that `copied` knows."""
+    """A placeholder for a module in a namespace. At the first attribute access the module replaces it, there and in the copies
+    that `copied` registered."""
 
     _found: Any = None
 
@@ -27,18 +29,18 @@ class _Unloaded:
         return getattr(self._found, attribute)
 
 
-_copies: dict[int, list[dict[str, Any]]] = {}  # of namespaces, by their ids
+_copies: dict[int, list[dict[str, Any]]] = {}  # of namespaces, by id
 
 
 def copied(namespace: dict[str, Any], copy: dict[str, Any]) -> None:
-    """Let lazily imported modules of a namespace replace their stand-ins in a copy of it, too."""
+    """Register a copy of a namespace: lazily imported modules replace their placeholders there, too."""
     _copies.setdefault(id(namespace), []).append(copy)
 
 
 def lazy_import(namespace: dict[str, Any], name: str, module: str) -> Any:
-    """A module under `name` in `namespace`, the globals of the module that uses it; `module` is absolute or begins with dots.
+    """Import `module` lazily as `name` into `namespace`, the globals of the importing module; `module` is absolute or begins with dots.
 
-    Nobody else should import `name` from there: they would keep the object that stands for the module.
+    No other module should import `name` from there: it would keep the placeholder.
 
     >>> words = lazy_import({"__package__": "penlight.kernels"}, "words", ".numpy_warnings")
     >>> words.silent.__name__

@@ -1,6 +1,6 @@
-"""What NumPy does by functions written in Python, in fewer steps: on small arrays those take longer than the work.
+"""Faster versions of NumPy functions that are written in Python: on small arrays their overhead exceeds the work.
 
-Each gives what NumPy's function of the same name does; `take_along` and `put_along` are `take_along_axis` and `put_along_axis`.
+Each returns the same as NumPy's function of that name; `take_along` and `put_along` are `take_along_axis` and `put_along_axis`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from .copies import contiguous
 
 Shape = tuple[int, ...]
-_KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call
+_KEPT = 4096  # the largest index array or mask that is cached, in elements
 
 
 def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
-    """The strides of an array whose elements are beside each other."""
+    """The strides of a contiguous array."""
     return tuple(accumulate((itemsize, *shape[:0:-1]), mul))[::-1] if shape else ()
 
 
@@ -55,13 +55,13 @@ def broadcasts_to(shape: Shape, target: Shape) -> bool:
 
 
 def broadcast_to(array: np.ndarray, shape: Shape) -> np.ndarray:
-    """A view in a larger shape; it may be the array itself, which can be written to, if that has the shape."""
+    """A view broadcast to a larger shape. If the array already has that shape, it is returned itself, and is writable."""
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 def expand_dims(array: np.ndarray, axis: int) -> np.ndarray:
-    """A view with a dimension of size one more, before `axis`. The others keep their strides, which `reshape` may change; but it gives the new
-    dimension the stride that PyTorch does, where an index gives it 0."""
+    """A view with a new dimension of size one before `axis`. The others keep their strides, which `reshape` may change; the new
+    one gets the stride that PyTorch gives it, where indexing with None gives 0."""
     shape = array.shape
     if array.flags.c_contiguous:
         out = array.reshape((*shape[:axis], 1, *shape[axis:]))
@@ -81,7 +81,7 @@ def moveaxis(array: np.ndarray, source: int, target: int) -> np.ndarray:
 
 
 def _bases(shape: Shape, axis: int) -> np.ndarray:
-    """Where the runs along an axis begin in memory, with that axis of size one."""
+    """The memory offsets of the first elements along an axis, with that axis of size one."""
     inner = prod(shape[axis + 1 :])
     outer = np.arange(prod(shape[:axis]))[:, None] * (shape[axis] * inner)
     return (outer + np.arange(inner)).reshape(*shape[:axis], 1, *shape[axis + 1 :])
@@ -91,8 +91,7 @@ _kept_bases = lru_cache(64)(_bases)
 
 
 def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
-    """Where in the memory of a contiguous array the elements lie that indices along an axis point at; the other dimensions are
-    the array's."""
+    """Flat offsets, in a contiguous array, of the elements that indices along an axis select; the other dimensions are the array's."""
     inner = prod(shape[axis + 1 :])
     size = prod(shape)
     if size == shape[axis] * inner and inner == 1:
@@ -102,7 +101,7 @@ def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
 
 
 def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
-    """The elements that indices along an axis point at. They must not be negative, and lie within bounds.
+    """The elements that indices along an axis select. The indices must be in bounds and not negative.
 
     >>> take_along(np.array([[5, 6], [7, 8]]), np.array([[1], [0]]), 1)
     array([[6],
@@ -115,7 +114,7 @@ def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
 
 
 def put_along(array: np.ndarray, index: np.ndarray, values: Any, axis: int) -> None:
-    """Put values where indices along an axis point, into a contiguous array. The indices must not be negative."""
+    """Write values into a contiguous array at indices along an axis. The indices must not be negative."""
     array.reshape(-1)[positions(array.shape, index, axis)] = values
 
 
@@ -125,7 +124,7 @@ def _kept_mask(rows: int, columns: int, diagonal: int) -> np.ndarray:
 
 
 def lower(rows: int, columns: int, diagonal: int = 0) -> np.ndarray:
-    """Which elements of a matrix lie in its lower triangle, up to a diagonal. Not to be written to."""
+    """The mask of a matrix's lower triangle, up to a diagonal. Read-only."""
     if rows * columns <= _KEPT:
         return _kept_mask(rows, columns, diagonal)
     return np.tri(rows, columns, diagonal, bool)
@@ -141,7 +140,7 @@ _kept_eye = lru_cache(64)(_eye)
 
 
 def eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
-    """Ones on the diagonal, zeros elsewhere. Not to be written to."""
+    """Ones on the diagonal, zeros elsewhere. Read-only."""
     return (_kept_eye if rows * columns <= _KEPT else _eye)(rows, columns, dtype)
 
 
@@ -168,7 +167,7 @@ def _zero(dtype: np.dtype) -> np.ndarray:
 
 
 def flip(array: np.ndarray, axes: Shape) -> np.ndarray:
-    """A view with some axes backwards."""
+    """A view with some axes reversed."""
     where = [slice(None)] * array.ndim
     for axis in axes:
         where[axis] = slice(None, None, -1)
@@ -176,7 +175,7 @@ def flip(array: np.ndarray, axes: Shape) -> np.ndarray:
 
 
 def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
-    """A copy with the elements moved on along one axis, the last ones to the front.
+    """A copy with the elements shifted along one axis; the last ones wrap around to the front.
 
     >>> roll(np.arange(4), 1, 0)
     array([3, 0, 1, 2])
@@ -193,7 +192,7 @@ def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
 
 
 def tile(array: np.ndarray, times: Shape) -> np.ndarray:
-    """The array copied this many times along each axis; as many numbers as axes, or more.
+    """The array repeated this many times along each axis; there are at least as many counts as axes.
 
     >>> tile(np.arange(2), (2, 2))
     array([[0, 1, 0, 1],

@@ -1,7 +1,7 @@
-"""NumPy's warnings about arithmetic off and on again, for a fraction of the price of `np.errstate`.
+"""Switches NumPy's floating-point warnings off and on, at a fraction of the cost of `np.errstate`.
 
-`token = hush()` stops them in this thread until `unhush(token)`: it sets the context variable in which NumPy keeps its error state.
-`with silent():` does the same for a block, at twice that price.
+`token = hush()` stops them in this thread until `unhush(token)`: it sets the context variable that holds NumPy's error state.
+`with silent():` does the same for a block, at twice the cost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _find() -> tuple[Any, Any]:
         silent = _make_extobj(all="ignore")
         _extobj_contextvar.reset(_extobj_contextvar.set(silent))
         return partial(_extobj_contextvar.set, silent), _extobj_contextvar.reset
-    except (ImportError, TypeError):  # a NumPy that keeps it elsewhere
+    except (ImportError, TypeError):  # this NumPy keeps its error state elsewhere
 
         def hush() -> Any:
             state = np.errstate(all="ignore")
@@ -33,7 +33,7 @@ hush, unhush = _find()
 
 
 class silent:
-    """A block without NumPy's warnings about arithmetic.
+    """A block without NumPy's floating-point warnings.
 
     >>> import numpy as np
     >>> with silent():

@@ -1,7 +1,7 @@
 """Padding of trailing dims, and its transpose, on raw arrays.
 
 `pads` is a pair (before, after) for each of the last ``len(pads)`` dims, in the order of the dims. A negative amount
-crops. As in PyTorch, a circular border continues what is left after cropping, and a mirrored one the whole input.
+crops. As in PyTorch, a circular border repeats the cropped input, and a mirrored one the full input.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _Slices = tuple[slice, ...]
 def _plan(
     sizes: tuple[int, ...], pads: Pads, mode: str
 ) -> tuple[bool, tuple[int, ...], _Slices, list[tuple[_Slices, _Slices]]]:
-    """Whether anything is cropped, the shape of the result, where in it the input lies, and each border with what it is a copy of."""
+    """Whether anything is cropped, the result's shape, the input's slice in it, and each border with the slice that it copies."""
     _check(sizes, pads, mode)
     lead = len(sizes) - len(pads)
     cropped = any(low < 0 or high < 0 for low, high in pads)
@@ -135,18 +135,18 @@ def _along(axis: int, where: slice) -> tuple[slice, ...]:
 
 
 def _crop(lead: int, pads: Pads) -> tuple[slice, ...]:
-    """What negative amounts leave."""
+    """`x` cropped by the negative amounts."""
     return (*(slice(None),) * lead, *(slice(max(-a, 0), -max(-b, 0) or None) for a, b in pads))
 
 
 def _interior(lead: int, pads: Pads, sizes: tuple[int, ...]) -> tuple[slice, ...]:
-    """Where the input lies between positive borders."""
+    """The slice of the result that holds the input, between positive borders."""
     slices = (slice(max(low, 0), max(low, 0) + n) for (low, _), n in zip(pads, sizes[lead:], strict=True))
     return (*(slice(None),) * lead, *slices)
 
 
 def _borders(mode: str, low: int, high: int, size: int) -> list[tuple[slice, slice]]:
-    """For a dim of `size` between borders: each border, and what it is a copy of (one element, if replicated)."""
+    """For a dim of `size` between borders: each border, and the slice that it copies (one element, if replicated)."""
     end = low + size
     if mode == "replicate":
         sides = [(slice(0, low), slice(low, low + 1)), (slice(end, end + high), slice(end - 1, end))]

@@ -1,24 +1,23 @@
 """Sharing one kernel's work between threads.
 
-NumPy releases the GIL inside copies, ufuncs and matrix products, so plain Python threads do run at the same time, each
-on its own range of images, rows or elements. Matrix products inside must then not be spread over the cores a second
-time by BLAS, which is told to use one thread for as long as the work lasts. Where BLAS offers no such switch (anything
-but OpenBLAS), work with matrix products in it runs in the calling thread.
+NumPy releases the GIL inside copies, ufuncs and matrix products, so plain Python threads run in parallel, each on its own range
+of images, rows or elements. BLAS must not split the matrix products inside a second time, so it is set to one thread for the
+duration. If BLAS has no such switch (anything but OpenBLAS), work that contains matrix products runs in the calling thread.
 
-`set_num_threads` rules both: how many threads work here, and how many BLAS uses.
+`set_num_threads` sets both the number of threads here and that of BLAS.
 
 Note [Two kinds of threads]
-The helpers here run Python: they serve work that consists of calls of NumPy and BLAS, and machine code that LLVM made. A helper must
-be woken up and get the GIL for that, some 50 microseconds. Machine code of our own needs no GIL, and many of its kernels take less time than
-that in all: its helpers (waiting_threads.py) wait inside of machine code and begin at once. They can run nothing else, since
+The helpers here run Python: they do work that consists of calls to NumPy and BLAS, and run LLVM's machine code. Waking a helper
+and giving it the GIL takes some 50 microseconds. Our own machine code needs no GIL, and many of its kernels take less time than
+that altogether: its helpers (waiting_threads.py) wait inside machine code and start at once. They can run nothing else, since
 they hold no GIL and never return to Python. So neither kind can do the other's work. Both obey `set_num_threads`, and they do not
-work at the same time: inside of `parallel_for`, `native_thread_count` is 1.
+work at the same time: inside `parallel_for`, `native_thread_count` is 1.
 
 Note [Ranges for whoever is free]
-There are about twice as many ranges as threads, and each thread, the calling one too, takes the next until none is left. On a
-busy machine a helper may wake up late; the caller then has done its share already, instead of waiting for it. Which ranges
-there are does not depend on who does them, so results do not either. A caller that has waited for a helper in the middle of a range for longer than it
-worked itself leaves the helpers alone for a while: Note [Preempted helpers] in waiting_threads.py.
+There are about twice as many ranges as threads. Each thread, including the caller, takes the next range until none is left. If a
+helper wakes up late on a busy machine, the caller has already done its share instead of waiting for it. The ranges do not depend
+on which thread runs them, so neither do the results. If a caller has waited for a helper inside a range for longer than it worked
+itself, it stops using helpers for a while: Note [Preempted helpers] in waiting_threads.py.
 """
 
 from __future__ import annotations
@@ -41,28 +40,27 @@ from .memory import keep as keep_memory
 _MAX_THREADS = 8
 MAX_NATIVE_THREADS = 16
 
-BACKOFF = 16  # times as long as a caller waited for a preempted helper, work is not shared: at most a 16th of its time is lost
-_LATE = 2e-4  # seconds that a caller may wait besides half of its own share
+BACKOFF = 16  # after waiting t for a preempted helper, share no work for 16 t: at most a 16th of the time is lost
+_LATE = 2e-4  # seconds that a caller may wait, beyond half the time of its own share
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
-_limit: int | None = None  # what `set_threads` was told, or what was found at first use
+_limit: int | None = None  # from `set_threads`, or determined at the first use
 _jobs: SimpleQueue[_Job] = SimpleQueue()
 _helpers = 0
 # Note [A lock that Ctrl-C cannot keep]
-# From Python 3.14 on, Ctrl-C can come between the moment a `with` statement has acquired a lock and its block: nobody releases the lock.
-# This lock is re-entrant, so the interrupted thread is not locked out, and `_release_save` releases it whatever was left over.
+# From Python 3.14 on, Ctrl-C can arrive after a `with` statement has acquired a lock and before its block starts: then nothing
+# releases the lock. This lock is re-entrant, so the interrupted thread is not locked out, and `_release_save` releases it however
+# often it is held.
 _lock: Any = threading.RLock()
 _busy = threading.Lock()  # held while a `parallel_for` runs
 _alone_until = 0.0  # when work may be shared again
-_alone = 0  # how many `blas_alone` there are
-_before = 1  # how many threads BLAS had before the first of them
-_lowered = (
-    False  # whether BLAS was told to use one thread and not yet told otherwise, also by a context that was interrupted
-)
+_alone = 0  # active `blas_alone` contexts
+_before = 1  # BLAS's number of threads before the first of them
+_lowered = False  # whether BLAS is still set to one thread, possibly by a context that was interrupted
 
 
 class _Job:
-    """Work in ranges that threads take one after the other, and how it ended. See Note [Ranges for whoever is free]."""
+    """Work split into ranges that threads take one by one, and its outcome. See Note [Ranges for whoever is free]."""
 
     __slots__ = ("body", "done", "error", "left", "lock", "ranges")
 
@@ -74,7 +72,7 @@ class _Job:
         self.done.acquire()
 
     def run(self) -> None:
-        """Do what is left until nothing is."""
+        """Run ranges until none is left."""
         with np.errstate(all="ignore"):
             for low, high in self.ranges:
                 try:
@@ -106,7 +104,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _start_helpers(count: int) -> int:
-    """Start threads until there are `count`; how many there are, which is fewer where the system refuses them."""
+    """Start threads until there are `count`; return how many there are: fewer if the system refuses to start one."""
     global _helpers
     with _lock:
         while _helpers < count:
@@ -117,7 +115,8 @@ def _start_helpers(count: int) -> int:
 
 
 def start_thread(target: Callable[..., Any], args: tuple[Any, ...], name: str) -> bool:
-    """Start a thread; whether the system allows it. While Python ends, a thread would never run, and until Python 3.12 `start` waits for it."""
+    """Start a thread; return whether the system allowed it. At interpreter exit a thread would never run, and up to Python 3.12
+    `start` would wait for it."""
     if sys.is_finalizing():
         return False
     try:
@@ -128,7 +127,7 @@ def start_thread(target: Callable[..., Any], args: tuple[Any, ...], name: str) -
 
 
 def numpy_library() -> Any:
-    """The shared library of NumPy's, by which its BLAS can be reached; None where it cannot."""
+    """NumPy's shared library that gives access to its BLAS; None if there is none."""
     try:
         from numpy._core import _multiarray_umath
 
@@ -138,7 +137,7 @@ def numpy_library() -> Any:
 
 
 def _find_blas() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
-    """OpenBLAS's functions that read and set its number of threads, False where there are none."""
+    """OpenBLAS's functions that read and set its number of threads; False if there are none."""
     library = numpy_library()
     if library is None:
         return False
@@ -154,7 +153,7 @@ def _find_blas() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
 
 
 def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
-    """OpenBLAS's functions, looked for at the first large piece of work; from then on memory is kept, too."""
+    """OpenBLAS's functions, looked up at the first large piece of work; freed memory is kept from then on, too."""
     global _blas
     if _blas is None:
         _blas = _find_blas()
@@ -163,7 +162,7 @@ def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
 
 
 def thread_limit() -> int:
-    """How many threads may work on one op: what was set, else one for each core that this process may use, and at most as many as BLAS has."""
+    """How many threads may work on one op: the number set, or else one per core that this process may use, at most as many as BLAS has."""
     global _limit
     if _limit is None:
         blas = _switch()
@@ -175,7 +174,7 @@ def thread_limit() -> int:
 
 
 def cpu_quota(root: str = "/") -> int | None:
-    """How many processors the container of this process may use at a time, which Linux keeps in control groups; None if there is no limit."""
+    """How many processors this process's container may use at a time, from Linux's control groups; None if there is no limit."""
     limits = []
     for line in _text(root, "proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
@@ -183,16 +182,16 @@ def cpu_quota(root: str = "/") -> int | None:
             continue
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
         folders = group.strip("/").split("/")
-        for depth in range(len(folders) + 1):  # a group is limited by those that it is in, too
+        for depth in range(len(folders) + 1):  # limits of parent groups apply, too
             folder = "/".join(["sys/fs/cgroup", controllers, *folders[:depth]])
             found = " ".join([_text(root, f"{folder}/{name}") for name in names]).split()
-            if len(found) == 2 and found[0].isdecimal():  # "max" and -1 are no limit
+            if len(found) == 2 and found[0].isdecimal():  # "max" and -1 mean no limit
                 limits.append(ceil(int(found[0]) / int(found[1])))
     return max(1, min(limits)) if limits else None
 
 
 def _text(root: str, path: str) -> str:
-    """What a file says; nothing if there is none, or if Python is ending, when `open` is gone."""
+    """A file's text; empty if there is no file, or at interpreter exit, when `open` is gone."""
     try:
         with open(os.path.join(root, path)) as file:
             return file.read()
@@ -201,7 +200,7 @@ def _text(root: str, path: str) -> str:
 
 
 def set_threads(count: int) -> bool:
-    """Set how many threads may work on one op, here and in BLAS; whether BLAS could be told."""
+    """Set how many threads may work on one op, here and in BLAS; return whether BLAS could be set."""
     global _limit, _before
     _limit = count
     blas = _switch()
@@ -215,9 +214,9 @@ def set_threads(count: int) -> bool:
 
 
 class blas_alone:
-    """A context in which BLAS uses the calling thread only: small products finish before its threads would have woken up.
+    """A context in which BLAS uses only the calling thread: small products finish before its other threads would wake up.
 
-    Contexts of several threads may overlap: the first to begin notes how many threads BLAS had, the last to end gives them back.
+    Contexts of several threads may overlap: the first to begin saves BLAS's number of threads, and the last to end restores it.
     """
 
     __slots__ = ()
@@ -279,10 +278,10 @@ def _run(job: _Job, helpers: int) -> None:
 
 
 def parallel_for(body: Callable[[int, int], object], total: int, grain: int = 1, blas: bool = True) -> None:
-    """Call ``body(low, high)`` on ranges that together cover ``0 .. total``, each of at least `grain` items.
+    """Call ``body(low, high)`` on ranges that cover ``0 .. total``, each of at least `grain` items.
 
-    The ranges run at the same time in several threads, with floating-point warnings off. The first error is raised after all
-    of them have ended. A `parallel_for` inside `body` runs in its thread. `blas` says that `body` may call BLAS.
+    The ranges run in several threads, with floating-point warnings off. The first error is raised after all of them have ended. A
+    `parallel_for` inside `body` runs in that thread alone. `blas` says that `body` may call BLAS.
     """
     count = min(thread_count(), total // max(grain, 1)) if total > grain else 1
     if count < 2 or (blas and _switch() is False) or not _busy.acquire(blocking=False):
@@ -290,7 +289,7 @@ def parallel_for(body: Callable[[int, int], object], total: int, grain: int = 1,
             body(0, total)
         return
     try:
-        # Alone a caller goes through the same ranges: what is summed in each of them has the same bits.
+        # A single thread uses the same ranges, so that sums over each of them have the same bits.
         helpers = 0 if perf_counter() < _alone_until else _start_helpers(count - 1)
         pieces = 2 * count if total >= 2 * count * grain else count
         job = _Job(body, [(total * i // pieces, total * (i + 1) // pieces) for i in range(pieces)])

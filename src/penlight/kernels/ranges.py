@@ -1,10 +1,10 @@
 """`arange` and `linspace` of floats, with PyTorch's rounding.
 
 # Note [Ranges to the last bit]
-Points of a grid often sit on kinks (a pixel's centre, an integer), where a last bit decides a derivative, so ranges round as
+Grid points often sit on kinks (a pixel's centre, an integer), where the last bit decides a derivative. So ranges round as
 PyTorch's do on a processor with AVX2: `step * i + start` is one fused multiply-add. `linspace` counts from both ends toward the
-middle. `arange` fills registers of 32 bytes, two at a time: within a register each element is its first one plus a multiple of the step;
-what is left at the end is counted from the start again. For float32 the sums run in float64.
+middle. `arange` fills registers of 32 bytes, two at a time: within a register each element is the first one plus a multiple of
+the step; the tail is computed from the start again. For float32 the sums run in float64.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from .fma import fma64
 
 _PART = 1 << 13  # elements
-_EXACT = 1 << 24  # integers below are exact in every float
+_EXACT = 1 << 24  # integers below this are exact in every float dtype
 
 
 def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
-    """`steps` floats from `start` to `end`, both included; for columns of these, rows.
+    """`steps` floats from `start` to `end`, both included; columns of starts and ends give rows.
 
     >>> import numpy as np
     >>> linspace(0.0, 1.0, 3, np.dtype("float32"))
@@ -44,7 +44,7 @@ def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarra
 
 
 def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
-    """The same for one row of float32, in fewer calls; if it is long, in parts that stay in the cache."""
+    """`linspace` for one row of float32, in fewer calls; a long row is computed in blocks that fit in the cache."""
     if steps > 2 * _PART:
         return _linspace32_by_parts(float(first), float(last), float((last - first) / np.float32(steps - 1)), steps)
     half = steps // 2
@@ -57,7 +57,7 @@ def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
 
 
 def _linspace64(first: float, last: float, steps: int) -> np.ndarray:
-    """The same for one row of float64."""
+    """`linspace` for one row of float64."""
     half = steps // 2
     ends = np.empty(steps)
     ends[:half] = first
@@ -66,7 +66,7 @@ def _linspace64(first: float, last: float, steps: int) -> np.ndarray:
 
 
 def _counts(steps: int) -> np.ndarray:
-    """How many steps each point is from its end: behind the first one in the first half, before the last one in the other."""
+    """The number of steps from each point to the nearer end: to the start in the first half, to the end in the second."""
     counts = np.arange(steps, dtype=np.float64)
     counts[steps // 2 :] -= steps - 1
     return counts
@@ -96,7 +96,7 @@ def _linspace32_by_parts(first: float, last: float, step: float, steps: int) -> 
 
 
 def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray:
-    """`count` floats from `start` on.
+    """`count` floats, beginning at `start`.
 
     >>> import numpy as np
     >>> arange(1.0, 0.5, 3, np.dtype("float64"))
@@ -105,7 +105,7 @@ def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray
     if start == int(start) and step == int(step) and abs(start) + abs(step) * count < _EXACT:
         return np.arange(int(start), int(start + step * count), int(step), dtype=np.int32).astype(dtype)
     index = np.arange(count, dtype=np.float64)
-    if start == int(start) and step == int(step):  # exact, whichever way it is computed
+    if start == int(start) and step == int(step):  # exact in any order of computation
         return (index * step + start).astype(dtype)
     values = _from(index, step, start, dtype)
     width = 32 // dtype.itemsize

@@ -1,9 +1,9 @@
 """Small helpers shared by the kernels that work row by row (softmax, norms, losses, reductions).
 
 Note [Row blocks]
-A kernel of several passes over an array that is larger than the cache runs block of rows by block of rows: each pass
-then finds its block in the cache, and the temporaries are as small as a block. `each_block` does that, and shares very
-large arrays between threads.
+A kernel that passes several times over an array larger than the cache processes one block of rows at a time: each pass then finds
+its block in the cache, and temporaries are only as large as a block. `each_block` does that, and splits very large arrays between
+threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it sa
 
 
 def quiet(kernel: F) -> F:
-    """To decorate kernels for which inf and NaN are data like any other."""
+    """A decorator for kernels that treat inf and NaN as ordinary data."""
 
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -41,7 +41,8 @@ def quiet(kernel: F) -> F:
 
 
 def in_float32(kernel: F) -> F:
-    """To decorate kernels that compute 16-bit floats in float32. The first array tells; the result is rounded to its dtype, and of several results the first."""
+    """A decorator for kernels that compute 16-bit floats in float32. The first array's dtype decides; the result (the first of
+    several) is rounded to it."""
 
     @wraps(kernel)
     def run(first: np.ndarray, *rest: Any, **options: Any) -> Any:
@@ -54,7 +55,7 @@ def in_float32(kernel: F) -> F:
 
 
 def widen(x: np.ndarray) -> np.ndarray:
-    """`x` itself, or its float32 copy of 16-bit floats."""
+    """`x` itself, or a float32 copy if it holds 16-bit floats."""
     return cast(x, _FLOAT) if is_half(x.dtype) else x
 
 
@@ -69,7 +70,7 @@ def each_block(
     """Call `body` with slices that cover `rows` rows of `columns` elements: blocks of `block` elements, and of at least `least`
     rows. See Note [Row blocks].
 
-    A large array is shared between threads, so `body` must only write to its own rows.
+    Large arrays are split between threads, so `body` must only write to its own rows.
     """
     size = rows * columns
     if not size:
@@ -81,7 +82,7 @@ def each_block(
 
     def run(low: int, high: int) -> None:
         count = -(-(high - low) // step)
-        for i in range(count):  # of one size, or nearly
+        for i in range(count):  # of almost equal size
             body(slice(low + (high - low) * i // count, low + (high - low) * (i + 1) // count))
 
     if size < THREADS_FROM or rows < 2:

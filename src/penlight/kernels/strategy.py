@@ -1,8 +1,9 @@
-"""Tables of implementations: which one runs when.
+"""Strategy tables: which implementation runs when.
 
-A family of kernels has a table of its implementations, best first, in its `strategies.py` or `__init__.py`. Every threshold stands there, with its
-reason. Where a choice takes long, the family describes what it is asked for as a problem (a NamedTuple of shapes, dtypes and options): `run` looks at
-nothing else, so that a choice is made once for each problem and kept. Where a choice is some comparisons, `choose` and `apply` look at the arguments.
+A family of kernels has a table of its implementations, best first, in its `strategies.py` or `__init__.py`. Every threshold is
+there, with its reason. If choosing takes long, the family describes a call as a problem (a NamedTuple of shapes, dtypes and
+options): `run` looks at nothing else, so the choice is made once per problem and cached. If choosing takes only a few
+comparisons, `choose` and `apply` look at the arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Strategy(NamedTuple):
-    """One implementation (a function, or a class of functions): for which problems, what it gains over the next in the table (measured), and for which operands if their values matter."""
+    """One implementation (a function, or a class of functions), the problems it suits, its measured gain over the next in the
+    table, and the operands it suits if their values matter."""
 
     suits: Callable[..., bool] | None  # None: for all
     run: Any
@@ -63,8 +65,8 @@ def choose(table: tuple[Strategy, ...], *arguments: Any) -> Any:
 
 
 def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
-    """What the first strategy that suits the arguments makes of them. One that returns None leaves it to the next, and so does machine code that
-    refuses an array: see Note [Calling machine code].
+    """The result of the first strategy that suits the arguments. If a strategy returns None, or its machine code refuses an
+    array, the next one is tried: see Note [Calling machine code].
 
     >>> apply((Strategy(lambda n: n < 10, lambda n: None, "none"), Strategy(None, lambda n: -n, "any")), 3)
     -3
@@ -81,7 +83,7 @@ def apply(table: tuple[Strategy, ...], *arguments: Any) -> Any:
 
 
 def by_table(table: tuple[Strategy, ...], like: F) -> F:
-    """`apply` with a table, as a function with the signature and the documentation of one of its implementations. Arguments are positional.
+    """`apply` bound to a table, as a function with the signature and docstring of one of its implementations. Arguments are positional.
 
     >>> table = (Strategy(lambda n: n < 10, lambda n: n, "small"), Strategy(None, lambda n: -n, "any"))
     >>> by_table(table, abs)(30)

@@ -1,21 +1,22 @@
-"""Threads that wait for native kernels in machine code.
+"""A thread pool for native kernels, whose threads wait for work in machine code.
 
 Note [Waiting in machine code]
-Note [Two kinds of threads] in parallel.py says why there are threads of Python, too. The helpers here are threads that never come back
-from one call into machine code: they look at a word in memory, `left`, until it says that there are ranges to be done. After a while
-without work (`_PATIENCE`) they let the system put them to sleep on that word (a futex), so an idle program uses no processor.
+Note [Two kinds of threads] in parallel.py says why there are Python threads, too. The helpers here never return from their one
+call into machine code: they poll a word in memory, `left`, until there are ranges to run. After a while without work
+(`_PATIENCE`) they sleep on that word (a futex), so an idle program uses no processor time.
 
-A caller writes down the kernel and its arguments, then `left`. It and the helpers take ranges by counting `left` down, in one atomic
-instruction, and count `done` up. The caller takes them from the first on, helpers from the last: what one kernel wrote to a core's cache,
-the next reads there (softmax of 1024 x 512, forward and backward: 0.25 instead of 0.46 ms). Only who has taken a range reads the
-arguments; they stay as they are until all ranges are done, which the caller waits for, and late helpers find nothing `left` and touch nothing. While one call shares its work, others (of other Python
-threads) do theirs alone: `busy` says so. Which ranges there are does not depend on who does them, so results do not either.
+A caller stores the kernel and its arguments, then `left`. It and the helpers take ranges by decrementing `left` atomically, and
+increment `done`. The caller starts at the first range, helpers at the last: so the next kernel finds in a core's cache what this
+one wrote there (softmax of 1024 x 512, forward and backward: 0.25 instead of 0.46 ms). A thread reads the arguments only after it
+has taken a range. They stay unchanged until the caller has seen that all ranges are done, and late helpers find nothing `left`
+and touch nothing. While one call uses the helpers (`busy`), calls from other Python threads run alone. The ranges do not depend
+on which thread runs them, so neither do the results.
 
 Note [Preempted helpers]
-Where other programs use the processors, the system may take a helper's away in the middle of a range, for milliseconds, and the caller can only wait. So
-a caller that has waited for much longer than its own share took leaves the helpers alone for `BACKOFF` times as long: calls do all their
-ranges themselves until then. Together that costs at most a sixteenth more time than one thread takes, however busy the machine is, and a helper that
-was late once is soon asked again.
+On a busy machine the system may preempt a helper inside a range for milliseconds, and the caller can only wait. So a caller that
+has waited much longer than its own share took uses no helpers for `BACKOFF` times as long: calls run all their ranges themselves
+until then. In total that costs at most a sixteenth more time than one thread needs, however busy the machine is, and a helper
+that was late once is soon used again.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from . import call, executable
 from .native._x86 import R8, R9, R10, R12, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from .parallel import BACKOFF, native_thread_count, parallel_for, start_thread
 
-_PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
-_PAUSES = 32  # looks at `left` before another thread may have the processor
+_PATIENCE = 1 << 21  # clock ticks for which an idle helper polls before it sleeps: some 0.8 milliseconds
+_PAUSES = 32  # polls of `left` between calls of sched_yield
 _STACKED = 24  # arguments on the stack, at most
-_PYTHON_GRAIN = 4  # times as much work is worth a thread of Python's
-_LATE = 1 << 17  # ticks that a caller may wait besides half of its own share: some 50 microseconds
-_RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
-_FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # numbers of system calls, and what is asked of the first
-_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in
+_PYTHON_GRAIN = 4  # a Python thread needs this many times as much work
+_LATE = 1 << 17  # ticks that a caller may wait, beyond half the time of its own share: some 50 microseconds
+_RANGES = 4  # per thread, if there is enough work: late threads take fewer
+_FUTEX, _YIELD, _WAIT, _WAKE = 202, 24, 128, 129  # two system calls (futex, sched_yield), and the futex operations
+_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments
 _SAVED = (RBX, RBP, R12)
 
-# What stands where in the shared memory, in bytes. What is written often has a cache line of its own.
+# Offsets of the fields in the shared memory, in bytes. Fields that are written often have their own cache line.
 _LEFT, _DONE, _BUSY, _SLEEPING, _LIMIT, _ALONE_UNTIL, _BEGAN, _WAITED, _JOB = 0, 64, 128, 136, 144, 152, 160, 168, 192
-_FRONT, _BACK = 8, 16  # how many ranges the caller took from the front, and helpers from the back
+_FRONT, _BACK = 8, 16  # ranges taken by the caller from the front, and by helpers from the back
 _KERNEL, _COUNT, _STEP, _TOTAL, _ARGUMENTS = _JOB, _JOB + 8, _JOB + 16, _JOB + 24, _JOB + 32
 _STACK = _ARGUMENTS + 8 * (len(_REGISTERS) - 2)
 _NUMBERS = _STACK + 8 * _STACKED
@@ -51,31 +52,31 @@ _SIZE = _NUMBERS + 8 * 8
 
 
 class _Threading(Assembler):
-    """The instructions that threads need to agree with each other, on fields of the shared memory that `rbx` points to."""
+    """Synchronisation instructions on the fields of the shared memory at `rbx`."""
 
     def load_address(self, target: int, address: int) -> None:
-        """A number that is known when the code is written."""
+        """Load a constant address."""
         rex = 0x48 | (target > 7)
         self.code += bytes((rex, 0xB8 + (target & 7))) + address.to_bytes(8, "little")  # mov
 
     def lower(self, offset: int) -> None:
-        """If memory still is `rax`, make it `rcx`, in one step; then "not zero" is that it was not, and `rax` what it was."""
+        """Atomically replace memory by `rcx` if it equals `rax`; "not zero" means that it did not, and then `rax` is its value."""
         self.code += b"\xf0\x48\x0f\xb1\x8b" + offset.to_bytes(4, "little")  # lock cmpxchg
 
     def occupy(self, offset: int) -> None:
-        """If memory still is `rax`, make it `r10`, in one step."""
+        """Atomically replace memory by `r10` if it equals `rax`."""
         self.code += b"\xf0\x4c\x0f\xb1\x93" + offset.to_bytes(4, "little")  # lock cmpxchg
 
     def count(self, offset: int, by: int) -> None:
-        """Add to memory in one step."""
+        """Add to memory atomically."""
         self.code += b"\xf0\x48\x83\x83" + offset.to_bytes(4, "little") + bytes((by & 255,))  # lock add
 
     def take_next(self, offset: int) -> None:
-        """Add `rdi` to memory in one step; then `rdi` is what was there before."""
+        """Add `rdi` to memory atomically; `rdi` becomes the old value."""
         self.code += b"\xf0\x48\x0f\xc1\xbb" + offset.to_bytes(4, "little")  # lock xadd
 
     def publish(self, offset: int) -> None:
-        """Write `rax` to memory, after all that was written before, and before all that is read later."""
+        """Write `rax` to memory, after all earlier writes and before all later reads."""
         self.code += b"\x48\x87\x83" + offset.to_bytes(4, "little")  # xchg
 
     def pause(self) -> None:
@@ -86,7 +87,7 @@ class _Threading(Assembler):
         self.code += b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0"  # rdtsc; shl rdx, 32; or rax, rdx
 
     def system(self, number: int, *arguments: int) -> None:
-        """Ask the system; `rdi` is set already, the next arguments are given."""
+        """A system call; `rdi` is already set, the next arguments are given."""
         for register, argument in zip((RSI, RDX, R10), arguments):
             self.load_address(register, argument)
         self.load_address(RAX, number)
@@ -98,7 +99,7 @@ def _field(offset: int) -> Address:
 
 
 def _write_take(asm: _Threading, helper: bool) -> None:
-    """A function that does ranges until none is left: the caller from the first on, a helper from the last. Keeps `rbx`, `rbp` and `r12`."""
+    """A function that runs ranges until none is left: the caller from the first, a helper from the last. Preserves `rbx`, `rbp` and `r12`."""
     room = 8 * _STACKED + 8  # the stack is aligned to 16 bytes at a call
     asm.label("take")
     asm.load_register(RAX, _field(_LEFT))
@@ -140,7 +141,7 @@ def _write_take(asm: _Threading, helper: bool) -> None:
 
 
 def _write_helper(asm: _Threading, take: int) -> None:
-    """What a helper does for ever, given the shared memory and its number from 0. See Note [Waiting in machine code]."""
+    """A helper's endless loop, given the shared memory and the helper's index. See Note [Waiting in machine code]."""
     asm.push(RBX)
     asm.copy_register(RBX, RDI)
     asm.copy_register(RBP, RSI)
@@ -178,7 +179,7 @@ def _write_helper(asm: _Threading, take: int) -> None:
 
 
 def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: int, numbers: int) -> None:
-    """A function like the kernel, but of a step and a total instead of `low` and `high`, that shares the work with the helpers."""
+    """A function like the kernel that shares the work with the helpers; it takes a step and a total instead of `low` and `high`."""
     for register in _SAVED:
         asm.push(register)
     above = 8 * len(_SAVED) + 8
@@ -187,7 +188,7 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.load_address(R10, 1)
     asm.occupy(_BUSY)
     asm.jump("alone", "not zero")
-    asm.copy_register(R12, RDX)  # which the clock writes to
+    asm.copy_register(R12, RDX)  # rdtsc overwrites rdx
     asm.clock()
     asm.copy_register(RDX, R12)
     asm.store_register(_field(_BEGAN), RAX)
@@ -201,7 +202,7 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
         asm.load_register(RAX, Address(RSP, None, above + 8 * i))
         asm.store_register(_field(_STACK + 8 * i), RAX)
     for i in range(numbers):
-        asm.store_one(_field(_NUMBERS + 8 * i), i, double=True)  # floats are in the lower half
+        asm.store_one(_field(_NUMBERS + 8 * i), i, double=True)  # a float is the lower half
     asm.load_address(RAX, kernel)
     asm.store_register(_field(_KERNEL), RAX)
     asm.copy_register(RAX, RSI)
@@ -273,12 +274,12 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
 
 
 class _Pool:
-    """The helpers and the memory that they share with those who call them."""
+    """The helpers, and the memory that they share with callers."""
 
     def __init__(self) -> None:
         room = np.zeros(_SIZE // 8 + 8, np.int64)
         executable.keep(room)
-        start = -room.ctypes.data // 8 % 8  # at a cache line's begin
+        start = -room.ctypes.data // 8 % 8  # the start of a cache line
         self._memory = room[start : start + _SIZE // 8]
         self.address = self._memory.ctypes.data
         asm = _Threading()
@@ -294,9 +295,9 @@ class _Pool:
         self._lock = threading.Lock()
 
     def start(self, helpers: int) -> bool:
-        """Let exactly so many helpers work, starting those that are not there yet; whether there are any.
+        """Let exactly so many helpers work, starting missing ones; return whether there are any.
 
-        A thread that the system refuses (limits, the end of the interpreter) is done without: whoever is there takes all ranges.
+        If the system refuses a thread (limits, interpreter exit), the existing threads take all ranges.
         """
         with self._lock:
             while self._helpers < helpers:
@@ -313,7 +314,7 @@ class _Pool:
 
 
 _pool: _Pool | None = None
-_working = 0  # how many helpers were let work last
+_working = 0  # the last number of helpers in use
 
 
 def _forget() -> None:
@@ -335,7 +336,7 @@ def _the_pool() -> _Pool:
 
 
 def start(helpers: int) -> bool:
-    """Let so many helpers work; whether there are any."""
+    """Let so many helpers work; return whether there are any."""
     global _working
     if _working != helpers:
         if not _the_pool().start(helpers):
@@ -345,7 +346,7 @@ def start(helpers: int) -> bool:
 
 
 def _shared(function: Any) -> Any:
-    """A function of call.py, with the same arguments but a step and a total instead of `low` and `high`, that threads share."""
+    """The multithreaded version of a function of call.py: it takes a step and a total instead of `low` and `high`."""
     if not executable.available():
         return call.checked(_in_python_threads(function.run), function.signature)
     arguments = function.signature.arguments
@@ -355,7 +356,7 @@ def _shared(function: Any) -> Any:
 
 
 def _in_python_threads(run: Any) -> Any:
-    """The same for machine code of LLVM's, which helpers of ours cannot wait for: threads of Python call it."""
+    """Like `_shared`, for LLVM's machine code: Python threads call it, since these helpers cannot."""
 
     def share(step: int, total: int, *arguments: Any) -> None:
         def part(low: int, high: int) -> None:
@@ -376,16 +377,16 @@ def _shared_code(kernel: int, whole: int, numbers: int) -> bytes:
 
 
 def shared(function: Any) -> Any:
-    """What `_shared` gives, made once for each function."""
+    """The result of `_shared`, made once for each function."""
     if function.shared is None:
         function.shared = _shared(function)
     return function.shared
 
 
 def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int = 1) -> Any:
-    """Call a function of call.py whose first arguments are a range, for the range from 0 to `total`; what it returns.
+    """Call a function of call.py, whose first arguments are a range, on 0 .. `total`; return its result.
 
-    Threads share it from two times `grain` on, in steps that are a multiple of `multiple`.
+    From twice `grain` on, threads share the work, in steps that are a multiple of `multiple`.
     """
     if total >= 2 * grain:
         return in_steps(function, total, -(-step(total, grain) // multiple) * multiple, *arguments)
@@ -393,14 +394,14 @@ def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int =
 
 
 def in_steps(function: Any, total: int, each: int, *arguments: Any) -> Any:
-    """The same in ranges of so many, if that is less than all; where threads have scratch memory, the kernel must know how many."""
+    """Like `over`, in ranges of `each` if that is less than `total`: kernels with scratch memory per range need to know its size."""
     if each < total:
         return (function.shared or shared(function))(each, total, *arguments)
     return function(0, total, *arguments)
 
 
 def step(total: int, grain: int) -> int:
-    """How many rows or elements a range has, of at least `grain`, if a kernel over `total` is shared; `total` if it should not be."""
+    """The number of rows or elements per range, at least `grain`, if a kernel over `total` is shared; otherwise `total`."""
     have_helpers = executable.available()
     if not have_helpers:
         grain *= _PYTHON_GRAIN

@@ -1,16 +1,15 @@
 """Registers and stack slots for the values of a kernel.
 
 Note [Allocation]
-A value has one register, or one stack slot, for its whole life. Liveness is one walk backwards over the regions; a
-value that a loop uses from outside lives throughout the loop. Then one walk forwards gives out registers: where none
-is free, the value with the fewest uses, counted by the depth of their loops, goes to a slot. Where a value loses its register so,
-registers are given out again, from the start without that value: what came before can use the register. Because a value has one
-location, a loop's iterations and a condition's branches agree on it without moves. What a loop carries, and its
-results, share the locations of its parameters; a value that is yielded gets the location of that parameter if it is
-free by then. Functions of the C library overwrite most registers, so what lives across a call is in one that they
-preserve, or in a slot.
+A value has one register, or one stack slot, for its entire life. Liveness is one backward walk over the regions; a value that a
+loop uses from outside lives throughout the loop. Then one forward walk assigns registers: if none is free, the value with the
+fewest uses, weighted by loop depth, is spilled to a slot. After such a spill, registers are assigned again from the start without
+that value, so that earlier values can use its register. Because a value has one location, a loop's iterations and a condition's
+branches agree on it without moves. Values carried by a loop, and its results, share the locations of its parameters; a yielded
+value gets the location of its parameter if that is free by then. Functions of the C library overwrite most registers, so values
+that live across a call are in callee-saved registers, or in slots.
 
-The constants that an innermost loop uses most are loaded in front of it, to registers that its values leave free.
+The constants that an innermost loop uses most are loaded before it, to registers that its values leave free.
 
 The emitter needs no more registers than the scratch registers that are never given out, so allocation cannot fail.
 `tests/kernels/compiler/check_allocation.py` proves each result.
@@ -23,8 +22,8 @@ from typing import NamedTuple, Protocol
 
 from .ir import NOTHING, Op, Region, results_at
 
-_PER_LOOP = 8  # how often a loop is thought to run
-_AGAIN = 1  # how often registers are given out anew
+_PER_LOOP = 8  # the assumed number of iterations of a loop
+_AGAIN = 1  # how often registers are assigned again
 
 
 class Slot(NamedTuple):
@@ -44,7 +43,7 @@ Location = Register | Slot
 
 
 class Target(NamedTuple):
-    """What registers there are: for each class, those that a call preserves, and those that it does not."""
+    """The registers of each class: those that a call preserves, and those that it does not."""
 
     preserved: dict[str, tuple[int, ...]]
     lost: dict[str, tuple[int, ...]]
@@ -55,8 +54,7 @@ class Target(NamedTuple):
 
 
 class Reading(Protocol):
-    """What the code of an op reads: values, and constants of vectors. And the ops of a region, with those that only the
-    machine needs."""
+    """The values and vector constants that the code of an op reads; and the ops of a region, including those that only the machine needs."""
 
     def ops(self, region: Region) -> list[Op]: ...
 
@@ -66,18 +64,18 @@ class Reading(Protocol):
 
 
 class Liveness:
-    """Where values die, and what is known of each."""
+    """Liveness: the last uses of values, and facts about each value."""
 
     def __init__(self, body: Region, reading: Reading) -> None:
         self.sources, self.ops = reading.sources, reading.ops
-        self.dies: dict[Op, list[Op]] = {}  # values that are not needed behind an op
+        self.dies: dict[Op, list[Op]] = {}  # values that are dead after an op
         self.at_entry: dict[
             int, list[Op]
-        ] = {}  # values that a region does not need, though its op does; by the id of its list of ops
-        self.after: dict[Op, set[Op]] = {}  # what is live behind a loop or a condition, without its results
-        self.into_body: dict[Op, set[Op]] = {}  # what is live behind the test of a `while`
+        ] = {}  # values that a region does not need, though its op does; by the id of the region's list of ops
+        self.after: dict[Op, set[Op]] = {}  # values that are live after a loop or a condition, without its results
+        self.into_body: dict[Op, set[Op]] = {}  # values that are live after the test of a `while`
         self.live: set[Op] = set()  # all values that something reads
-        self.crossing: set[Op] = set()  # those that live across a call
+        self.crossing: set[Op] = set()  # values that live across a call
         self.weight: dict[Op, int] = {}
         self.hint: dict[Op, Op] = {}  # the parameter whose location a value should have
         self.same: dict[Op, Op] = {}  # results and parameters of loops that share the location of another
@@ -91,7 +89,7 @@ class Liveness:
                 self.crossing.add(root)
 
     def _find_free(self, region: Region) -> set[Op]:
-        """The values that a region reads, but does not define. Those of loops are kept."""
+        """The values that a region reads but does not define. Those of loops are stored."""
         read: set[Op] = set()
         for op in reversed(self.ops(region)):
             read.discard(op)
@@ -109,12 +107,11 @@ class Liveness:
         return read.difference(region.parameters)
 
     def _values(self, operand: Op) -> tuple[Op, ...]:
-        """What it takes to yield an operand: nothing for a constant, and the sources of a comparison that is part of a
-        condition."""
+        """The values needed to yield an operand: none for a constant, and the sources of a comparison that is part of a condition."""
         return () if operand.name == "const" else self.sources(Op("yield", NOTHING, (operand,)))
 
     def _use(self, values: tuple[Op, ...], live: set[Op], depth: int) -> list[Op]:
-        """Make values live; those that were not."""
+        """Make values live; return those that were not."""
         last = [value for value in dict.fromkeys(values) if value not in live]
         for value in values:
             self.weight[value] = self.weight.get(value, 0) + _PER_LOOP**depth
@@ -123,8 +120,8 @@ class Liveness:
         return last
 
     def _walk(self, region: Region, live: set[Op], depth: int) -> set[Op]:
-        """Go back through a region, of which `live` is live behind its yield; what is live in front of it."""
-        results: list[Op] = []  # of the loop or condition that comes next
+        """Walk backwards through a region; `live` are the values live after its yield. Returns those live before the region."""
+        results: list[Op] = []  # of the loop or condition that follows
         for op in reversed(self.ops(region)[:-1]):
             if op.name == "result":
                 results.insert(0, op)
@@ -139,7 +136,7 @@ class Liveness:
         return live
 
     def _yield(self, region: Region, needed: list[bool], live: set[Op], depth: int) -> set[Op]:
-        """What is live in front of a region's yield, of which some operands are needed."""
+        """The values that are live before a region's yield, if some of its operands are needed."""
         live = set(live)
         for operand, is_needed in zip(region.yielded, needed, strict=True):
             if is_needed:
@@ -192,7 +189,7 @@ class Allocation:
     def __init__(self, body: Region, inputs: tuple[Op, ...], reading: Reading, target: Target) -> None:
         self.target, self.reading = target, reading
         self.life = Liveness(body, reading)
-        # The registers of a class, those that a call does not preserve first; and those that it preserves.
+        # The registers of a class, those that a call does not preserve first; or only those that it preserves.
         self._registers = {
             (kind, crossing): tuple(
                 [Register(kind, n) for n in (() if crossing else target.lost[kind]) + target.preserved[kind]]
@@ -200,8 +197,8 @@ class Allocation:
             for kind in target.lost
             for crossing in (False, True)
         }
-        self._constants: dict[Op, list[Op]] = {}  # that innermost loops use, most used first
-        self._evicted: set[Op] = set()  # values that had registers until others needed those more
+        self._constants: dict[Op, list[Op]] = {}  # of innermost loops, most used first
+        self._evicted: set[Op] = set()  # values that were spilled in favour of others
         self._walk(body, inputs)
         for _ in range(_AGAIN):
             known = len(self._evicted)
@@ -215,7 +212,7 @@ class Allocation:
 
     def _walk(self, body: Region, inputs: tuple[Op, ...]) -> None:
         self.held: dict[Op, dict[Op, Register]] = {}  # for each innermost loop, the constants that are in registers
-        # Of those, the ones that give way, least used last.
+        # Those of them that can be dropped, least used last.
         self._waiting: list[tuple[Register, dict[Op, Register], Op]] = []
         self.slots = 0
         self._locations: dict[Op, Location] = {}
@@ -225,7 +222,7 @@ class Allocation:
         self._region(body)
 
     def root(self, op: Op) -> Op:
-        """The value that stands for all that share its location."""
+        """The value that represents all that share its location."""
         return self.life.same.get(op, op)
 
     def get(self, op: Op) -> Location | None:
@@ -241,7 +238,7 @@ class Allocation:
         return Slot(self.slots - (1 if op.type.lanes == 1 else 4))
 
     def _define(self, op: Op, *wishes: Op) -> None:
-        """Give a value a location, one of the wished for if that is free."""
+        """Give a value a location, preferably one of the wishes if it is free."""
         if op not in self.life.live:
             return
         if op in self._evicted:
@@ -288,7 +285,7 @@ class Allocation:
                 del self._taken[location]
 
     def _keep(self, taken: dict[Register, Op], live: set[Op]) -> None:
-        """Go on with the registers of values that are live."""
+        """Keep only the registers of live values."""
         roots = {self.root(value) for value in live}
         self._taken = {
             location: value
@@ -336,7 +333,7 @@ class Allocation:
                 self._taken[location] = self.root(result)
 
     def _hold_constants(self, loop: Op, body: Region) -> None:
-        """Keep the constants that an innermost loop uses most in the registers that are free so far."""
+        """Keep the constants that an innermost loop uses most in registers that are still free."""
         if loop not in self._constants:
             uses: Counter[Op] = Counter()
             for op in body.ops:

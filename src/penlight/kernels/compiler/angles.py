@@ -55,9 +55,9 @@ _SIGN = -(1 << 31)
 
 
 def _less_quarter_turns(x: Value) -> Halves:
-    """(r, n): float64 less n quarter turns, between -pi/4 and pi/4, and n in the lower bits.
+    """(r, n): x minus n quarter turns, between -pi/4 and pi/4, and n in the lower bits; in float64.
 
-    With a quarter turn in two parts: x and n quarters are multiples of 2**-52 that nearly cancel, so the difference is exact.
+    The quarter turn is in two parts: x and n quarters are multiples of 2**-52 that nearly cancel, so the difference is exact.
     """
     shifted = x * (1 / _HALF_PI) + MAGIC_64
     n = shifted - MAGIC_64
@@ -65,7 +65,7 @@ def _less_quarter_turns(x: Value) -> Halves:
 
 
 def _quarter_turns(x: Value) -> Halves:
-    """The same of float32."""
+    """`_less_quarter_turns` of float32."""
     low, high = (_less_quarter_turns(part) for part in widened(x))
     return narrowed((low[0], high[0])), lowest_words((low[1], high[1]))
 
@@ -90,7 +90,7 @@ def _wave(x: Value, ahead: int) -> Value:
 
 
 def sin(x: Value) -> Value:
-    """The sine; of -0 it is -0, and of what is tiny that itself."""
+    """The sine; -0 gives -0, and a tiny x gives itself."""
     if x.is_double:
         return where(less(absolute(x), 1e-8), x, _wave_of_doubles(x, 0))
     return where(less(absolute(x), 1e-4), x, _wave(x, 0))
@@ -101,8 +101,8 @@ def cos(x: Value) -> Value:
     return _wave_of_doubles(x, 1) if x.is_double else _wave(x, 1)
 
 
-_SIN_64 = tuple([(-1) ** n / factorial(2 * n + 1) for n in range(1, 9)])  # of r**3 on
-_COS_64 = tuple([(-1) ** n / factorial(2 * n) for n in range(2, 9)])  # of r**4 on
+_SIN_64 = tuple([(-1) ** n / factorial(2 * n + 1) for n in range(1, 9)])  # from r**3 on
+_COS_64 = tuple([(-1) ** n / factorial(2 * n) for n in range(2, 9)])  # from r**4 on
 _QUARTER_TURN = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # pi / 2, to 160 bits
 _FAR_64 = 2.0**28
 
@@ -110,9 +110,9 @@ _FAR_64 = 2.0**28
 def _wave_of_doubles(x: Value, ahead: int) -> Value:
     """The sine of x plus `ahead` quarter turns.
 
-    x less n quarter turns is r + s, where s is what r lacks. The first part's product with n is subtracted exactly, since
-    both are multiples of 2**-53 that nearly cancel; of the second part's, s keeps what rounding the product and the
-    difference loses.
+    x minus n quarter turns is r + s, where s is the rounding error of r. The first part's product with n is subtracted exactly,
+    since both are multiples of 2**-53 that nearly cancel; for the second part, s collects the rounding errors of the product and
+    the difference.
     """
     shifted = fma(x, 1 / _QUARTER_TURN[0], MAGIC_64)
     n = shifted - MAGIC_64
@@ -136,7 +136,7 @@ def _wave_of_doubles(x: Value, ahead: int) -> Value:
 
 
 def tan(x: Value) -> Value:
-    """The tangent of float32: sine by cosine, or the negative of the inverse, in float64."""
+    """The tangent of float32: sine / cosine, or -cosine / sine, in float64."""
     result = []
     for which in (0, 1):
         r, n = _less_quarter_turns(cast(half(x, which), "f64"))
@@ -152,14 +152,14 @@ def tan(x: Value) -> Value:
 
 
 def _atan_of_ratio(small: Value, large: Value) -> Value:
-    """The angle whose tangent is small / large, where small is not larger and neither is negative."""
+    """The angle whose tangent is small / large, for 0 <= small <= large."""
     ratio = small / large
     square = ratio * ratio
     return fma(ratio * square, polynomial(square, _ATAN), ratio)
 
 
 def _from_quarter(angle: Value) -> Value:
-    """pi/2 - angle, with what float32 lacks of pi/2."""
+    """pi/2 - angle, with the part of pi/2 that float32 cannot hold."""
     return 1.5707963705062866 - (angle + 4.371139000186241e-08)
 
 
@@ -169,7 +169,7 @@ def _from_half(angle: Value) -> Value:
 
 
 def atan(x: Value) -> Value:
-    """The angle, between -pi/2 and pi/2, whose tangent is x: that of 1/x taken from a quarter turn if x is large."""
+    """The angle, between -pi/2 and pi/2, whose tangent is x: for large x, a quarter turn minus the angle of 1/x."""
     size = absolute(x)
     one = full(x, 1.0)
     angle = _atan_of_ratio(smaller(one, size), larger(one, size))
@@ -181,7 +181,7 @@ def atan2(y: Value, x: Value) -> Value:
     """The angle of the point (x, y), between -pi and pi."""
     height, width = absolute(y), absolute(x)
     small, large = smaller(height, width), larger(height, width)
-    # 0 / 0 is to be 0 and infinity / infinity 1: those lie on an axis, or between two.
+    # 0 / 0 must give 0 and infinity / infinity 1: such points are on an axis, or halfway between two.
     large = where(equal(large, 0.0), full(y, 1.0), large)
     both = equal(small, INFINITY)
     angle = _atan_of_ratio(where(both, full(y, 1.0), small), where(both, full(y, 1.0), large))
@@ -192,12 +192,12 @@ def atan2(y: Value, x: Value) -> Value:
 
 
 def _asin_parts(x: Value) -> tuple[Value, Value, Value]:
-    """(mask, near, far): for sizes up to 1/2 (not `mask`) the arc sine of the size, for others the arc cosine."""
+    """(mask, near, far): the arc sine of |x| up to 1/2 (not `mask`), and the arc cosine beyond."""
     size = absolute(x)
     mask = greater(size, 0.5)
     z = where(mask, (1.0 - size) * 0.5, size * size)
     root = where(mask, sqrt(z), size)
-    # What rounding the root lost, to first order; there is no root of 0 to be corrected.
+    # The rounding error of the root, to first order; a root of 0 needs no correction.
     lost = only(mask & greater(z, 0.0), fnma(root, root, z) / (root + root))
     part = root + fma(root * z, polynomial(z, _ASIN), lost)
     return mask, part, part + part
@@ -219,7 +219,7 @@ def acos(x: Value) -> Value:
 
 
 def sinh(x: Value) -> Value:
-    """The hyperbolic sine: a polynomial near 0, else from e**|x| / 2, which is finite wherever the result is."""
+    """The hyperbolic sine: a polynomial near 0, else from e**|x| / 2, which is finite whenever the result is."""
     size = absolute(x)
     square = size * size
     near = fma(size * square, polynomial(square, _SINH), size)
@@ -234,7 +234,7 @@ def cosh(x: Value) -> Value:
 
 
 def asinh(x: Value) -> Value:
-    """The inverse of `sinh`: log(|x| + sqrt(x**2 + 1)), near 0 by way of log1p; what is large is only doubled."""
+    """The inverse of `sinh`: log(|x| + sqrt(x**2 + 1)), near 0 by log1p; a large |x| is only doubled."""
     size = absolute(x)
     far = greater(size, 1e6)
     near = at_most_number(size, 1e6)

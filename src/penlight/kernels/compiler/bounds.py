@@ -1,15 +1,14 @@
-"""What a kernel requires of the sizes of its arrays, so that no index is outside.
+"""The array sizes that a kernel requires, so that every index is in bounds.
 
 Note [Bounds]
-Every index gets an interval. Its ends are polynomials in the arguments of the kernel that are integers, none of
-which is negative; an end that is not known is None. A loop's index lies between the loop's limits; sums, differences
-and products follow from their operands; `min` and `max` with something that is known bound what is not; `checked` lies
-within its extent. The largest index of each load and store is what its buffer's size must exceed: that is a
-requirement, which `kernels/call.py` evaluates before the kernel runs. No check is in the code itself, so no
-optimisation can remove one. An index without an interval, such as a number that was loaded and neither checked nor
+Every index gets an interval. Its ends are polynomials in the kernel's integer arguments, none of which is negative; an unknown
+end is None. A loop's index lies between the loop's limits; sums, differences and products follow from their operands; `min` and
+`max` with a known value bound an unknown one; `checked` lies within its extent. Each buffer's size must exceed the largest index
+of each load and store: this is a requirement, which `kernels/call.py` evaluates before the kernel runs. The code itself contains
+no checks, so no optimisation can remove one. An index without an interval, such as a loaded value that was neither checked nor
 clamped, is refused when the kernel is built.
 
-Where two limits cannot be compared, `min(a, b)` is taken to be limited by `a`: the first is the one that matters.
+If two limits cannot be compared, `a` is used as the limit of `min(a, b)`: the first is the one that matters.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Polynomial = dict[tuple[str, ...], int]  # the coefficient of each product of ar
 
 
 class Unbounded(Exception):
-    """An index of a kernel has no bounds that are known."""
+    """An index of a kernel has no known bounds."""
 
 
 class Interval(NamedTuple):
@@ -33,8 +32,8 @@ class Interval(NamedTuple):
 
 
 class Requirements(NamedTuple):
-    """For each buffer that is read or written an expression of the kernel's arguments: so many elements it has at least.
-    And conditions that must hold for the arguments alone."""
+    """For each accessed buffer, its minimum number of elements, an expression of the kernel's arguments. And conditions on the
+    arguments alone."""
 
     sizes: dict[str, str]
     conditions: tuple[str, ...]
@@ -51,7 +50,7 @@ def _product(a: Polynomial, b: Polynomial) -> Polynomial:
     made: Polynomial = {}
     for first, x in a.items():
         for second, y in b.items():
-            term = tuple(sorted(first + second))  # quotients, which begin with a bracket, are first
+            term = tuple(sorted(first + second))  # quotients, which begin with a bracket, come first
             made[term] = made.get(term, 0) + x * y
     return {term: coefficient for term, coefficient in made.items() if coefficient}
 
@@ -62,7 +61,7 @@ def _is_positive(a: Polynomial) -> bool:
 
 
 def _is_less(a: Polynomial, b: Polynomial) -> bool:
-    """Whether it can be told that a <= b."""
+    """Whether a <= b is provable."""
     return _is_positive(_sum(b, a, -1)) or any(
         [
             term[0] in _QUOTIENTS and coefficient > 0 and _is_less(_undivided(a, term), b)
@@ -72,19 +71,19 @@ def _is_less(a: Polynomial, b: Polynomial) -> bool:
     )
 
 
-# What is divided in quotients, by how they are written. They stand in polynomials as if they were arguments.
+# The dividends of quotients, by the quotients' text. Quotients appear in polynomials as if they were arguments.
 _QUOTIENTS: dict[str, Polynomial] = {}
 
 
 def _quotient(a: Polynomial, divisor: int) -> Polynomial:
-    """A polynomial divided by a number, rounded down."""
+    """A polynomial divided by an integer, rounded down."""
     name = f"(({written(a)}) // {divisor})"
     _QUOTIENTS[name] = a
     return {(name,): 1}
 
 
 def _undivided(a: Polynomial, term: tuple[str, ...]) -> Polynomial:
-    """A polynomial that is no smaller, with what is divided in place of a quotient."""
+    """A polynomial that is no smaller, with the dividend in place of a quotient."""
     rest = {other: coefficient for other, coefficient in a.items() if other != term}
     return _sum(rest, _product(_QUOTIENTS[term[0]], {term[1:]: a[term]}))
 
@@ -107,7 +106,7 @@ class _Bounds:
         self.known: dict[Op, Interval] = {}
         self.sizes: dict[str, list[Polynomial]] = {}
         self.not_negative: list[Polynomial] = []
-        self._sources: set[Op] = set()  # what indices are made of
+        self._sources: set[Op] = set()  # the values that indices are computed from
         self._limits: dict[Op, tuple[Op, ...]] = {}  # of loops, by their indices
         for op in kernel.arguments:
             if not op.type.is_float:
@@ -138,7 +137,7 @@ class _Bounds:
         self._limits[op.regions[0].parameters[0]] = op.operands[:2]
 
     def use(self, op: Op) -> None:
-        """Arguments that this is made of must not be negative."""
+        """Require that the arguments this is computed from are not negative."""
         waiting = [op]
         while waiting:
             op = waiting.pop()
@@ -166,8 +165,7 @@ class _Bounds:
         self.sizes.setdefault(op.attribute, []).append(_sum(high, {(): elements}))
 
     def masked(self, op: Op) -> Polynomial:
-        """The index behind the last one that a masked access can have: its own, less that of its mask, plus the mask's
-        limit."""
+        """One past the last index of a masked access: its own index, minus that of its mask, plus the mask's limit."""
         start, end = op.operands[-1].operands
         rest, below = _summands(op.operands[0]), self.known.get(end, _ANY).high
         for part in _summands(start):
@@ -182,7 +180,7 @@ class _Bounds:
         return below
 
     def positive(self, op: Op, interval: Interval) -> bool:
-        """Whether a value can be required to be greater than 0 of the arguments."""
+        """Require that a value is greater than 0, by a condition on the arguments; return whether that is possible."""
         if interval.low is None:
             return False
         self.use(op)
@@ -234,7 +232,7 @@ class _Bounds:
     def product(self, op: Op, a: Interval, b: Interval) -> Interval:
         for one, other in (op.operands, op.operands[::-1]):
             if one.name == "idiv" and one.operands[1] is other and _is_at_least_0(self.known[one]):
-                # A multiple of a number that is at most as large as what was divided.
+                # A multiple of an integer, at most as large as the dividend.
                 return Interval({}, self.known.get(one.operands[0], _ANY).high)
         if _is_at_least_0(a) and _is_at_least_0(b):
             assert a.low is not None and b.low is not None
@@ -249,7 +247,7 @@ _ANY = Interval(None, None)
 
 
 def _summands(op: Op) -> list[Op]:
-    """What a sum consists of."""
+    """The terms of a sum."""
     return [*_summands(op.operands[0]), *_summands(op.operands[1])] if op.name == "add" else [op]
 
 
@@ -274,7 +272,7 @@ def _larger(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
 
 def _least(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
-    """A lower limit of two values with these."""
+    """A lower limit of the smaller of two values with these lower limits."""
     if a is None or b is None:
         return None
     smaller = _smaller(a, b)
@@ -282,7 +280,7 @@ def _least(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
 
 
 def _divisor_of_remainder(op: Op) -> Op | None:
-    """The `b` of a - a // b * b, which is how a remainder is written."""
+    """The `b` of a - a // b * b, the form of a remainder in IR."""
     a, multiple = op.operands
     if multiple.name == "mul" and multiple.operands[0].name == "idiv":
         quotient, divisor = multiple.operands
@@ -292,7 +290,7 @@ def _divisor_of_remainder(op: Op) -> Op | None:
 
 
 def requirements(kernel: Kernel) -> Requirements:
-    """What must hold of a kernel's arguments and the sizes of its arrays. Raises `Unbounded`."""
+    """The requirements on a kernel's arguments and the sizes of its arrays. Raises `Unbounded`."""
     found = _Bounds(kernel)
     sizes = {}
     for name, all_of_it in found.sizes.items():
@@ -306,7 +304,7 @@ def requirements(kernel: Kernel) -> Requirements:
 
 
 def _maximal(polynomials: list[Polynomial]) -> list[Polynomial]:
-    """Those of several that no other one exceeds for all arguments."""
+    """The polynomials that no other one exceeds for all arguments."""
     kept: list[Polynomial] = []
     for p in polynomials:
         if not any([_is_less(p, other) for other in kept]):

@@ -17,8 +17,8 @@ OPPOSITE = {
 }  # fmt: skip
 
 
-_SIZES = {"f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}  # of elements that do not have 4 bytes
-# Of integers: (opcode, space).
+_SIZES = {"f64": 8, "i64": 8, "f16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}  # of elements whose size is not 4 bytes
+# On integers: (opcode, space).
 _INTEGER_LANES = {
     ("add", "i32"): (0xFE, 1), ("sub", "i32"): (0xFA, 1), ("mul", "i32"): (0x40, 2), ("add", "i64"): (0xD4, 1),
     ("sub", "i64"): (0xFB, 1),
@@ -34,7 +34,7 @@ _MIRRORED = {"lt": 0x1E, "le": 0x1D}  # the predicates of exchanged operands
 
 
 def _is_wide(type_: Type) -> bool:
-    """Whether a vector takes 32 bytes, not 16 or 8. A mask is as wide as what it was compared of, or less."""
+    """Whether a vector takes 32 bytes, not 16 or 8. A mask is at most as wide as the vectors that were compared."""
     return type_.lanes * _SIZES.get(type_.element, 4) == 32 or (type_.element == "bool" and type_.lanes > 1)
 
 
@@ -61,7 +61,7 @@ class Code(Assembler):
     def _packed(
         self, opcode: int, space: int, type_: Type, target: int, other: Operand, second: int = 0, tail: bytes = b""
     ) -> None:
-        """An instruction that has forms for one float and for as many as a register has lanes."""
+        """An instruction with a scalar form and a vector form."""
         if type_.lanes == 1:
             self._scalar(opcode, space, 2 if type_ is F32 else 3, target, other, second, tail)
         else:
@@ -121,12 +121,12 @@ class Code(Assembler):
         self._vector(opcode, 2, 1, source, target, mask, wide=_is_wide(type_))
 
     def store_halves(self, target: Operand, source: int) -> None:
-        """Eight floats as float16, rounded to the nearest."""
+        """Store eight floats as float16, rounded to nearest."""
         self._vector(0x1D, 3, 1, source, target, tail=b"\0")
 
     def convert_float(self, type_: Type, target: int, source: Operand, given: Type) -> None:
-        """A value of a given type to another one, which is a float32 or a float64 if it is a scalar; it may be in memory if
-        its elements are shorter than 32 bits."""
+        """Convert a value to another type, which is float32 or float64 for a scalar; the source may be in memory if its elements
+        are shorter than 32 bits."""
         if type(source) is not int or given.is_short:
             self._vector(*_CONVERSIONS[given.element, type_.element], target, source)
             if given.element == "bf16":
@@ -145,7 +145,7 @@ class Code(Assembler):
             self._scalar(0x5A, 1, 2 if type_ is not F32 else 3, target, source, source)
 
     def float_of_integer(self, type_: Type, target: int, source: int) -> None:
-        self._scalar(0x57, 1, 0, target, target, target)  # else the result depends on what was there
+        self._scalar(0x57, 1, 0, target, target, target)  # else the result depends on the register's old value
         self._scalar(0x2A, 1, 0x82 if type_ is F32 else 0x83, target, source, target)
 
     def float_of_short(self, element: str, target: int, source: int) -> None:
@@ -157,7 +157,7 @@ class Code(Assembler):
             self._scalar(0x72, 1, 1, 6, target, target, b"\x10")
 
     def load_signed(self, target: int, source: Address, size: int) -> None:
-        """1, 2 or 4 bytes from memory, whose sign fills the register."""
+        """Load 1, 2 or 4 bytes, sign-extended."""
         self._general({1: b"\x0f\xbe", 2: b"\x0f\xbf", 4: b"\x63"}[size], target, source)
 
     def integer_of_float(self, type_: Type, target: int, source: Operand) -> None:
@@ -200,7 +200,7 @@ class Code(Assembler):
         self._bitwise({"and": 0x54, "andn": 0x55, "or": 0x56, "xor": 0x57}[name], type_, target, first, second)
 
     def widen_mask(self, target: int, source: int) -> None:
-        """Four lanes of 32 bits as four of 64."""
+        """Widen four lanes of 32 bits to 64."""
         self._vector(0x25, 2, 1, target, source)
 
     def narrow_mask(self, target: int, source: int, spare: int) -> None:
@@ -219,7 +219,7 @@ class Code(Assembler):
         self._vector(opcode, 2, 1, target, source, wide=_is_wide(type_))
 
     def lanes_below(self, type_: Type, target: int, count: int, spare: int) -> None:
-        """A mask of the first lanes, as many as a general register says."""
+        """A mask of the first `count` lanes, a general register."""
         narrow = type_.element in ("f32", "i32")
         order = Pooled(0x0706050403020100, True) if narrow else Pooled(0x03020100)
         self._vector(0x31 if narrow else 0x32, 2, 1, spare, order)
@@ -233,7 +233,7 @@ class Code(Assembler):
         self.permute_pairs(target, target, b"\xd8")
 
     def permute_pairs(self, target: int, source: Operand, order: bytes) -> None:
-        """Four lanes of 64 bits in another order."""
+        """Permute four lanes of 64 bits."""
         self._vector(0x01, 3, 0x81, target, source, tail=order)
 
     def splat_integer(self, target: int, source: int) -> None:
@@ -244,14 +244,14 @@ class Code(Assembler):
         """0, step, 2 * step, 3 * step."""
         self.number(general, step)
         self._scalar(0x6E, 1, 0x81, target, general)
-        self._scalar(0x73, 1, 1, 7, target, target, b"\x08")  # eight bytes further up
+        self._scalar(0x73, 1, 1, 7, target, target, b"\x08")  # shifted up by eight bytes
         self.number(general, 2 * step)
         self.splat_integer(spare, general)
         self._scalar(0xD4, 1, 1, spare, target, spare)
         self.join_halves(target, target, spare)
 
     def fold_lanes(self, name: str, type_: Type, target: int, source: int, spare: int) -> None:
-        """All lanes combined, the lower half with the upper first."""
+        """Reduce all lanes, beginning with the lower half and the upper."""
         opcode, prefix = (
             (_ARITHMETIC[name], type_.element == "f64") if type_.is_float else (_INTEGER_LANES[name, "i64"][0], 1)
         )
@@ -268,7 +268,7 @@ class Code(Assembler):
         self._scalar(opcode, 1, prefix + 2 if type_.is_float else prefix, target, spare, target)
 
     def load_strided(self, type_: Type, target: int, source: Address, stride: int, spare: int) -> None:
-        """Elements so many apart; nothing behind the last one is read."""
+        """Load elements with a stride; nothing past the last one is read."""
         size, half = (4, 4) if type_.element == "f32" else (8, 2)
         if stride == 2:
             self.load_float(type_, target, source)
@@ -276,7 +276,7 @@ class Code(Assembler):
             order = b"\xd8" if type_.element == "f32" else b"\x0a"
             self._packed(0xC6, 1, type_, target, spare, target, order)
             if _is_wide(type_):
-                self.permute_pairs(target, target, b"\xd8")  # the middle pairs are exchanged
+                self.permute_pairs(target, target, b"\xd8")  # swap the middle pairs
             return
         for part, first in ((target, 0), (spare, half))[: type_.lanes // half]:
             at = [source.moved(size * stride * (first + i)) for i in range(half)]
@@ -296,21 +296,21 @@ class Code(Assembler):
         self._general(_INTEGER[name], target, source)
 
     def immediate(self, name: str, target: int, number: int) -> None:
-        """The same with a number of 32 bits, for all names but "mul"; "cmp" only compares."""
+        """target = target `name` a 32-bit constant, for all names but "mul"; "cmp" only compares."""
         self._general(b"\x81", _IMMEDIATE[name], target, struct.pack("<i", number))
 
     def multiply_by(self, target: int, source: int | Address, number: int) -> None:
         self._general(b"\x69", target, source, struct.pack("<i", number))
 
     def is_zero(self, register: int) -> None:
-        """Compare a register with 0, faster."""
+        """Compare a register with 0, faster than `cmp`."""
         self._general(b"\x85", register, register)
 
     def address_of(self, target: int, source: Address) -> None:
         self._general(b"\x8d", target, source)
 
     def divide_signed(self, by: int) -> None:
-        """`rax` by a register, rounded to 0; `rdx` is the remainder."""
+        """Divide `rax` by a register, rounded towards 0; `rdx` is the remainder."""
         self.code += b"\x48\x99"
         self._general(b"\xf7", 7, by)
 

@@ -1,13 +1,12 @@
-"""Runs IR in NumPy: what a kernel means, and what runs where no machine code does.
+"""Runs IR in NumPy: the definition of the IR's meaning, and the fallback where no machine code runs.
 
 Note [Iterations as threads]
-A parallel loop runs all of its iterations at once. Each is a thread, and a value is an array with one element for
-each thread that is there, or with a single one if all threads agree. A condition splits the threads in two; a loop
-lets each go when it is through. So the number of NumPy calls is that of the longest way through the kernel, not that
-of its iterations. Every index is checked against its buffer. A vector has a second dimension, its lanes.
+A parallel loop runs all of its iterations at once. Each is a thread, and a value is an array with one element for each active
+thread, or with a single one if all threads agree. A condition splits the threads in two; a loop drops each thread that has
+finished. So the number of NumPy calls is that of the longest path through the kernel, not that of its iterations. Every index is
+checked against its buffer. A vector has a second dimension, its lanes.
 
-This module shares no code with the rest of the compiler but the table of ops, since tests compare machine code with
-what it does.
+This module shares only the table of ops with the rest of the compiler, since tests compare machine code with it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from .ir import FOLDS, OPS, Kernel, Op, Region, value_of
 
 Array = np.ndarray[Any, Any]
-_BLOCK = 1 << 13  # iterations of a parallel loop that run at once: their values should stay in a cache
+_BLOCK = 1 << 13  # iterations of a parallel loop that run at once: their values should fit in a cache
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "pow": np.power, "sin": np.sin, "cos": np.cos,
@@ -29,7 +28,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class Threads:
-    """The threads of a region, and their values. Those of enclosing regions are fetched when first asked for."""
+    """The threads of a region, and their values. Values of enclosing regions are fetched at their first use."""
 
     __slots__ = ("count", "index", "outer", "values")
 
@@ -60,7 +59,7 @@ class Threads:
 def interpret(
     kernel: Kernel, arguments: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] = FUNCTIONS
 ) -> None:
-    """Run a kernel on arrays and numbers, by the names of its parameters. `functions` are those that `call` calls."""
+    """Run a kernel on arrays and scalars, by parameter name. `functions` are the targets of `call` ops."""
     machine = _Interpreter(kernel, arguments, functions)
     threads = Threads(1)
     for op in kernel.arguments:
@@ -78,10 +77,10 @@ class _Interpreter:
             if buffer.type.element in ("bf16", "bool"):  # by their bits
                 self.buffers[name] = self.buffers[name].view("i2" if buffer.type.element == "bf16" else "u1")
         self.functions = functions
-        self.is_split = False  # inside a parallel loop
+        self.is_split = False  # whether inside a parallel loop
 
     def region(self, region: Region, threads: Threads) -> list[Array]:
-        """Run a region; what it yields."""
+        """Run a region; return its yielded values."""
         values = threads.values
         made: list[Array] = []  # by the latest loop or condition
         for op in region.ops:
@@ -119,7 +118,7 @@ class _Interpreter:
         dtype = op.type.dtype
         if op.type.element in ("i32", "i64") and value.dtype.kind == "f":
             limit = 2.0 ** (8 * dtype.itemsize - 1)
-            inside = (value >= -limit) & (value < limit)  # what is not becomes the least number
+            inside = (value >= -limit) & (value < limit)  # values outside become the minimum
             threads.values[op] = np.where(inside, np.where(inside, value, 0).astype(dtype), np.iinfo(dtype).min)
         elif op.operands[0].type.element == "bf16":
             threads.values[op] = (value.astype(np.int32) << 16).view(dtype)
@@ -167,7 +166,7 @@ class _Interpreter:
         buffer[index] = threads[value]
 
     def _masked(self, op: Op, threads: Threads) -> tuple[Array, Array, Array]:
-        """The buffer of a masked access, the indices of its lanes, and which of them count."""
+        """The buffer of a masked access, the indices of its lanes, and which lanes are active."""
         buffer, mask = self.buffers[op.attribute], threads[op.operands[-1]]
         index, mask = np.broadcast_arrays(threads[op.operands[0]][:, None] + np.arange(mask.shape[1]), mask)
         self._inside(op, buffer, index[mask])
@@ -240,8 +239,7 @@ class _Interpreter:
         self.is_split = False
 
     def _loop(self, op: Op, threads: Threads, state: list[Array], limits: tuple[Array, Array] | None) -> list[Array]:
-        """Run a loop until its last thread is through. `state` is what it carries; that of a `for` begins with the
-        index."""
+        """Run a loop until its last thread has finished. `state` are the carried values; in a `for` the first is the index."""
         count = threads.count
         results = [np.empty((count, *value.shape[1:]), value.dtype) for value in state]
         index = np.arange(count)
@@ -280,8 +278,7 @@ class _Interpreter:
 
 
 def fused(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c, rounded once, unless a product of float64 is too large or too small for its rounding error to be a
-    number."""
+    """a * b + c, rounded once, unless a float64 product is too large or too small for its rounding error to be representable."""
     if a.dtype == np.float32:
         product = a.astype(np.float64) * b  # exact
         return _odd_sum(product, c.astype(np.float64)).astype(np.float32)
@@ -289,11 +286,11 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     rest, error = _two_sum(c, _product_error(a, b, high))
     total, last = _two_sum(high, rest)
     exact: Array = total + _odd_sum(error, last)
-    return np.where(np.isfinite(exact) & (exact != 0.0), exact, high + c)  # which has the sign of 0, too
+    return np.where(np.isfinite(exact) & (exact != 0.0), exact, high + c)  # which also has the right sign of 0
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """A sum, and what rounding has left out of it."""
+    """A sum and its rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -306,14 +303,14 @@ def _product_error(a: Array, b: Array, product: Array) -> Array:
 
 
 def _split(a: Array) -> tuple[Array, Array]:
-    """A float64 as the sum of two with 26 bits each."""
+    """Split a float64 into a sum of two with 26 bits each."""
     large = a * 134217729.0
     high = large - (large - a)
     return high, a - high
 
 
 def _odd_sum(a: Array, b: Array) -> Array:
-    """A sum of float64, rounded to odd: rounding that once more gives what rounding the exact sum gives."""
+    """A sum of float64, rounded to odd: rounding it again gives the same as rounding the exact sum once."""
     total, error = _two_sum(a, b)
     total, error = np.atleast_1d(total), np.atleast_1d(error)
     even = (total.view(np.int64) & 1) == 0

@@ -1,10 +1,9 @@
 """The intermediate representation: types, the table of ops, kernels, and the builder. See Note [The compiler].
 
-An `Op` is an operation and the value that it gives. Ops stand in regions, in the order in which they run. `for`,
-`while` and `if` have regions of their own; their results are `result` ops, which directly follow them. A region's
-parameters are the values that a loop carries from one iteration to the next; its last op is `yield`. Memory is a
-named buffer and an index: there are no addresses. Nothing is implicit: the operands of an op have exactly the types
-that `OPS` says. Ops are never changed once they are built.
+An `Op` is an operation and its value. A region holds ops in the order in which they run. `for`, `while` and `if` have their own
+regions; their results are `result` ops, which directly follow them. A region's parameters are the values that a loop carries from
+one iteration to the next; its last op is `yield`. Memory is a named buffer and an index: there are no addresses. Nothing is
+implicit: the operands of an op have exactly the types in `OPS`. Ops are never changed once they are built.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 class Type:
     """The type of a value: an element type, and how many lanes it has.
 
-    `Type.of` gives one object for each, so types are compared by identity.
+    `Type.of` returns one object per type, so types are compared by identity.
     """
 
     __slots__ = ("dtype", "element", "is_float", "is_short", "lanes", "register")
@@ -30,8 +29,8 @@ class Type:
     def __init__(self, element: str, lanes: int) -> None:
         self.element, self.lanes = element, lanes
         self.is_float = element in ("f32", "f64")
-        self.is_short = element in ("f16", "bf16")  # in memory only: floats that are computed with as f32
-        self.register = "vector" if self.is_float or lanes > 1 else "general"  # the class of registers for it
+        self.is_short = element in ("f16", "bf16")  # in memory only: these floats are computed as f32
+        self.register = "vector" if self.is_float or lanes > 1 else "general"  # its register class
         self.dtype = DTYPES.get(element, _WORD if element == "bf16" else np.dtype("V"))
 
     @staticmethod
@@ -55,13 +54,13 @@ DTYPES = {
 _WORD = np.dtype("i2")  # NumPy has no bfloat16: the IR moves its bits, and computes with float32
 F32, F64, I64, U8, BOOL = map(Type.of, ("f32", "f64", "i64", "u8", "bool"))
 INDEX = I64
-NOTHING = Type.of("nothing")  # of ops that give no value
+NOTHING = Type.of("nothing")  # of ops without a value
 
 _FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
 
 def bits_of(value: float, type_: Type) -> int:
-    """A Python number as the bits of a constant. Integers are kept as they are; floats are rounded to the type."""
+    """The bits of a Python number as a constant. Integers are unchanged; floats are rounded to the type."""
     if not type_.is_float:
         return int(value)
     form, whole = _FORMATS[type_.element]
@@ -73,7 +72,7 @@ def bits_of(value: float, type_: Type) -> int:
 
 
 def value_of(bits: int, type_: Type) -> Any:
-    """The Python number that a constant's bits stand for."""
+    """The Python number that a constant's bits represent."""
     if not type_.is_float:
         return bool(bits) if type_.element == "bool" else bits
     form, whole = _FORMATS[type_.element]
@@ -84,8 +83,7 @@ def value_of(bits: int, type_: Type) -> Any:
 
 
 class Op:
-    """An operation, and the value that it gives. `attribute` is what is known of it when it is built: bits, a relation,
-    a buffer's name."""
+    """An operation and its value. `attribute` is a build-time parameter: bits, a relation, a buffer's name."""
 
     __slots__ = ("attribute", "name", "operands", "regions", "type")
 
@@ -119,12 +117,12 @@ def results_at(ops: list[Op], at: int) -> list[Op]:
 
 
 class Row(NamedTuple):
-    """What the table says of an op.
+    """An op's row in the table.
 
-    `signature` are the types of the operands, then that of the result: `t` is one and the same type throughout, `b` a
-    bool of as many lanes, `i` an index, `.` any type. `kinds` says which `t` can be: (f)loats, (w)hole numbers,
-    (b)ools. A `pure` op can be repeated or left out. `cheap` ops cost less than a jump: a condition computes both of
-    its branches if they consist of these. `numpy` is its meaning.
+    `signature` are the types of the operands, then that of the result: `t` is the same type throughout, `b` a bool with as many
+    lanes, `i` an index, `.` any type. `kinds` says what `t` can be: (f)loats, integers (w), (b)ools. A `pure` op can be repeated
+    or dropped. `cheap` ops cost less than a jump: a condition computes both of its branches if they consist of these. `numpy` is
+    the op's meaning.
     """
 
     signature: str
@@ -145,7 +143,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 ROUNDINGS: dict[str, Callable[[Any], Any]] = {"nearest": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 BITS = ("and", "or", "xor")
-# Which way, and what becomes of the sign: a `shift` by 23 bits is "left 23", "right 23" (zeros come in) or "signed 23".
+# The direction and the treatment of the sign: a `shift` by 23 bits is "left 23", "right 23" (shifts in zeros) or "signed 23".
 SHIFTS: dict[str, Callable[[Any, Any], Any]] = {
     "left": np.left_shift,
     "right": lambda a, count: (a.view(f"u{a.itemsize}") >> count.astype(f"u{a.itemsize}")).view(a.dtype),
@@ -157,11 +155,11 @@ FOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "min": lambda a, b: np.where(a < b, a, b),
     "max": lambda a, b: np.where(a > b, a, b),
 }
-NEUTRAL = {"add": 0, "mul": 1, "min": float("inf"), "max": float("-inf")}  # what leaves the other operand as it is
+NEUTRAL = {"add": 0, "mul": 1, "min": float("inf"), "max": float("-inf")}  # neutral elements
 
 
 def shift_of(op: Op) -> tuple[str, int]:
-    """Which way a `shift` goes, and how far."""
+    """The direction of a `shift`, and its count."""
     way, _, count = str(op.attribute).partition(" ")
     return way, int(count)
 
@@ -171,7 +169,7 @@ def _shifted(a: Any, attribute: str) -> Any:
     return SHIFTS[way](a, a.dtype.type(int(count)))
 
 
-# Functions of the C library, with how many operands each has.
+# Functions of the C library, with their numbers of operands.
 FUNCTIONS = {
     "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "pow": 2, "sin": 1, "cos": 1, "acos": 1, "tanh": 1, "erf": 1, "erfc": 1,
     "lgamma": 1,
@@ -179,7 +177,7 @@ FUNCTIONS = {
 
 LOADS = ("load", "load_vector", "load_masked")
 STORES = ("store", "store_vector", "store_masked")
-# `numpy` is a function of the operands, and of the attribute if that is what it depends on (see interpret.py).
+# `numpy` is a function of the operands, and of the attribute if the result depends on it (see interpret.py).
 OPS = {
     "arg": Row(".", pure=False),
     "parameter": Row(".", pure=False),
@@ -188,27 +186,27 @@ OPS = {
     # Memory
     "load": Row("i.", pure=False, cheap=False),  # attribute: the buffer
     "store": Row("i..", pure=False, cheap=False),
-    # As many elements as the value has lanes, from an index on, so many apart (0: one for all lanes); consecutive ones.
+    # As many elements as the value has lanes, from an index on: with a stride (0: one element for all lanes), or consecutive.
     # Bools are loaded and stored as u8.
     "load_vector": Row("ii.", pure=False, cheap=False),
     "store_vector": Row("i..", pure=False, cheap=False),
-    # The same of consecutive elements, but only in the lanes of a mask, which is a `lanes_below`; the others are loaded
-    # as 0. The last operand is the mask.
+    # The same for consecutive elements, but only in the lanes of a mask, the last operand, which is a `lanes_below`; other lanes
+    # are loaded as 0.
     "load_masked": Row("i..", pure=False, cheap=False),
     "store_masked": Row("i...", pure=False, cheap=False),
     # Lanes
     "splat": Row(".."),  # a scalar in all lanes
-    "iota": Row("."),  # 0, and in each lane so much more than in the one before: the attribute
-    # The lower half of the lanes and the upper are combined by one of FOLDS, until one lane is left.
+    "iota": Row("."),  # multiples of the attribute, starting at 0
+    # Reduces lanes: combines the lower and upper half by one of FOLDS, until one lane is left.
     "reduce": Row("..", cheap=False),
     "first": Row("..", numpy=lambda a: a[:, 0]),  # the first lane, as a scalar
     "half": Row("..", numpy=lambda a, which: np.split(a, 2, 1)[which]),  # the lower (0) or the upper (1) lanes
     "join": Row("...", numpy=lambda a, b: np.concatenate(np.broadcast_arrays(a, b), 1)),  # the lanes of both
     "evens": Row("ttt", numpy=lambda a, b: np.concatenate(np.broadcast_arrays(a, b), 1)[:, ::2]),  # every second lane of both
-    # A mask of the lanes whose number, counted from the first operand, is below the second. The attribute is the element
-    # that its lanes are as wide as.
+    # A mask of the lanes whose index, counted from the first operand, is below the second. The attribute is the element that has
+    # the width of its lanes.
     "lanes_below": Row("ii."),
-    # An index where it is not negative and below the extent, which is positive; else 0.
+    # The index if it is not negative and below the extent, which is positive; else 0.
     "checked": Row("iii", numpy=lambda index, extent: np.where((index >= 0) & (index < extent), index, 0)),
     # Arithmetic
     "add": Row("ttt", "fw", commutative=True, numpy=np.add),
@@ -229,12 +227,12 @@ OPS = {
     # Choice
     "cmp": Row("ttb", "fw", numpy=lambda a, b, relation: RELATIONS[relation](a, b)),
     "select": Row("bttt", numpy=np.where),
-    # Integers wrap around; floats are rounded, to integers towards 0; what has none there is the least number.
+    # Integers wrap around; floats are rounded, to integers towards 0; floats out of range become the smallest integer.
     "cast": Row("..", cheap=False),
-    "bitcast": Row(".."),  # the bits of a vector as lanes of another element, as many as fill the same bytes
+    "bitcast": Row(".."),  # the bits of a vector as lanes of another element; the size in bytes is the same
     # Control. `for`: operands are low, high, step and the carried values; the region's first parameter is the index;
     # the attribute is "parallel" if
-    # iterations may run in any order. `while`: the first region yields whether to go on, the second what is carried.
+    # iterations may run in any order. `while`: the first region yields whether to continue, the second the carried values.
     "for": Row("", pure=False, cheap=False),
     "while": Row("", pure=False, cheap=False),
     "if": Row("", pure=False, cheap=False),
@@ -249,9 +247,9 @@ OPS = {
 class Buffer(NamedTuple):
     """A flat array. `access` is "reads", "writes" or "updates".
 
-    No two buffers of a kernel overlap, but those that are `shared` may be one and the same: loads and stores then happen
-    in the order of the program. The elements of a `strided` buffer lie where its caller has computed from its shape and
-    strides, in a table that the kernel reads; bounds.py knows nothing of it.
+    Buffers of a kernel do not overlap, except that `shared` ones may be the same array: loads and stores then happen in program
+    order. The caller computes the offsets in a `strided` buffer from its shape and strides, in a table that the kernel reads;
+    bounds.py does not check these.
     """
 
     name: str
@@ -262,7 +260,7 @@ class Buffer(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A kernel: its buffers and scalar arguments, and what it does. No argument that is an integer is negative."""
+    """A kernel: its buffers, scalar arguments and body. Integer arguments are never negative."""
 
     name: str
     parameters: tuple[Buffer | Op, ...]
@@ -278,7 +276,7 @@ class Kernel(NamedTuple):
 
 
 def drop_dead(region: Region) -> None:
-    """Take ops out of a region that is being built whose values nothing uses."""
+    """Remove ops with unused values from a region under construction."""
     used: set[Op] = set()
 
     def visit(region: Region) -> None:
@@ -299,18 +297,16 @@ def drop_dead(region: Region) -> None:
 
 
 class Builder:
-    """Appends ops to the region that is being built. Constants are folded, and no pure op is computed twice where its
-    first value is known. A cheap op that does not depend on a loop stands in front of it."""
+    """Appends ops to the region under construction. It folds constants, eliminates common subexpressions of pure ops, and hoists
+    cheap invariant ops out of loops."""
 
     def __init__(self, read_only: frozenset[str] = frozenset()) -> None:
-        self._read_only = read_only  # buffers that the kernel never writes, so that loads from them are pure
+        self._read_only = read_only  # buffers that the kernel never writes: loads from them are pure
         self._blocks: list[list[Op]] = [[]]
-        self._seen: dict[Any, Op] = {}  # the pure ops of all regions that are being built
-        self._own: list[dict[Any, Op]] = [{}]  # those of each
-        self._fixed: list[int] = [0]  # for each region the outermost one that its ops may be moved to
-        self._depth: dict[
-            Op, int
-        ] = {}  # of the regions that pure ops stand in; an op that is not here stays where it is used
+        self._seen: dict[Any, Op] = {}  # the pure ops of all open regions
+        self._own: list[dict[Any, Op]] = [{}]  # those of each region
+        self._fixed: list[int] = [0]  # for each region, the outermost one that its ops may be hoisted to
+        self._depth: dict[Op, int] = {}  # depths of the regions of pure ops; an op that is not listed is not hoisted
 
     def const(self, value: float, type_: Type) -> Op:
         return self.bits(bits_of(value, type_), type_)
@@ -319,11 +315,11 @@ class Builder:
         """A constant by its bits."""
         width = 8 * type_.dtype.itemsize
         if not type_.is_float and type_.element != "bool" and bits >> (width - 1) == 1:
-            bits -= 1 << width  # integers have signs
+            bits -= 1 << width  # integers are signed
         return self._once("const", type_, (), bits)
 
     def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
-        """Append an op, unless its value is known."""
+        """Append an op, unless its value is already known."""
         if name == "bitcast" and operands[0].name == "const" and operands[0].type.lanes == type_.lanes:
             (a,) = operands
             return self.bits(a.attribute & ((1 << 8 * a.type.dtype.itemsize) - 1), type_)
@@ -375,7 +371,7 @@ class Builder:
         self._fixed[-1] = self._fixed[-2] if is_loop else depth
 
     def suspend(self) -> tuple[list[Op], dict[Any, Op]]:
-        """Leave the region that is being built for a while."""
+        """Leave the region under construction for a while."""
         own = self._own.pop()
         self._fixed.pop()
         for key in own:
@@ -389,13 +385,13 @@ class Builder:
         self._fixed.append(len(self._blocks) - 1)
 
     def end(self, parameters: tuple[Op, ...], yielded: tuple[Op, ...]) -> Region:
-        """End the region that is being built."""
+        """End the region under construction."""
         ops, _ = self.suspend()
         ops.append(Op("yield", NOTHING, yielded))
         return Region(parameters, ops)
 
     def control(self, name: str, operands: tuple[Op, ...], attribute: Any, *regions: Region) -> list[Op]:
-        """Append a loop or a condition; its results. A condition of a few cheap ops becomes selects."""
+        """Append a loop or a condition; return its results. A condition of a few cheap ops becomes selects."""
         if name == "if" and all(map(_is_cheap, regions)):
             for region in regions:
                 for op in region.ops[:-1]:
@@ -411,23 +407,22 @@ class Builder:
 
 
 def _is_conversion(name: str, operands: tuple[Op, ...]) -> bool:
-    """Whether an op is a float's cast, or a division by a constant: cheap enough to be done in front of a loop for nothing."""
+    """Whether an op is a cast of a float, or a division by a constant: cheap enough to hoist speculatively."""
     return (name == "cast" and operands[0].type.is_float) or (name == "idiv" and operands[1].name == "const")
 
 
-_MOST_SELECTED = 4  # ops that are computed for nothing sooner than jumped over
+_MOST_SELECTED = 4  # ops that are computed unconditionally rather than jumped over
 
 
 def _is_cheap(region: Region) -> bool:
     ops = [op for op in region.ops[:-1] if op.name != "const"]
     if any([op.type.lanes > 1 for op in region.yielded]):
-        return False  # there is no choice between vectors by one bool
+        return False  # one bool cannot select between vectors
     return len(ops) <= _MOST_SELECTED and all([OPS[op.name].cheap and OPS[op.name].pure for op in ops])
 
 
 def _folded(name: str, operands: tuple[Op, ...], attribute: Any) -> Op | int | None:
-    """The value of an op of integers or bools, if it is known, or that of a select whose branches are one. Floats
-    stay: NaN, infinity, -0."""
+    """The value of an op on integers or bools, if it is known, or of a select with equal branches. Floats are not folded: NaN, infinity, -0."""
     if name == "select":
         condition, a, b = operands
         return a if a is b else (a if condition.attribute else b) if condition.name == "const" else None

@@ -1,10 +1,9 @@
-"""Kernels that can be called, of Python functions.
+"""Callable kernels from Python functions.
 
 Note [The signature of a compiled kernel]
-What a kernel requires of its arguments follows from its IR: the dtype of each array; whether it is written; how many
-elements it must have, which `bounds.py` derives from every index; and which integers must not be negative. That is
-its signature, and `kernels/call.py` holds every call to it. So nothing is read or written outside of an array, whatever
-sizes a caller passes.
+A kernel's requirements follow from its IR: the dtype of each array; whether it is written; its minimum number of elements, which
+`bounds.py` derives from every index; and which integers must not be negative. They are the kernel's signature, and
+`kernels/call.py` checks every call against it. So nothing outside an array is read or written, whatever sizes a caller passes.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from . import bounds, python, text, verify, x86
 from .interpret import interpret
 from .ir import DTYPES, F32, F64, Buffer, Kernel, Type
 
-_BLOCK = 1 << 15  # iterations that a thread interprets at least
+_BLOCK = 1 << 15  # iterations per interpreting thread, at least
 _TYPES = {dtype: Type.of(name) for name, dtype in DTYPES.items()}
 
 
 def signature(kernel: Kernel, *conditions: str) -> call.Signature:
-    """What a kernel requires of its arguments, besides conditions of its own."""
+    """A kernel's requirements on its arguments, plus these conditions."""
     found = bounds.requirements(kernel)
     arguments = []
     for parameter in kernel.parameters:
@@ -61,14 +60,13 @@ def machine_code(kernel: Kernel, *conditions: str) -> Any:
             from . import llvm_engine
 
             return call.callable_kernel(llvm_engine.load(kernel), made, double=True)
-    except OSError:  # the system lets no more memory become executable, or there is no C library
+    except OSError:  # the system refuses more executable memory, or there is no C library
         pass
     return None
 
 
 def interpreted(kernel: Kernel) -> Any:
-    """A function of the same arguments that runs the kernel in the interpreter; its parallel loop is over `begin` to
-    `end`."""
+    """A function with the same arguments that runs the kernel in the interpreter; its parallel loop runs from `begin` to `end`."""
     names = [p.name if isinstance(p, Buffer) else p.attribute for p in kernel.parameters]
 
     def run(*arguments: Any) -> None:
@@ -88,7 +86,7 @@ def interpreted(kernel: Kernel) -> Any:
 
 
 def _dump(kernel: Kernel, stage: str, emitter: x86.Emitter | None = None) -> None:
-    """Print a kernel if PENLIGHT_DUMP asks for it, with the locations of its values if they are known."""
+    """Print a kernel if PENLIGHT_DUMP names it, with the locations of its values if they are known."""
     if os.environ.get("PENLIGHT_DUMP") == kernel.name:
         note = None if emitter is None else lambda op: x86.named(emitter.locations.get(op))
         print(f"# {stage}\n{text.printed(kernel, note)}", file=sys.stderr)

@@ -1,14 +1,14 @@
 """Elementary functions of float32 and float64 vectors: exponentials, logarithms, powers, error functions, remainders.
 
-Those of float32 are within about one unit in the last place, those of float64 within two. The coefficients of float32 are
-our own minimax fits (Lawson's iteration in float64); those of float64 are Taylor's around zero: of exp up to r**13, where
-the next term is below 1e-17, and of the inverse hyperbolic tangent, which log needs, up to z**10. Subnormal numbers, zero
-and infinity are taken for what they are, and given where they are due; NaN stays NaN.
+Those of float32 are within about one unit in the last place, those of float64 within two. The coefficients for float32 are our
+own minimax fits (Lawson's iteration in float64); those for float64 are Taylor's around zero: exp up to r**13, where the next term
+is below 1e-17, and the inverse hyperbolic tangent, which log needs, up to z**10. Subnormal numbers, zero and infinity are handled
+exactly, as arguments and as results; NaN stays NaN.
 
 Note [Partial functions]
-A sine of a number beyond 2**40, or the remainder of a division with a quotient beyond 2**28, would take many more
-instructions than all others, and a power of a negative number has too many cases. They are NaN here, and a kernel with such
-a function (`partial` in ufuncs.py) is partial: who runs it looks for NaN and leaves arrays with any to NumPy.
+The sine of a number beyond 2**40, or the remainder of a division with a quotient beyond 2**28, would take many more instructions
+than other arguments, and a power of a negative number has too many cases. They give NaN here, and a kernel with such a function
+(`partial` in ufuncs.py) is partial: its caller looks for NaN and recomputes arrays that have any with NumPy.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ INFINITY = float("inf")
 
 # ----- Exponentials of float32 ----------------------------------------------------------------------------------------
 
-_MAGIC = 12582912.0  # 1.5 * 2**23: a sum with it has the rounded number in its lowest bits
+_MAGIC = 12582912.0  # 1.5 * 2**23: adding it leaves the rounded integer in the lowest bits
 _MAGIC_BITS = 0x4B400000
 _ONE_BITS = 0x3F800000
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4  # the first has few bits: its product with a small integer is exact
@@ -82,10 +82,9 @@ def exp(x: Value) -> Value:
 
 
 def _scaled(power: Value, shifted: Value, vanishes: Value) -> Value:
-    """A power times 2**n, which may be out of range where the result is not: two factors, each about its square root.
+    """A power times 2**n, where 2**n may be out of range though the result is not: two factors, each about its square root.
 
-    What is below the least subnormal number is made 0 beforehand: a product that underflows takes processors a hundred
-    cycles.
+    Results below the least subnormal number are set to 0 beforehand: a product that underflows takes a hundred cycles.
     """
     n = as_integer(shifted) - _MAGIC_BITS
     half = n >> 1
@@ -93,7 +92,7 @@ def _scaled(power: Value, shifted: Value, vanishes: Value) -> Value:
 
 
 def exp_half(x: Value) -> Value:
-    """e**x / 2 for float32 that is not below -80; so it is finite a little further than `exp`."""
+    """e**x / 2 for float32 not below -80; it stays finite a little further than `exp`."""
     power, shifted = _split(at_most_number(x, 91.0))
     n = as_integer(shifted) - _MAGIC_BITS
     half = n >> 1
@@ -109,14 +108,14 @@ def exp2(x: Value) -> Value:
 
 
 def exp_within(x: Value) -> Value:
-    """e**x for float32 that lies between -87 and 88, or is NaN: in two thirds of the instructions."""
+    """e**x for float32 between -87 and 88, or NaN: in two thirds of the instructions."""
     power, shifted = _split(x)
     return power * _power_of_two(as_integer(shifted))
 
 
 def exp_below(x: Value) -> Value:
-    """e**x for x that is not above 40, or is NaN: of float32 with one factor 2**(n + 64), which cannot be out of range, and
-    another of 2**-64. Nothing underflows on the way to 0."""
+    """e**x for x not above 40, or NaN: for float32 with one factor 2**(n + 64), which cannot be out of range, and another of
+    2**-64. No intermediate result underflows on the way to 0."""
     if x.is_double:
         return _exp_of_doubles(x)
     power, shifted = _split(at_least_number(x, -104.0))
@@ -132,8 +131,7 @@ def _split(x: Value) -> Halves:
 
 
 def _exp_near(x: Value) -> Value:
-    """e**x for |x| up to half of log(2), by Estrin's scheme: as many operations as Horner's, of which fewer have to wait
-    for each other."""
+    """e**x for |x| up to half of log(2), by Estrin's scheme: as many operations as Horner's, with a shorter dependency chain."""
     square = x * x
     high = fma(square, _EXP[4], fma(x, _EXP[3], _EXP[2]))
     return fma(fma(high, square, fma(x, _EXP[1], _EXP[0])), square, x) + 1.0
@@ -145,7 +143,7 @@ def _power_of_two(n: Value) -> Value:
 
 
 def expm1(x: Value) -> Value:
-    """e**x - 1: as that beyond +-1; within, where it would cancel, 2**n * (e**r - 1) + (2**n - 1)."""
+    """e**x - 1: computed like this beyond +-1; within, where it would cancel, as 2**n * (e**r - 1) + (2**n - 1)."""
     if x.is_double:
         return _expm1_of_doubles(x)
     near = clip(x, -1.0, 1.0)
@@ -158,7 +156,7 @@ def expm1(x: Value) -> Value:
 
 
 def gate(x: Value) -> Value:
-    """A sigmoid of float32 that goes down to e**-87 only, which is as good as 0 where it scales something."""
+    """A sigmoid of float32 whose smallest value is e**-87, which as a factor is as good as 0."""
     return 1.0 / (exp_within(-clip(x, -87.0, 87.0)) + 1.0)
 
 
@@ -166,7 +164,7 @@ _TANH = (-0.33333271741867065, 0.13331152498722076, -0.05371410399675369, 0.0205
 
 
 def tanh(x: Value) -> Value:
-    """The hyperbolic tangent: of float32 a polynomial near 0, else by way of e**(2 * |x|)."""
+    """The hyperbolic tangent: for float32 a polynomial near 0, else from e**(2 * |x|)."""
     if x.is_double:
         return _tanh_of_doubles(x)
     size, square = absolute(x), x * x
@@ -180,13 +178,13 @@ def tanh(x: Value) -> Value:
 
 _LN2_HIGH_64, _LN2_LOW_64 = 0.6931471803691238, 1.9082149292705877e-10
 _EXP_64 = tuple([1 / factorial(n) for n in range(2, 14)])  # of r**2 on
-MAGIC_64 = 6755399441055744.0  # 1.5 * 2**52: a sum with it has the rounded number in its lowest bits
+MAGIC_64 = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the rounded integer in the lowest bits
 _ONE_BITS_64 = 0x3FF0000000000000
 _LOWEST, _HIGHEST = -746.0, 710.0  # beyond, exp is 0 or infinity
 
 
 def _reduced(x: Value) -> Halves:
-    """(n, e^r - 1) where x = n * log(2) + r with a whole n."""
+    """(n, e^r - 1) where x = n * log(2) + r with an integer n."""
     n = rounded(x * LOG2_E, "nearest")
     r = fnma(n, _LN2_LOW_64, fnma(n, _LN2_HIGH_64, x))
     return n, fma(polynomial(r, _EXP_64), r * r, r)
@@ -200,13 +198,13 @@ def _power_of_two_64(n: Value) -> Value:
 def _exp_of_doubles(x: Value) -> Value:
     n, rest = _reduced(clip(x, _LOWEST, _HIGHEST))
     half = rounded(n * 0.5, "floor")
-    # What is below the least subnormal number is made 0 beforehand: see `_scaled`.
+    # Results below the least subnormal number are set to 0 beforehand: see `_scaled`.
     power = without(less(x, -745.2), (rest + 1.0) * _power_of_two_64(half))
     return power * _power_of_two_64(n - half)
 
 
 def _expm1_of_doubles(x: Value) -> Value:
-    """2**n * (e**r - 1) + (2**n - 1), of which the second part is exact; beyond 40, where 1 is nothing, e**x."""
+    """2**n * (e**r - 1) + (2**n - 1), where the second term is exact; beyond 40, where 1 is negligible, e**x."""
     n, rest = _reduced(clip(x, _LOWEST, _HIGHEST))
     half = rounded(n * 0.5, "floor")
     far = (rest + 1.0) * _power_of_two_64(half) * _power_of_two_64(n - half)
@@ -241,7 +239,7 @@ _LARGEST, _LEAST_NORMAL = 3.4028234663852886e38, 1.1754943508222875e-38
 
 
 def log(x: Value) -> Value:
-    """The natural logarithm: of x = 2**n * (1 + f), with 1 + f between the roots of 1/2 and 2, n * log(2) + log(1 + f)."""
+    """The natural logarithm: n * log(2) + log(1 + f) for x = 2**n * (1 + f), with 1 + f between the roots of 1/2 and 2."""
     if x.is_double:
         return _log_of_doubles(x)
     f, whole = _mantissa(x)
@@ -275,7 +273,7 @@ def _mantissa(x: Value) -> Halves:
 
 
 def _log_everywhere(x: Value, result: Value) -> Value:
-    """A logarithm, with infinity for infinity, -infinity for 0, and NaN for NaN and what is negative."""
+    """A logarithm, with infinity for infinity, -infinity for 0, and NaN for NaN and negative x."""
     result = where(greater(x, _LARGEST), x, result)
     outside = where(less(x, 0.0), full_bits(x, 0xFFFFFFFF), full(x, -INFINITY)) + x
     return where(greater(x, 0.0), result, outside)
@@ -309,7 +307,7 @@ def _log_of_doubles(x: Value) -> Value:
 
 
 def log1p(x: Value) -> Value:
-    """log(1 + x): of u, which is 1 + x rounded, and the first-order correction (x - (u - 1)) / u of that rounding."""
+    """log(1 + x): log(u), where u is 1 + x rounded, plus the first-order correction (x - (u - 1)) / u of that rounding."""
     u = x + 1.0
     inside = greater(u, 0.0) & less(u, INFINITY)
     return with_sign_of(x, log(u) + only(inside, (x - (u - 1.0)) / u))
@@ -342,8 +340,7 @@ NAN_BITS, NAN_BITS_64 = 0x7FC00000, 0x7FF8000000000000
 
 
 def integer_power(x: Value, exponent: int) -> Value | None:
-    """x**exponent as a product, each half of it once; None if there would be many factors, or a quotient that underflows
-    early."""
+    """x**exponent by repeated squaring; None if there would be many factors, or a quotient that underflows early."""
     size = abs(exponent)
     if not 0 < size <= (_MOST_FACTORS if exponent > 0 else 2):
         return None
@@ -364,13 +361,13 @@ def power(x: Value, y: Value) -> Value:
     at_zero = where(greater(y, 0.0), full(x, 0.0), full(x, INFINITY))
     result = where(equal(x, 0.0), at_zero, result)
     result = where(equal(y, 0.0), full(x, 1.0), result)
-    # Known: x from +0 on, not -0, whose sign may stay, and below infinity; y finite.
+    # Valid: x is +0 or positive (not -0, whose sign may survive) and finite; y is finite.
     known = less(x, INFINITY) & less(absolute(y), INFINITY) & at_least(x, 0.0) & ~has_sign(x)
     return where(known, result, full_bits(x, NAN_BITS))
 
 
 def _power_of_doubles(x: Value, y: Value) -> Value:
-    # x = 2**e * m with m between the roots of 1/2 and 2; e is biased by 1023, and made a float beside the bits of 2**52.
+    # x = 2**e * m with m between the roots of 1/2 and 2; e is biased by 1023, and converted to float by the bits of 2**52.
     bits = as_integer(x)
     e = logical_right(bits - _ROOT_OF_HALF_64 + _ONE_BITS_64, 52)
     m = as_float(bits - (e << 52) + _ONE_BITS_64)
@@ -396,7 +393,7 @@ _ERF_FAR = (
 
 
 def erf(x: Value) -> Value:
-    """The error function: of float32 a polynomial in x**2 up to 1, beyond it 1 - e**-Q(|x|)."""
+    """The error function: for float32 a polynomial in x**2 up to 1, beyond it 1 - e**-Q(|x|)."""
     if x.is_double:
         return _erf_of_doubles(x)
     size = absolute(x)
@@ -427,7 +424,7 @@ def erfc(x: Value) -> Value:
     """1 - erf(x) of float32; beyond a half, where that would cancel, e**-x**2 * erfcx(x)."""
     far = clip(x, 0.0, 12.0)
     square = far * far
-    lost = fma(far, far, -square)  # by rounding the square
+    lost = fma(far, far, -square)  # the rounding error of the square
     density = exp_below(-square)
     density = fnma(density, lost, density)
     k = error_functions.ERFCX32_K
@@ -458,10 +455,10 @@ _LARGE_QUOTIENT, _LARGE_QUOTIENT_64 = 2.0**28, 2.0**50
 
 
 def fmod(x: Value, y: Value) -> Value:
-    """What is left of x after taking y as often as it goes, with the sign of x.
+    """The remainder of x / y, with the sign of x.
 
-    Of float32 in float64: a quotient that rounds to an integer is one, unless it has more digits than `_LARGE_QUOTIENT`, and
-    the product with that integer is exact.
+    float32 is computed in float64: a quotient that rounds to an integer is one, unless it has more digits than `_LARGE_QUOTIENT`,
+    and the product with that integer is exact.
     """
     if x.is_double:
         return _fmod_of_doubles(x, y)
@@ -472,8 +469,8 @@ def fmod(x: Value, y: Value) -> Value:
 
 
 def _fmod_of_doubles(x: Value, y: Value) -> Value:
-    """Exact: the rounded quotient, cut off, is the integer wanted or the next one; what is left then, and after adding
-    y back, is a multiple of the last place of y, and no larger than y, so nothing is rounded."""
+    """Exact: the rounded quotient, truncated, is the right integer or the next one; the remainder, before and after adding y
+    back, is a multiple of the last place of y, and no larger than y, so nothing is rounded."""
     size, step = absolute(x), absolute(y)
     left = fnma(rounded(size / step, "trunc"), step, size)
     left = left + only(less(left, 0.0), step)
@@ -482,18 +479,18 @@ def _fmod_of_doubles(x: Value, y: Value) -> Value:
 
 
 def _has_wrong_sign(left: Value, y: Value) -> Value:
-    """The mask of remainders that are not 0 and not of the sign of the divisor."""
+    """The mask of remainders that are not 0 and do not have the divisor's sign."""
     return not_equal(left, 0.0) & (less(left, 0.0) ^ less(y, 0.0))
 
 
 def remainder(x: Value, y: Value) -> Value:
-    """What is left of x after taking y as often as it goes, with the sign of y."""
+    """The remainder of x / y, with the sign of y."""
     left = fmod(x, y)
     return where(_has_wrong_sign(left, y), left + y, left)
 
 
 def floor_divide(x: Value, y: Value) -> Value:
-    """The largest integer that is not above x / y, from the remainder as PyTorch does."""
+    """The largest integer not above x / y, from the remainder, as in PyTorch."""
     left = fmod(x, y)
     quotient = (x - left) / y - only(_has_wrong_sign(left, y), full(x, 1.0))
     below = rounded(quotient, "floor")

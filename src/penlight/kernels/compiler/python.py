@@ -2,24 +2,23 @@
 
 Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
-`while`, `for` over a `range`, over a tuple whose length is known or over what a generator of the module yields, `break`,
-`continue`, `return`; ranges marked `reassociated` or `simd`; arithmetic, comparisons,
-`and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
-loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; `zip` of tuples; and calls of other
-functions, of scalars or of arrays, whose code is repeated. The code of a generator is repeated around the body of the loop
-over it: so kernels share a nest of loops. `math.floor` and its like stay floats. An object of a class of the module is its
-attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
-is read, which a test does for every kernel.
+`while`, `for` over a `range`, over a tuple of known length or over a generator of the module, `break`, `continue`, `return`;
+ranges marked `reassociated` or `simd`; arithmetic, comparisons, `and`, `or`, `not`; `min` and `max` of two, `abs`, `int`,
+`float`, `round` (to even), `fma` and `checked` of loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples
+of the module; `zip` of tuples; and calls of other functions, of scalars or arrays, which are inlined. A generator is inlined
+around the body of the loop over it: so kernels can share a loop nest. `math.floor` and the like return floats. An object of a
+class of the module is represented by its attributes, and its methods are inlined, too. Anything else raises NotImplementedError
+when the function is read, which a test does for every kernel.
 
-Integers and floats are told apart as in Python, and a name that a loop carries is one or the other throughout.
-The Python function is the specification: it gives what its IR gives, but for rounding, and for errors that Python
-raises where the C library has NaN or infinity.
+Integers and floats are distinguished as in Python, and a name that a loop carries is one or the other throughout. The Python
+function is the specification: its results equal those of its IR except for rounding, and for errors that Python raises where the
+C library returns NaN or infinity.
 
 Note [Leaving a block]
-IR has no jumps. What follows `if c: return x` goes into the other branch. Where that is not enough, a `return`,
-`break` or `continue` sets the name `$exited`, and what follows it stands in a condition on that; `$broken` ends the
-innermost loop, and `$returned` with `$value` ends all loops of the function. They are names like others, so
-conditions join them and loops carry them.
+IR has no jumps. The statements after `if c: return x` go into the other branch. If that is not enough, a `return`, `break` or
+`continue` sets the name `$exited`, and a condition on it guards the statements that follow; `$broken` ends the innermost loop,
+and `$returned` with `$value` ends all loops of the function. They are ordinary names, so conditions join them and loops carry
+them.
 """
 
 from __future__ import annotations
@@ -55,21 +54,21 @@ _ARRAYS = {"Doubles": F64, "Ints": I64, "Bytes": ir.U8}
 
 
 class Array(NamedTuple):
-    """What the name of an array stands for."""
+    """The value of an array's name."""
 
     buffer: Buffer
 
 
 class Record(NamedTuple):
-    """What the name of an object stands for: its attributes are names that begin with `prefix`."""
+    """The value of an object's name: its attributes are names that begin with `prefix`."""
 
     prefix: str
     kind: type
 
 
 class Scope(NamedTuple):
-    """A function that is being read: what its names begin with, its module, the type of what it returns, the loop over
-    what it yields with the scope of that, and whether this is in a loop of its."""
+    """A function that is being read: the prefix of its names, its module, its return type, the loop over its yielded values with
+    that loop's scope, and whether this is inside one of its loops."""
 
     prefix: str
     module: dict[str, Any]
@@ -79,8 +78,8 @@ class Scope(NamedTuple):
 
 
 class Reader:
-    """Reads statements, and builds IR. `names` is what each name stands for now: a Python number if that is known, or a
-    value, or one of the above."""
+    """Reads statements and builds IR. `names` holds each name's current value: a Python number if it is known, an IR value, or
+    one of the above."""
 
     def __init__(self, compute: Type, read_only: frozenset[str]) -> None:
         self.build = Builder(read_only)
@@ -148,7 +147,7 @@ class Reader:
                 self._exit(scope, "$broken")
             case ast.Continue():
                 self._exit(scope)
-            case ast.Try(body):  # Python raises where the C library has infinity or NaN
+            case ast.Try(body):  # Python raises where the C library returns infinity or NaN
                 self.block(body, scope)
             case ast.Pass():
                 pass
@@ -180,7 +179,7 @@ class Reader:
                 raise NotImplementedError(ast.unparse(target))
 
     def _if(self, node: ast.If, rest: list[ast.stmt], scope: Scope) -> bool:
-        """Read a condition; whether that includes the rest of its block."""
+        """Read a condition; return whether that includes the rest of its block."""
         test = self.test(node.test, scope)
         if isinstance(test, bool):
             self.block(node.body if test else node.orelse, scope)
@@ -194,7 +193,7 @@ class Reader:
         return any(ends)
 
     def _either(self, test: Op, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """Do one of two things, and join what the names stand for then."""
+        """Do one of two things, and join the resulting values of names."""
         before, build = self.names, self.build
         build.begin()
         self.names = dict(before)
@@ -321,7 +320,7 @@ class Reader:
         return tuple([self.as_type(self.names[name], type_) for name, type_ in zip(changed, types, strict=True)])
 
     def _changed(self, node: ast.While | ast.For, scope: Scope) -> list[str]:
-        """The names that a loop may change, of those that exist before it."""
+        """The names, of those that exist before a loop, that it may change."""
         found: dict[str, None] = {}
         for said, is_stored in _names_in(node):
             name = scope.prefix + said
@@ -339,7 +338,7 @@ class Reader:
     # ----- Values -----------------------------------------------------------------------------------------------------
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
-        """What an expression stands for: a Python number if it is known, else a value."""
+        """The value of an expression: a Python number if it is known, else an IR value."""
         if isinstance(node, ast.Name):  # the most frequent ones first
             found = self.names.get(scope.prefix + node.id, _MISSING)
             return scope.module[node.id] if found is _MISSING else found
@@ -404,7 +403,7 @@ class Reader:
         if not isinstance(array, Array):
             if not isinstance(at, Op):
                 return array[at]
-            chosen: Any = array[-1]  # a few numbers of the module are chosen from, not read
+            chosen: Any = array[-1]  # a small tuple of the module becomes selects, not loads
             for i in range(len(array) - 2, -1, -1):
                 below = self.build.op("cmp", BOOL, at, self.as_type(i, I64), attribute="le")
                 chosen = self.build.op(
@@ -461,7 +460,7 @@ class Reader:
             return _BUILTINS[name](*values)
         first = values[0]
         match name:
-            case "min" | "max":  # Python keeps the first unless the second is smaller, or larger
+            case "min" | "max":  # Python returns the first unless the second is smaller, or larger
                 type_ = self._common(*values)
                 return build.op(name, type_, self.as_type(values[1], type_), self.as_type(first, type_))
             case "int":
@@ -478,7 +477,7 @@ class Reader:
     def inline(
         self, function: Callable[..., Any], values: list[Any], consumer: tuple[ast.For, Scope] | None = None
     ) -> Any:
-        """Repeat a function's code; what it returns. A generator's code is repeated around that of its consumer."""
+        """Inline a function; return its result. A generator is inlined around the code of its consumer."""
         tree = parsed(function)
         self._calls += 1
         scope = Scope(f"{self._calls}:", function.__globals__, _returned(tree, self.compute), consumer)
@@ -502,7 +501,7 @@ class Reader:
     # ----- Conditions -------------------------------------------------------------------------------------------------
 
     def test(self, node: ast.expr, scope: Scope) -> Any:
-        """Whether an expression holds: a bool if that is known, else a value."""
+        """The truth of an expression: a bool if it is known, else an IR value."""
         match node:
             case ast.BoolOp(sign, values):
                 made = self.test(values[0], scope)
@@ -557,14 +556,14 @@ class Reader:
         return BOOL if isinstance(value, bool) else I64 if isinstance(value, int) else self.compute
 
     def _common(self, a: Any, b: Any) -> Type:
-        """The type of two values together: a float if one of them is."""
+        """The common type of two values: a float if one of them is."""
         first, second = self._type_of(a), self._type_of(b)
         if first.is_float or second.is_float:
             return first if first.is_float else second
         return first if first is I64 else second
 
     def as_type(self, value: Any, type_: Type) -> Op:
-        """A number as a value of a type, which may be wider, but not narrower."""
+        """A number as a value of a type, which may be wider but not narrower."""
         if isinstance(value, Op):
             if value.type is type_:
                 return value
@@ -589,7 +588,7 @@ _NUMBERS = (Op, int, float)
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Whether two Python numbers are one; 0.0 and -0.0 are two."""
+    """Whether two Python numbers are the same; 0.0 and -0.0 are not."""
     return type(a) is type(b) and isinstance(a, (int, float)) and repr(a) == repr(b)
 
 
@@ -598,7 +597,7 @@ def _is_range(node: ast.expr) -> bool:
 
 
 def _mark(node: ast.expr) -> str:
-    """What a function says of a loop's range, if anything."""
+    """The mark on a loop's range, if any."""
     named = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
     return named if named in _MARKS else ""
 
@@ -679,10 +678,10 @@ def changed_attributes(kind: type) -> tuple[str, ...]:
 
 @lru_cache(None)
 def parsed(function: Callable[..., Any]) -> ast.FunctionDef:
-    """A function's definition. Raises OSError where there is no source to read."""
+    """A function's definition. Raises OSError if there is no source to read."""
     code = function.__code__
     lines = source_lines(code.co_filename, function.__module__)
-    last = max([end or 0 for _, end, _, _ in code.co_positions()])  # parsing the whole file would take longer
+    last = max([end or 0 for _, end, _, _ in code.co_positions()])  # parsing the entire file would take longer
     text = textwrap.dedent("".join(lines[code.co_firstlineno - 1 : last or None]))
     try:
         found = ast.parse(text).body[:1]
@@ -705,7 +704,7 @@ def elementwise(function: Callable[..., float], element: Type, compute: Type) ->
     """The kernel `out[i] = function(a[i * a_step], b[i * b_step], ...)` for i from `begin` to `end`, of arrays with
     these elements.
 
-    A step is 1, or 0 for an array with one element, which all share.
+    A step is 1, or 0 for an array with one element, which all iterations share.
     """
     names = [argument.arg for argument in parsed(function).args.args]
     reader = Reader(compute, frozenset(names))
@@ -729,8 +728,7 @@ def elementwise(function: Callable[..., float], element: Type, compute: Type) ->
 
 def loops(function: Callable[..., None], floats: Type, compute: Type, **known: Any) -> Kernel:
     """The kernel that a function of scalars and arrays describes. Arrays annotated `Floats` have elements of this
-    type; `known` are the arguments
-    behind a `*`, and the branches that depend on them alone are decided now."""
+    type; `known` are the arguments after a `*`; branches that depend only on them are decided now."""
     tree = parsed(function)
     stored = _stored(tree, function.__globals__)
     parameters: list[Buffer | Op] = []
@@ -761,7 +759,7 @@ def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...],
     stored: set[str] = set()
     loaded: set[str] = set()
     regions = [body]
-    while regions:  # what is in a branch that was decided counts for nothing
+    while regions:  # ops of a branch that was decided do not count
         for op in regions.pop().ops:
             if op.name in ir.STORES:
                 stored.add(op.attribute)
@@ -776,7 +774,7 @@ def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...],
 
 
 def _stored(tree: ast.FunctionDef, module: dict[str, Any]) -> set[str]:
-    """The names of a function's arrays that it, or a function that it calls, may store to: those, too, that get another name."""
+    """The names of a function's arrays that it, or a function that it calls, may store to, also under another name."""
     stored: set[str] = set()
     waiting: list[Any] = [*tree.body]
     while waiting:

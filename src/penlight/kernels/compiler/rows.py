@@ -1,6 +1,6 @@
-"""Kernels over rows of arrays, written as Python functions that say what happens to one row.
+"""Kernels over rows of arrays, written as Python functions that describe the work on one row.
 
-A definition gets `Rows`, asks it for its arrays, and computes with what they load:
+A definition gets a `Rows`, requests its arrays from it, and computes with loaded values:
 
     def softmax(rows):
         x, out = rows.array(), rows.array()
@@ -8,35 +8,33 @@ A definition gets `Rows`, asks it for its arrays, and computes with what they lo
         total = rows.total(lambda: out.store(exp(x.load() - top)))
         rows.each(lambda: out.store(out.load() / total))
 
-The function runs once. What it does to a vector of elements (`Value`, with the functions of values.py, math.py and angles.py)
-is written down as IR, with a loop over the rows around it. `Kernel` in kernels/native makes machine code of that.
+The function runs once. Its operations on a vector of elements (`Value`, with the functions of values.py, math.py and angles.py)
+are recorded as IR, inside a loop over the rows. `Kernel` in kernels/native compiles that to machine code.
 
 Note [Loops over a row]
-What a loop does to a vector of elements is traced once and written down three times: `unroll` times in a row for the bulk of
-a row, once for the vectors that are left, and once more for the last elements that fill no vector, where loads and stores
-take a mask and a reduction ignores the other lanes. The sums of an unrolled loop have `unroll` registers, so that additions
-need not wait for each other; a row's sum is thereby more accurate than a running one, too. What only reads, computes a
-little and writes is unrolled so that counting takes a small part of the instructions: where two threads share a core, each
-has half of what it can begin at a time.
+A loop's body is traced once, for a vector of elements, and emitted three times: `unroll` times in a row for the bulk of a row,
+once for the remaining vectors, and once more for the tail that fills no vector, where loads and stores take a mask and a
+reduction ignores the other lanes. The sums of an unrolled loop use `unroll` registers, so that additions need not wait for each
+other; this also makes a row's sum more accurate than a running one. Loops that only read, compute a little and write are unrolled
+so that loop overhead is a small part of the instructions: if two threads share a core, each gets half of its issue slots.
 
 Note [Sums over rows]
-Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
-added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in reduce/__init__.py, and
-threads, which take whole groups, need not share a sum.
+If rows are summed (the gradient of a bias), each group of GROUP rows has its own row of sums, to which its rows are added in
+turn; NumPy adds up the groups' sums. So float32 is accurate enough, see Note [Column sums] in reduce/__init__.py, and threads,
+which take full groups, need not share a sum.
 
 Note [Narrow arrays]
-Arrays of 16-bit floats and of bools are read and written as they are: `load` widens eight of them to float32 (or to masks),
-`store` rounds them. There are no masked loads and stores for them, so a loop over them has no part for the last elements: rows
-must be of whole vectors. Whoever calls a kernel sees to that, and gives it the last few elements in arrays of eight.
+Arrays of 16-bit floats and of bools are read and written directly: `load` widens eight elements to float32 (or to a mask),
+`store` rounds them. They have no masked loads and stores, so a loop over them has no tail: rows must consist of full vectors. The
+caller ensures that, and passes the last few elements in arrays of eight.
 
 Note [Rows by their offsets]
-The rows of a `placed` array lie anywhere: a table, the kernel's last array, says for each row how far from its array's
-beginning each of them starts, in bytes. So any operand that broadcasts, in whichever dimensions, and any part of a wider
-array is read as it is, as long as its elements along a row are beside each other, or one.
+The rows of a `placed` array have arbitrary offsets: a table, the kernel's last array, holds the byte offset of each row in each
+such array. So any operand that broadcasts, in any dimensions, and any slice of a wider array is read in place, as long as its
+elements along a row are contiguous, or a single one.
 
 Note [Kernels of float64]
-A kernel whose first array is float64 computes with float64 throughout, four elements at a time; others with float32, eight
-at a time.
+A kernel whose first array is float64 computes in float64 throughout, four elements at a time; others in float32, eight at a time.
 """
 
 from __future__ import annotations
@@ -48,18 +46,18 @@ from ..rows import GROUP
 from .ir import F64, I64, NEUTRAL, NOTHING, Buffer, Builder, Kernel, Op, Region, Type, drop_dead
 from .values import Value, as_float, as_integer, cast, full_bits, is_nan, less, logical_right, where
 
-# What arrays may hold, by the names of dtypes.
+# Element types of arrays, by the names of dtypes.
 ELEMENTS = {
     "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "int32": "i32", "int64": "i64",
 }  # fmt: skip
-_MOST_UNROLLED = 48  # ops of a loop that is unrolled without being asked to
+_MOST_UNROLLED = 48  # ops of a loop that is unrolled by default
 _MASKED = {"load_vector": "load_masked", "store_vector": "store_masked"}
 _FREE = ("const", "bitcast", "first")  # ops without instructions
 
 
 class Array:
-    """An argument, or one of several that it is split into. Its index is `start`, that of the row, plus that of the loop, plus
-    its `offset` in the row."""
+    """An array argument, or one of several that it is split into. An element's index is `start`, that of the row, plus the loop's
+    index, plus `offset`."""
 
     def __init__(self, rows: Rows, buffer: int, start: Op, offset: Op | None = None) -> None:
         self.rows, self.buffer, self.start, self.offset = rows, buffer, start, offset
@@ -84,7 +82,7 @@ class Array:
         return Value(build, made)
 
     def load(self) -> Value:
-        """The elements at the loop's index: as float32 or float64, or as a mask."""
+        """The elements at the loop's index, as float32 or float64, or as a mask."""
         element, lanes = self._kind.type.element, self.rows.lanes
         if element == "bool":
             return less(full_bits(bits := cast(self._load("u8", lanes), "i32"), 0), bits)
@@ -92,7 +90,7 @@ class Array:
         return cast(value, "f32") if value.type.is_short else value
 
     def store(self, value: Value) -> Value:
-        """Write the elements at the loop's index, rounded to what the array holds; gives the value back."""
+        """Store the elements at the loop's index, rounded to the array's dtype; return the value."""
         element = self._kind.type.element
         if element == "bool":
             self._store(cast(_ones(value), "u8"))
@@ -112,18 +110,18 @@ class Array:
         self.rows.build.op("store_vector", NOTHING, self._index(), value.op, attribute=self._kind.name)
 
     def add(self, value: Value) -> None:
-        """Of an array of sums over rows: add to the elements at the loop's index."""
+        """In an array of sums over rows: add to the elements at the loop's index."""
         self.store(self.load() + value)
 
     def get(self) -> Value:
-        """Of an array with one number for each row: this row's, in all lanes."""
+        """In an array with one scalar per row: this row's, in all lanes."""
         build, element = self.rows.build, self._kind.type.element
         zero = build.const(0, I64)
         type_ = Type.of(element, self.rows.lanes)
         return Value(build, build.op("load_vector", type_, self.start, zero, attribute=self._kind.name))
 
     def put(self, value: Value) -> None:
-        """Of an array with one number for each row: set this row's."""
+        """In an array with one scalar per row: set this row's."""
         build = self.rows.build
         self.rows.written.add(self.buffer)
         number = build.op("first", Type.of(value.type.element), value.op)
@@ -138,10 +136,10 @@ def _ones(mask: Value) -> Value:
 
 
 def rounded_to(value: Value, kind: str) -> Value:
-    """float32 as it will be when it has been stored as this kind of 16 bits."""
+    """float32 rounded to this 16-bit dtype."""
     if kind == "float16":
         return cast(cast(value, "f16"), "f32")
-    # The upper half of a float32, after adding just less than half of its last place, or half if that makes it even.
+    # The upper half of the float32, after adding just under half of its last place, or exactly half if that makes it even.
     bits = as_integer(value)
     near = bits + ((logical_right(bits, 16) & 1) + 0x7FFF)
     whole = where(is_nan(value), full_bits(near, 0x7FC00000), near)
@@ -149,7 +147,7 @@ def rounded_to(value: Value, kind: str) -> Value:
 
 
 def _is_rounded(value: Value) -> bool:
-    """Whether float32 was loaded as bfloat16, or has been rounded to it: the lower half of its bits is 0."""
+    """Whether a float32 was loaded as bfloat16, or rounded to it: the lower half of its bits is 0."""
     bits = value.op.operands[0] if value.op.name == "bitcast" else value.op
     if bits.name == "bits":
         return bits.operands[1].name == "const" and bits.operands[1].attribute == -0x10000
@@ -157,41 +155,41 @@ def _is_rounded(value: Value) -> bool:
 
 
 class Tracing(Builder):
-    """The builder of a kernel over rows, and what is known of all that it computes."""
+    """The builder of a kernel over rows, and facts about all that it computes."""
 
-    precision = "float32"  # what traced kernels round each result to
-    partial = False  # whether it has a function that is: Note [Partial functions] in math.py
+    precision = "float32"  # to which traced kernels round each result
+    partial = False  # whether it has a partial function: Note [Partial functions] in math.py
 
 
 class Scalar:
-    """Stands for an array that is one number everywhere, and is passed as that. See `Rows.broadcast`."""
+    """An array that is one broadcast scalar, and is passed as such. See `Rows.broadcast`."""
 
     def __init__(self, load: Callable[[], Value]) -> None:
         self.load = load
 
 
 class Rows:
-    """Writes down what a kernel does; see the module's example.
+    """Records a kernel's operations; see the module's example.
 
-    A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `broadcast` are those of its
-    arrays, in their order, that are scalars instead; they are only loaded.
+    A `flat` kernel has one row, from element `low` to `high`, instead of rows `low` to `high`. `broadcast` are the positions of
+    arrays that are scalars instead; they are only loaded.
     """
 
     def __init__(self, name: str, flat: bool, broadcast: tuple[int, ...] = ()) -> None:
         self.name, self.flat, self.broadcast = name, flat, broadcast
         self.build = Tracing()
         self.buffers: list[Buffer] = []
-        self.written: set[int] = set()  # numbers of the buffers that are stored to
+        self.written: set[int] = set()  # indices of the buffers that are stored to
         self.numbers: list[Op] = []
         self.lanes = 8
-        self.index: Op | None = None  # in a loop
-        self.indices: set[Op] = set()  # that change with that of the loop
+        self.index: Op | None = None  # the index of the current loop
+        self.indices: set[Op] = set()  # indices that depend on that of the loop
         self.work = 0  # ops of all loops
         self.together = 1  # rows that one thread must take together
         self._asked = self._placed = 0
         self._low, self._high = Op("arg", I64, (), "low"), Op("arg", I64, (), "high")
         self._columns = self._high if flat else Op("arg", I64, (), "columns")
-        self._loops: dict[int, tuple[Op, Op]] = {}  # by their step: where they end, and where the next one begins
+        self._loops: dict[int, tuple[Op, Op]] = {}  # by step: the loop's end, and the start of the next loop
         self._row = self._low
         if not flat:
             self._row = Op("parameter", I64)
@@ -210,10 +208,9 @@ class Rows:
     # Arguments
 
     def array(self, width: int = 1, local: bool = False, kind: str = "float32", placed: bool = False) -> Array:
-        """The next argument: an array of as many rows; `width` 0 for one row that all share. `kind` is one of ELEMENTS.
+        """The next argument: an array with one row per row of the kernel; `width` 0 means one row that all share. `kind` is one of ELEMENTS.
 
-        A `local` one has only the rows that are to be done, while others are counted from row 0; those of a `placed` one are
-        where the `table` says.
+        A `local` array has only the rows to be done, while others are indexed from row 0; the `table` has the rows' offsets in a `placed` one.
         """
         self._asked += 1
         if self._asked - 1 in self.broadcast:
@@ -225,25 +222,24 @@ class Rows:
         return self._array(width, local, kind, placed)
 
     def split(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
-        """The next argument, whose rows are those of `count` arrays beside each other; `shared`, if it is one row for all."""
+        """The next argument, whose rows are the concatenated rows of `count` arrays; `shared` if it is one row for all."""
         whole, build = self._array(0 if shared else count, local, kind), self.build
         offsets = [build.op("mul", I64, self._columns, build.const(i, I64)) for i in range(count)]
         return [Array(self, whole.buffer, whole.start, offset) for offset in offsets]
 
     def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
-        """The next argument: an array with one number for each row; of float32, or float64 beside such arrays, if no `kind`
-        is given."""
+        """The next argument: an array with one scalar per row; without `kind`, of float32, or of float64 in a kernel of float64."""
         return self._array(None, local, kind or ("float64" if self.double else "float32"), placed)
 
     def sums(self) -> Array:
-        """The next argument: an array for sums over rows, of zeros at first. See Note [Sums over rows]."""
+        """The next argument: an array for sums over rows, initially zeros. See Note [Sums over rows]."""
         self.together = GROUP
         build = self.build
         group = build.op("idiv", I64, self._row, build.const(GROUP, I64))
         return Array(self, self._buffer("float32"), build.op("mul", I64, group, self._columns))
 
     def number(self) -> Callable[[], Value]:
-        """The next number among the arguments, which come after all arrays."""
+        """The next scalar argument; scalars come after all arrays."""
         op = Op("arg", F64, (), f"number{len(self.numbers)}")
         self.numbers.append(op)
         if len(self.numbers) > 8:
@@ -257,8 +253,8 @@ class Rows:
         return value
 
     def table(self, count: int) -> None:
-        """The last argument, of int64: for each row the offsets of so many `placed` arrays, which are asked for afterwards.
-        See Note [Rows by their offsets]."""
+        """The last argument, of int64: for each row the offsets of `count` `placed` arrays, which are requested afterwards. See
+        Note [Rows by their offsets]."""
         self._placed = count
 
     def _buffer(self, kind: str, strided: bool = False) -> int:
@@ -278,7 +274,7 @@ class Rows:
         return Array(self, buffer, row)
 
     def _offset(self, buffer: int) -> Op:
-        """Where the row of a placed array begins."""
+        """The offset of the row in a placed array."""
         build, size = self.build, self.buffers[buffer].type.dtype.itemsize
         row = build.op("mul", I64, self._row, build.const(self._placed, I64))
         entry = build.op("add", I64, row, build.const(sum([b.strided for b in self.buffers]) - 1, I64))
@@ -287,7 +283,7 @@ class Rows:
     # Loops
 
     def each(self, body: Callable[[], object], unroll: int = 0) -> None:
-        """Do `body` for all elements of the row; 0 stands for as much unrolling as pays."""
+        """Run `body` for all elements of the row; 0 means as much unrolling as pays."""
 
         def traced() -> list[Value]:
             body()
@@ -304,7 +300,7 @@ class Rows:
         return self._loop(["add"] * count, body, unroll)
 
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
-        """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""
+        """The maximum of `body` over the row, in all lanes. If there are NaN, it is NaN or the maximum of the others."""
         return self._loop(["max"], lambda: [body()], unroll)[0]
 
     def _loop(self, folds: list[str], body: Callable[[], Iterable[Value]], unroll: int) -> list[Value]:
@@ -321,7 +317,7 @@ class Rows:
         return _Loop(self, folds, traced).written(unroll)
 
     def limits(self, step: int) -> tuple[Op, Op]:
-        """Of a loop by this step: what its index is below, and where it ends."""
+        """For a loop with this step: the exclusive bound of its index, and its end."""
         if step not in self._loops:
             build = self.build
             first, last = (self._low, self._high) if self.flat else (build.const(0, I64), self._columns)
@@ -339,13 +335,13 @@ class Rows:
 
     @property
     def last(self) -> Op:
-        """The index that loops end in front of."""
+        """The index before which loops end."""
         return self._high if self.flat else self._columns
 
     # The kernel
 
     def kernel(self) -> Kernel:
-        """What was written down."""
+        """The kernel that was recorded."""
         build = self.build
         buffers = [
             buffer._replace(access="updates") if i in self.written else buffer for i, buffer in enumerate(self.buffers)
@@ -362,14 +358,14 @@ class Rows:
 
 
 class _Loop:
-    """A loop that has been traced, and is written down in three forms."""
+    """A traced loop, which is emitted in three forms."""
 
     def __init__(self, rows: Rows, folds: list[str], traced: Region) -> None:
         self.rows, self.build, self.folds, self.traced = rows, rows.build, folds, traced
         self.masks: dict[Any, Op] = {}
 
     def written(self, unroll: int) -> list[Value]:
-        """Append the loops; what they fold, in all lanes."""
+        """Append the loops; return their reductions, in all lanes."""
         rows, build = self.rows, self.build
         zeros = [build.const(NEUTRAL[fold], op.type) for fold, op in zip(self.folds, self.traced.yielded, strict=True)]
         sums = [zeros] * unroll
@@ -383,7 +379,7 @@ class _Loop:
         return [self.across(fold, [found[i] for found in sums]) for i, fold in enumerate(self.folds)]
 
     def vectors(self, times: int, start: Op, below: Op, sums: list[list[Op]]) -> list[list[Op]]:
-        """The loop over so many vectors at a time."""
+        """The loop over `times` vectors at a time."""
         build, count = self.build, len(self.folds)
         starts = [op for found in sums for op in found]
         index, *entering = (Op("parameter", type_) for type_ in (I64, *[op.type for op in starts]))
@@ -397,9 +393,9 @@ class _Loop:
         return [made[i * count : (i + 1) * count] for i in range(times)]
 
     def rest(self, start: Op, sums: list[Op]) -> list[Op]:
-        """The last elements, which fill no vector."""
+        """The tail: the last elements, which fill no vector."""
         build, rows = self.build, self.rows
-        for op in self.traced.ops:  # in front of the condition
+        for op in self.traced.ops:  # before the condition
             if op.name in _MASKED and op.operands[0] in rows.indices:
                 self.mask(op, start)
         self.mask(None, start)
@@ -417,7 +413,7 @@ class _Loop:
         return build.control("if", (left,), None, region, otherwise)
 
     def mask(self, access: Op | None, start: Op) -> Op:
-        """The mask of a load or store in the rest of a row; without one, of the elements that are computed with."""
+        """The mask of a load or store in the tail of a row; without an access, that of the computed elements."""
         rows, build = self.rows, self.build
         element, lanes = "f64" if rows.double else "f32", rows.lanes
         if access is not None:
@@ -429,7 +425,7 @@ class _Loop:
         return self.masks[key]
 
     def copied(self, index: Op, ahead: int, masked: Op | None) -> list[Op]:
-        """Write what was traced down for the vector at an index and so many elements ahead; what it folds."""
+        """Emit the traced ops for the vector `ahead` elements after an index; return the values to reduce."""
         build, rows = self.build, self.rows
         new: dict[Op, Op] = {self.traced.parameters[0]: index}
         for op in self.traced.ops[:-1]:
@@ -444,7 +440,7 @@ class _Loop:
                 if masked is not None:
                     name = _MASKED[name]
                     operands = [*operands[: 1 if name == "load_masked" else 2], self.mask(op, masked)]
-            # What could be known of it, or done in front of the loop, was when it was traced.
+            # Folding and hoisting were already done during tracing.
             new[op] = build.append(Op(name, op.type, tuple(operands), op.attribute))
         return [new.get(op, op) for op in self.traced.yielded]
 
@@ -455,7 +451,7 @@ class _Loop:
         ]
 
     def across(self, fold: str, held: list[Op]) -> Value:
-        """One value in all lanes from the lanes of several."""
+        """Reduce the lanes of several values to one value in all lanes."""
         build, type_ = self.build, held[0].type
         while len(held) > 1:
             pairs = zip(held[::2], held[1::2], strict=False)

@@ -1,9 +1,9 @@
-"""Which ops of a kernel have x86 code of their own, and what that reads.
+"""Instruction selection: which ops of a kernel have their own x86 code, and what that reads.
 
-Some ops have no code of their own: it is part of that of the op that reads them. These are constants; a comparison
-that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; the
-addition of a constant to an index, which becomes the offset of an address; and a vector's load that only one sum or product
-reads, before anything is stored.
+Some ops have no code of their own: the code of the op that reads them includes it. These are constants; a comparison that only
+one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; the addition of a constant to
+an index, which becomes the offset of an address; and a vector's load that only one sum or product reads, before anything is
+stored.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from . import ir
 from .ir import I64, Kernel, Op, Region
 
 _MEMORY = frozenset(ir.LOADS + ir.STORES)
-_COMMUTING = ("add", "mul", "fma")  # whose first operand may be in memory instead of the second
-_WITH_MEMORY = frozenset((*_COMMUTING, "sub", "div"))  # those that may have an operand in memory
+_COMMUTING = ("add", "mul", "fma")  # the first operand may be in memory instead of the second
+_WITH_MEMORY = frozenset((*_COMMUTING, "sub", "div"))  # ops that may have an operand in memory
 # Ops that may have no code of their own.
 _PARTS = ("cmp", "bits", "add", "sub", "neg", "load_vector", "bitcast", "cast")
 
 
 def origin(op: Op) -> Op:
-    """The value in whose register another one already is: a vector's first lane, or the same bits as another type."""
+    """The value whose register already holds this one: a vector's first lane, or the same bits as another type."""
     while op.name in ("bitcast", "first"):
         op = op.operands[0]
     return op
@@ -28,8 +28,7 @@ def origin(op: Op) -> Op:
 class Selection:
     """Which ops have no code of their own, and what the others read.
 
-    A loop that accesses x[start + i], where the start is the same for all iterations, has a pointer to x[start] in front of
-    it, so that no sum is computed in it.
+    A loop that accesses x[start + i] with an invariant start gets a pointer to x[start] before it, so that it need not compute the sum.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -38,16 +37,18 @@ class Selection:
         self._sources: dict[Op, tuple[Op, ...]] = {}
         self._with_pointers: dict[int, list[Op]] = {}  # by the id of a region's list
         uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
-        addressed: dict[Op, int] = {}  # their uses in loads and stores
-        selects: list[Op] = []  # what selects depend on
-        jumps: list[Op] = []  # what jumps depend on
+        addressed: dict[Op, int] = {}  # uses of indices in loads and stores
+        selects: list[Op] = []  # conditions of selects
+        jumps: list[Op] = []  # conditions of jumps
         factors: list[Op] = []  # the first factors of fused multiply-adds
-        casts: list[tuple[Op, Op]] = []  # of what was loaded last, with the load; and stores of what was cast last
-        loads: list[tuple[Op, Op]] = []  # that may be part of an instruction, with what reads them
+        casts: list[
+            tuple[Op, Op]
+        ] = []  # casts of the value loaded last, with the load; and stores of the value cast last
+        loads: list[tuple[Op, Op]] = []  # loads that may be part of an instruction, with their readers
         regions = [kernel.body]
         for region in regions:
             latest: Op | None = None
-            loaded: set[Op] = set()  # since the latest store
+            loaded: set[Op] = set()  # values loaded since the latest store
             for op in region.ops:
                 if op.name == "load_vector" and op.type.is_float and op.operands[1].attribute == 1:
                     loaded.add(op)
@@ -84,7 +85,7 @@ class Selection:
                     jumps += op.operands
         self.negated = {op for op in factors if op.name == "neg" and uses[op] == factors.count(op)}
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
-        # Loads that are operands of the one instruction that reads them, which has at most one.
+        # Loads that become memory operands of the only instruction that reads them; it has at most one.
         self.in_place: set[Op] = set()
         readers: set[Op] = set()
         for load, op in loads:
@@ -92,7 +93,7 @@ class Selection:
                 self.in_place.add(load)
                 readers.add(op)
         self._find_pointers(kernel.body, {})
-        # Casts that read memory, by what is loaded, and stores that cast what they write.
+        # Casts that read memory, by the load, and stores that include a cast.
         self.folded = {op: part for op, part in casts if self._can_fold(op, part, uses)}
 
     @staticmethod
@@ -131,7 +132,7 @@ class Selection:
             self._with_pointers[id(region.ops)] = made
 
     def _starts(self, body: Region) -> dict[tuple[str, Op], int]:
-        """The buffers that a loop accesses from an invariant index on, with that, and the sizes of their elements."""
+        """The buffers that a loop accesses from an invariant index on, with that index, and their element sizes."""
         inside = {*body.parameters, *body.ops}
         found = {}
         for op in body.ops:
@@ -181,7 +182,7 @@ class Selection:
         return tuple(found)
 
     def constants(self, op: Op) -> list[Op]:
-        """The constants that the code of an op on vectors reads; twice where it must load them first."""
+        """The constants that the code of an op on vectors reads; twice if it must load them first."""
         if op.type.lanes == 1 or op.name in _MEMORY or not any([operand.name in _CONSTANT for operand in op.operands]):
             return []
         operands = list(op.operands)
@@ -194,11 +195,11 @@ class Selection:
         return found * 2 if is_loaded or len(found) > 1 else found
 
 
-_CONSTANT = ("const", "cmp", "neg")  # constants, and what may have one but no code of its own
+_CONSTANT = ("const", "cmp", "neg")  # constants, and ops that may use one but have no code of their own
 
 
 def _offset(op: Op) -> int | None:
-    """What a constant adds to an index."""
+    """The constant that is added to an index."""
     if op.name in ("add", "sub") and op.operands[1].name == "const" and abs(op.operands[1].attribute) < 1 << 24:
         return int(op.operands[1].attribute) * (1 if op.name == "add" else -1)
     return None

@@ -1,16 +1,16 @@
-"""Elementwise kernels that are written in NumPy, as IR.
+"""Traces elementwise kernels that are written in NumPy to IR.
 
 Note [Bodies as machine code]
-The body of an elementwise kernel, say `def body(x, g, out): np.multiply(x, x, out); out *= g`, is a list of ufuncs, whether it is
-called with arrays or with anything else that answers to them. Called with stand-ins, which write down IR for each ufunc,
-it becomes a kernel (Note [The compiler]) that does the same arithmetic, in the same order, in one pass: results
-that are made of sums, products, quotients and roots only are the same to the last bit. So there is one definition of a kernel.
-A body that does anything that a stand-in cannot do (it looks at values or shapes, or calls a ufunc that has no machine code here)
-runs in NumPy as it is.
+The body of an elementwise kernel, say `def body(x, g, out): np.multiply(x, x, out); out *= g`, is a list of ufuncs, whether its
+arguments are arrays or other objects that implement ufuncs. Called with placeholders, which record IR for each ufunc, it becomes
+a kernel (Note [The compiler]) that does the same arithmetic, in the same order, in one pass: results of sums, products, quotients
+and roots are the same to the last bit. So there is one definition of a kernel. A body that does anything that a placeholder does
+not support (it looks at values or shapes, or calls a ufunc that has no machine code here) runs in NumPy.
 
-What a body holds in its closure, numbers above all, is part of its identity: another slope of a leaky relu is another kernel. A body
-whose numbers keep changing is not compiled any more after MOST_VARIANTS of them (elementwise/strategies.py). So numbers that change from call to call are passed to
-the body instead, behind its arrays; there they may only meet arrays, since Python computes with more digits than the kernel.
+The values in a body's closure, mostly scalars, are part of its identity: another slope of a leaky relu is another kernel. A body
+whose scalars keep changing is no longer compiled after MOST_VARIANTS of them (elementwise/strategies.py). So scalars that change
+from call to call are passed to the body instead, after its arrays; there they may only be combined with arrays, since Python
+computes with more digits than the kernel.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _FLOAT, _DOUBLE, _BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np
 
 
 class Stand(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for an array of float32, or float64, while a body is traced.
+    """A placeholder for an array of float32 or float64 while a body is traced.
 
-    It is `short` if its numbers have no more digits than the kernel's precision, if that is of 16 bits.
+    It is `short` if the kernel's precision has 16 bits and its elements have no more digits than that.
     """
 
     ndim = 1
@@ -59,13 +59,13 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What the array's would be."""
+        """The array's dtype."""
         known = self._double if self._value is None else self._value.is_double
         return _DOUBLE if known else _FLOAT
 
     @property
     def value(self) -> Value:
-        """What the array holds now, loaded when it is first looked at."""
+        """The array's current value, loaded at the first use."""
         if self._value is None:
             if self._read is None:
                 raise Untraceable("reads what nobody wrote")
@@ -95,7 +95,7 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
         return where(*args)
 
     def special(self, name: str) -> Stand:
-        """A function that is no ufunc."""
+        """A function that is not a ufunc."""
         table = SPECIAL if self.dtype == _FLOAT else SPECIAL_OF_DOUBLES
         if name not in table:
             raise Untraceable
@@ -128,7 +128,7 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def where(chosen: Any, yes: Any, no: Any) -> Stand:
-    """`np.where` of stand-ins."""
+    """`np.where` of placeholders."""
     if type(chosen) is not Mask or type(yes) is Mask or type(no) is Mask:
         raise Untraceable
     mask = chosen.value
@@ -137,24 +137,24 @@ def where(chosen: Any, yes: Any, no: Any) -> Stand:
 
 
 class Mask(Stand):
-    """Stands for the result of a comparison."""
+    """A placeholder for the result of a comparison."""
 
     dtype = _BOOL
 
 
 class Factor(Stand):
-    """Stands for a number that is passed to a body."""
+    """A placeholder for a scalar argument of a body."""
 
 
 def _beside(mask: Value, number: Any) -> Value:
-    """A number in all lanes that a mask is of."""
+    """A scalar in all lanes, of the mask's type."""
     double = mask.type.lanes == 4
     type_ = Type.of("f64" if double else "f32", mask.type.lanes)
     return Value(mask.build, mask.build.const(_number(number, double), type_))
 
 
 def _number(operand: Any, double: bool) -> float:
-    """A number among a ufunc's operands that does not change the result's dtype."""
+    """A scalar operand of a ufunc that does not change the result's dtype."""
     if type(operand) in (int, float, np.float32) or (double and type(operand) is np.float64):
         return float(operand)
     if type(operand) is np.ndarray and operand.size == 1 and operand.dtype == (_DOUBLE if double else _FLOAT):
@@ -172,7 +172,7 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
         inputs = tuple([_as_numbers(operand) if mask else operand for operand, mask in zip(inputs, masks, strict=True)])
     beside = next((operand.value for operand in inputs if type(operand) is Stand), None)
     if beside is None:
-        raise Untraceable  # see the note on numbers
+        raise Untraceable  # see the note on scalars
     if ufunc in LOGICAL or ufunc is np.logical_not:
         numbers = [operand for operand in inputs if not isinstance(operand, Stand)]
         if numbers or "bitwise" in ufunc.__name__:
@@ -196,7 +196,7 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
 
 
 def _rounded(value: Value, short: bool) -> Stand:
-    """A value with as many digits as the kernel's precision has."""
+    """A value rounded to the kernel's precision."""
     build = value.build
     assert isinstance(build, Tracing)
     if build.precision in ("float16", "bfloat16"):
@@ -205,7 +205,7 @@ def _rounded(value: Value, short: bool) -> Stand:
 
 
 def _is_short(operand: Any, precision: str) -> bool:
-    """Whether a stand-in or a number has no more digits than a precision of 16 bits."""
+    """Whether a placeholder or a scalar has no more digits than a 16-bit precision."""
     if isinstance(operand, Stand):
         return operand.short
     if precision == "float16":
@@ -214,7 +214,7 @@ def _is_short(operand: Any, precision: str) -> bool:
 
 
 def _as_numbers(mask: Stand) -> Stand:
-    """0 and 1 for truth values."""
+    """A mask as floats 0 and 1."""
     return Stand(value=v.only(mask.value, _beside(mask.value, 1.0)))
 
 
@@ -230,7 +230,7 @@ def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
 def define_flat(
     rows: Rows, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
 ) -> None:
-    """The kernel of a body that takes arrays of these kinds, then numbers, and rounds what it computes to this precision."""
+    """The kernel of a body that takes arrays of these kinds, then scalars, and rounds its results to this precision."""
     rows.build.precision = precision
     if "float64" in arrays and len(set(arrays)) > 1:
         raise Untraceable  # see Note [Kernels of float64]
@@ -253,7 +253,7 @@ def define_flat(
 
 
 def define_total(rows: Rows, body: Callable[..., Any], arrays: int, numbers: int) -> None:
-    """The sums over rows of what a body would write to its last array."""
+    """The kernel that sums, over rows, the values that a body would write to its last array."""
     buffers = [rows.array() for _ in range(arrays)]
     sums = rows.per_row()
     factors = [rows.number() for _ in range(numbers)]
@@ -269,11 +269,10 @@ def define_total(rows: Rows, body: Callable[..., Any], arrays: int, numbers: int
 def define_rows(
     rows: Rows, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
 ) -> None:
-    """The kernel of a body on arrays whose rows lie anywhere, of which the last is written; then it takes the table of
-    their offsets.
+    """The kernel of a body on arrays whose rows have arbitrary offsets; the last array is written, and the table of offsets follows it.
 
-    An array is a "vector", with elements beside each other, or a "column", with one number for each row, and one of
-    ELEMENTS. Columns of other kinds than float64 are given as float32. See Note [Rows by their offsets].
+    An array is a "vector", with contiguous elements, or a "column", with one scalar per row, and one of ELEMENTS. Columns of
+    kinds other than float64 are passed as float32. See Note [Rows by their offsets].
     """
     rows.each(placed_element(rows, body, arrays, numbers, precision))
 
@@ -281,7 +280,7 @@ def define_rows(
 def placed_element(
     rows: Rows, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
 ) -> Callable[[], Stand]:
-    """What a body does to one element of placed arrays, whose last, unless it is "result", is stored to; it gives that one."""
+    """Apply a body to one element of placed arrays; store to the last one, unless it is "result", and return its value."""
     rows.build.precision = precision
     shapes, kinds = zip(*[array.split() for array in arrays], strict=True)
     if "float64" in kinds:

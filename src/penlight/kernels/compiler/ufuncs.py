@@ -1,4 +1,4 @@
-"""What ufuncs are in kernels: the functions of vectors that do the same. See Note [Bodies as machine code] in trace.py."""
+"""The vector functions that implement ufuncs in kernels. See Note [Bodies as machine code] in trace.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import Value
 
 
 class Untraceable(Exception):
-    """Raised by a stand-in that is asked for more than it can do."""
+    """Raised by a placeholder for an operation that it does not support."""
 
 
 def partial(function: Callable[..., Value]) -> Callable[..., Value]:
@@ -42,14 +42,14 @@ def _power(x: Any, exponent: Any) -> Value:
 
 
 def _short_power(x: Any, exponent: Any) -> Value:
-    """Of float64: a square or a cube."""
+    """For float64: a square or a cube."""
     if not isinstance(x, Value) or exponent not in (2.0, 3.0):
         raise Untraceable
     return x * x if exponent == 2 else x * x * x
 
 
 def _of_values(function: Callable[[Value, Value], Value]) -> Callable[[Any, Any], Value]:
-    """A function of two values as one of which either may be a number."""
+    """A function of two values, extended so that either may be a scalar."""
 
     def run(a: Any, b: Any) -> Value:
         if not isinstance(a, Value):
@@ -62,7 +62,7 @@ def _of_values(function: Callable[[Value, Value], Value]) -> Callable[[Any, Any]
 def _limited(
     both: Callable[[Value, Any], Value], number: Callable[[Value, float], Value]
 ) -> Callable[[Any, Any], Value]:
-    """A maximum or a minimum; of a number and a value, the value if it is NaN, or if both are 0."""
+    """A maximum or a minimum; of a scalar and a value, the value if it is NaN, or if both are 0."""
     return lambda a, b: both(a, b) if isinstance(a, Value) else both(b, a) if a != a else number(b, a)
 
 
@@ -111,18 +111,18 @@ UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.maximum: _limited(v.maximum, v.at_least_number),
     np.minimum: _limited(v.minimum, v.at_most_number),
 }  # fmt: skip
-# The same in kernels of float64; what is not here is NumPy's there.
+# The same in kernels of float64; NumPy runs those that are missing.
 UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {
     ufunc: UFUNCS[ufunc]
     for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.reciprocal, np.sqrt, np.abs)
     + (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
     + (np.fmod, np.remainder, np.floor_divide, np.exp, np.log, np.tanh, np.expm1, np.log1p, np.sin, np.cos)
 } | {np.power: _short_power}  # fmt: skip
-# Those whose results have no more digits than their operands.
+# Ufuncs whose results have no more digits than their operands.
 EXACT = frozenset(
     (np.negative, np.abs, np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
 )
-# Those that give masks; with their operands exchanged they are the others.
+# Ufuncs that give masks, with the name for swapped operands.
 COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] = {
     np.less: (v.less, v.greater),
     np.less_equal: (v.at_most, v.at_least),
@@ -131,7 +131,7 @@ COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] =
     np.equal: (v.equal, v.equal),
     np.not_equal: (v.not_equal, v.not_equal),
 }
-# And those of one operand.
+# Ufuncs of one operand that give masks.
 INQUIRIES: dict[np.ufunc, Callable[..., Value]] = {
     np.isnan: v.is_nan,
     np.isinf: lambda a: v.equal(v.absolute(a), float("inf")),
@@ -142,6 +142,6 @@ LOGICAL: dict[np.ufunc, Callable[[Value, Value], Value]] = {
     np.bitwise_or: Value.__or__, np.bitwise_and: Value.__and__, np.bitwise_xor: Value.__xor__,
     np.logical_or: Value.__or__, np.logical_and: Value.__and__, np.logical_xor: Value.__xor__,
 }  # fmt: skip
-# Functions that are no ufuncs, by their names: of float32, and of float64.
+# Functions that are not ufuncs, by name: for float32, and for float64.
 SPECIAL: dict[str, Callable[[Value], Value]] = {"erf": math.erf, "erfc": math.erfc, "erfinv": math.erfinv}
 SPECIAL_OF_DOUBLES: dict[str, Callable[[Value], Value]] = {"erf": math.erf}

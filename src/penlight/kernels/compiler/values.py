@@ -1,9 +1,9 @@
-"""Vectors that a kernel computes with, as values with operators. The functions of math.py and angles.py are made of these.
+"""The vectors of a kernel, as values with operators. The functions of math.py and angles.py are made of these.
 
     def softplus(x: Value) -> Value:
         return where(greater(x, 20.0), x, log1p(exp(x)))
 
-A plain number among the operands is a constant of the other's type. `greater` and the like give masks.
+A plain number as an operand is a constant of the other operand's type. `greater` and the like return masks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Number = int | float
 
 
 class Value:
-    """A vector, and the builder that writes down what is done with it."""
+    """A vector, and the builder that records operations on it."""
 
     __slots__ = ("build", "op")
 
@@ -33,7 +33,7 @@ class Value:
         return self.op.type.element == "f64"
 
     def made(self, name: str, *others: Value | Number, attribute: object = None, element: str = "") -> Value:
-        """An op of this value and others, which has its type, or lanes of another element."""
+        """An op on this value and others; the result has its type, or lanes of another element."""
         type_ = Type.of(element, self.type.lanes) if element else self.type
         operands = [other.op if isinstance(other, Value) else self.build.const(other, self.type) for other in others]
         return Value(self.build, self.build.op(name, type_, self.op, *operands, attribute=attribute))
@@ -83,7 +83,7 @@ class Value:
         return self.made("shift", attribute=f"left {count}")
 
     def __rshift__(self, count: int) -> Value:
-        """The sign stays."""
+        """An arithmetic shift, which keeps the sign."""
         return self.made("shift", attribute=f"signed {count}")
 
 
@@ -91,7 +91,7 @@ class Value:
 
 
 def full(like: Value, number: float) -> Value:
-    """A number in all lanes."""
+    """A scalar in all lanes."""
     return Value(like.build, like.build.const(number, like.type))
 
 
@@ -116,7 +116,7 @@ def as_float(x: Value) -> Value:
 
 
 def logical_right(x: Value, count: int) -> Value:
-    """Integers shifted, where zeros come in."""
+    """A logical shift of integers, which shifts in zeros."""
     return x.made("shift", attribute=f"right {count}")
 
 
@@ -144,7 +144,7 @@ def absolute(x: Value) -> Value:
 
 
 def rounded(x: Value, way: str) -> Value:
-    """The "nearest" integer (halves to the even one), the "floor", the "ceil", or what "trunc" leaves."""
+    """x rounded to the "nearest" integer (halves to even), by "floor", "ceil" or "trunc"."""
     return x.made("round", attribute=way)
 
 
@@ -159,22 +159,22 @@ def larger(a: Value, b: Value | float) -> Value:
 
 
 def at_most_number(x: Value, high: float) -> Value:
-    """x, but not above a number; NaN stays, and of 0 and -0 it is x."""
+    """min(x, high) for a scalar; NaN stays, and of 0 and -0 the result is x."""
     return smaller(full(x, high), x)
 
 
 def at_least_number(x: Value, low: float) -> Value:
-    """x, but not below a number; NaN stays, and of 0 and -0 it is x."""
+    """max(x, low) for a scalar; NaN stays, and of 0 and -0 the result is x."""
     return larger(full(x, low), x)
 
 
 def clip(x: Value, low: float, high: float) -> Value:
-    """x limited to [low, high]; NaN stays."""
+    """x clamped to [low, high]; NaN stays."""
     return at_most_number(at_least_number(x, low), high)
 
 
 def maximum(a: Value, b: Value | float) -> Value:
-    """The larger; NaN if either is, as NumPy and PyTorch have it."""
+    """The larger; NaN if either is, as in NumPy and PyTorch."""
     return where(is_nan(a), a, larger(a, b))
 
 
@@ -245,7 +245,7 @@ def is_nan(a: Value) -> Value:
 
 
 def has_sign(x: Value) -> Value:
-    """The mask of numbers with a minus sign, -0 and NaN included."""
+    """The mask of elements with the sign bit set, including -0 and NaN."""
     return less(as_integer(x), 0)
 
 
@@ -297,6 +297,6 @@ def narrowed(halves: Halves) -> Value:
 
 
 def of_halves(function: Callable[..., Value], *values: Value) -> Value:
-    """A function of float64 on float32; one half after the other, which needs fewer registers."""
+    """A function of float64 applied to float32, one half at a time, which needs fewer registers."""
     low, high = (cast(function(*[cast(half(v, which), "f64") for v in values]), "f32") for which in (0, 1))
     return joined(low, high)

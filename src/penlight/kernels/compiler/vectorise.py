@@ -1,19 +1,19 @@
-"""Innermost loops over vectors.
+"""Vectorises innermost loops.
 
 Note [Vector loops]
 A loop over consecutive elements becomes two: one that does 8 or 4 iterations at a time, as many as one register has
-lanes for the widest element, and then the loop as it was, for the rest. Each iteration does what it did before, so
-results are the same in every bit. This is allowed if all that differs from one iteration to the next is loaded from or
-stored to memory at `base + index * stride` with a constant stride, which is 1 for stores; and if an array that is
-stored to is accessed at one index only. What is the same for all iterations is computed once and copied to all lanes.
+lanes for the widest element, and then the original loop, for the rest. Each iteration does the same as before, so results are
+bit-identical. This is allowed if all values that differ between iterations are loaded from or stored to memory at `base + index *
+stride` with a constant stride, which is 1 for stores; and if an array that is stored to is accessed at one index only. Invariant
+values are computed once and broadcast to all lanes.
 
-A sum, product or extremum that a loop carries is only made of several where the function says
-`reassociated(range(...))`: each lane reduces its share, of several vectors at a time if the loop is short, and halves
-are combined until one number is left. Integers are only summed.
+A carried sum, product or extremum is split into partial results only if the function says `reassociated(range(...))`: each lane
+reduces its share, of several vectors at a time if the loop is short, and halves are combined until one scalar is left. Integers
+are only summed.
 
-A loop that is not innermost becomes one over vectors where the function says `simd(range(...))`, or `reassociated`: the
-loops in it run as often for all of its iterations, and what they carry are vectors. The function promises of `simd` that
-no iteration stores what another one loads.
+A loop that is not innermost is vectorised if the function says `simd(range(...))`, or `reassociated`: its inner loops run equally
+often for all of its iterations, and carry vectors. With `simd` the function promises that no iteration stores what another one
+loads.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ from .ir import FOLDS, I64, NEUTRAL, NOTHING, Builder, Op, Region, Type
 
 _FLOAT_OPS = frozenset(("add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "sqrt", "round"))
 _STRIDES = (1, 2, 3, 4)  # of loads
-# Vectors at a time that a loop with at most so many ops reduces, so that an operation need not wait for the one before.
+# Vectors at a time that a loop with at most so many ops reduces, so that an operation need not wait for the previous one.
 _UNROLLED = ((8, 4), (20, 2))
 
 
 class _Refused(Exception):
-    """A loop stays as it is."""
+    """A loop cannot be vectorised."""
 
 
 class _Loop:
-    """What is known of the values of a loop."""
+    """Facts about the values of a loop."""
 
     def __init__(self, region: Region, carried: int, mark: str) -> None:
         self.region = region
         self.ops = [*_all_ops(region)]
         self.inside = {*region.parameters, *self.ops}
         self.is_marked = bool(mark)
-        self.step: dict[Op, int | None] = {region.parameters[0]: 1}  # by how much an integer changes; None: who knows
+        self.step: dict[Op, int | None] = {
+            region.parameters[0]: 1
+        }  # an integer's increment per iteration; None: unknown
         self.varying: set[Op] = set()
         self.accessed: dict[str, set[Op]] = {}
         self.stored: set[str] = set()
-        self.reductions: list[str] = []  # of FOLDS, by which each carried value changes in an iteration
+        self.reductions: list[str] = []  # the one of FOLDS that updates each carried value
         for op in region.ops[:-1]:
             self.look(op)
         if mark != "simd" and any([len(self.accessed[buffer]) > 1 for buffer in self.stored]):
@@ -77,7 +79,7 @@ class _Loop:
     def look(self, op: Op) -> None:
         name, operands = op.name, op.operands
         if name == "result":
-            return  # of a loop inside, which was looked at
+            return  # of an inner loop, which was already checked
         if op.regions or name == "call":
             self.loop_inside(op)
             return
@@ -187,7 +189,7 @@ class _Loop:
 
 
 def _all_ops(region: Region) -> Iterator[Op]:
-    """The ops of a region and of those in it, with the parameters of these."""
+    """The ops of a region and of nested regions, with the parameters of these."""
     for op in region.ops:
         yield op
         for inner in op.regions:
@@ -196,7 +198,7 @@ def _all_ops(region: Region) -> Iterator[Op]:
 
 
 def _width(op: Op) -> str:
-    """The element that the lanes of a mask are as wide as."""
+    """The element that has the width of a mask's lanes."""
     while op.name == "bits":
         op = next(operand for operand in op.operands if operand.name != "const")
     return op.operands[0].type.element if op.name == "cmp" else ""
@@ -209,17 +211,17 @@ class _Writer:
         self.build, self.loop = build, loop
         self.scalars: dict[Op, Op] = {}
         self.vectors: dict[Op, Op] = {}
-        self.results: dict[Op, list[Op]] = {}  # of loops inside
+        self.results: dict[Op, list[Op]] = {}  # of inner loops
 
     def type(self, type_: Type) -> Type:
         return Type.of(type_.element, self.loop.lanes)
 
     def scalar(self, op: Op) -> Op:
-        """A value of the first lane."""
+        """A value in the first lane."""
         return self.scalars[op] if op in self.loop.inside else op
 
     def vector(self, op: Op) -> Op:
-        """A value of all lanes."""
+        """A value in all lanes."""
         found = self.vectors.get(op)
         if found is None:
             type_, build = self.type(op.type), self.build
@@ -270,8 +272,8 @@ class _Writer:
 
 
 def vectorised(build: Builder, limits: list[Op], values: tuple[Op, ...], region: Region, mark: str) -> list[Op] | None:
-    """Append a loop as one over vectors and one over the rest; its results. None, and nothing is done, if it cannot be.
-    `mark` is "reassociated", "simd" or nothing."""
+    """Append a loop as one over vectors and one over the rest; return its results. If that is not possible, append nothing and
+    return None. `mark` is "reassociated", "simd" or nothing."""
     low, high, one = limits
     nested = any([op.regions for op in region.ops])
     if one.name != "const" or one.attribute != 1 or (nested and not mark):
@@ -301,17 +303,17 @@ def vectorised(build: Builder, limits: list[Op], values: tuple[Op, ...], region:
     for name, value, lanes in zip(loop.reductions, values, starts, strict=True):
         totals.append(build.op(name, value.type, value, build.op("reduce", value.type, lanes, attribute=name)))
     if first is high:
-        return totals  # whole vectors, as many as is known
+        return totals  # a known number of full vectors
     return build.control("for", (first, high, one, *totals), None, region)
 
 
 def _loop_over_vectors(
     build: Builder, loop: _Loop, region: Region, times: int, first: Op, high: Op, starts: list[Op], neutral: list[Op]
 ) -> list[list[Op]]:
-    """The loop over so many vectors at a time; what each of these is reduced to. The first of them go on from `starts`."""
+    """The loop over `times` vectors at a time; return the reduction of each of these. The first of them start from `starts`."""
     step = times * loop.lanes
     entering = [*starts, *neutral * (times - 1)]
-    if first.name == high.name == "const" and high.attribute - first.attribute == step:  # once, which takes no loop
+    if first.name == high.name == "const" and high.attribute - first.attribute == step:  # once, which needs no loop
         made = _written(build, loop, region, times, first, entering)
     else:
         index, carried = Op("parameter", I64), [Op("parameter", op.type) for op in entering]
@@ -324,7 +326,7 @@ def _loop_over_vectors(
 
 
 def _written(build: Builder, loop: _Loop, region: Region, times: int, index: Op, carried: list[Op]) -> list[Op]:
-    """Append what a loop does, for so many vectors from an index on; what it yields."""
+    """Append a loop's body, for so many vectors from an index on; return the yielded values."""
     yielded: list[Op] = []
     count = len(carried) // times
     for i in range(times):

@@ -1,4 +1,4 @@
-"""Checks that a kernel is well formed. Every later step relies on what is checked here, and checks none of it again."""
+"""Checks that a kernel is well formed. Every later pass relies on these checks, and repeats none of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .ir import LOADS, OPS, STORES, Buffer, Kernel, Op, Region, Type
 
 
 class Malformed(Exception):
-    """The IR of a kernel breaks a rule. It is a mistake of the compiler, never of a user."""
+    """The IR of a kernel breaks a rule. It is a bug in the compiler, never a user's error."""
 
 
 _KINDS = {"f": ("f32", "f64"), "w": ("i8", "i16", "i32", "i64", "u8"), "b": ("bool",)}
@@ -43,12 +43,12 @@ def _is_half(part: Op, whole: Op) -> bool:
 
 
 def _is_cast(old: Type, new: Type) -> bool:
-    """16-bit floats become float32; vectors of float16 are made of it, too."""
+    """16-bit floats are cast to float32; vectors also from float32 to float16."""
     from_short = not old.is_short or new.element == "f32"
     return old.lanes == new.lanes and from_short and (not new.is_short or (new.element == "f16" and new.lanes > 1))
 
 
-# What must hold of ops on lanes.
+# Conditions on ops on lanes.
 _LANES: dict[str, Callable[[Op], bool]] = {
     "splat": lambda op: _is_of_one_lane(op.operands[0], op),
     "reduce": lambda op: _is_of_one_lane(op, op.operands[0]),
@@ -64,9 +64,8 @@ _LANES: dict[str, Callable[[Op], bool]] = {
 
 
 def verify(kernel: Kernel) -> None:
-    """Raise `Malformed` unless operands are defined before they are used, types follow the table, regions end with a
-    `yield` of what is carried, and
-    memory is accessed as its buffer declares."""
+    """Raise `Malformed` unless operands are defined before they are used, types follow the table, regions end with a `yield` of
+    the carried values, and memory is accessed as its buffer declares."""
     names = [p.name if isinstance(p, Buffer) else p.attribute for p in kernel.parameters]
     if len(set(names)) < len(names):
         raise Malformed(f"two parameters of {kernel.name} have one name: {names}")
@@ -76,7 +75,7 @@ def verify(kernel: Kernel) -> None:
     _Verifier(kernel).region(kernel.body, (), set(kernel.arguments), set())
 
 
-_FITTING: set[tuple[str, tuple[Type, ...]]] = set()  # ops, with types that were found to be right
+_FITTING: set[tuple[str, tuple[Type, ...]]] = set()  # ops with types that passed the check
 
 
 class _Verifier:
@@ -136,7 +135,7 @@ class _Verifier:
         letters = row.signature
         if len(types) != len(letters):
             self.refuse(op, f"it has {len(types) - 1} operands")
-        if letters == "ttt":  # most are
+        if letters == "ttt":  # the most frequent signature
             fits = types[0] is types[1] is types[2] and types[0].element in _ALLOWED[row.kinds]
         else:
             same = [type_ for letter, type_ in zip(letters, types, strict=True) if letter == "t"]

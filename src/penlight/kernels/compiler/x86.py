@@ -1,14 +1,14 @@
-"""IR -> x86-64 with AVX2. Besides the hand-written kernels this is the only emitter.
+"""IR -> x86-64 with AVX2. Apart from the hand-written kernels this is the only x86 emitter.
 
 Note [The code of a kernel]
-A kernel is a function of the System V ABI. Its parameters are in the order of the kernel's: integers and arrays
-(as ndarray objects, whose data pointer the code reads) among the integers, floats as float64. Each value is where
-`allocate.py` says. The registers xmm0 to xmm2, rax, rcx and rdx are scratch: operands in stack slots are loaded to
-them, and results that belong in slots are computed in them. Constants lie behind the code.
+A kernel is a function of the System V ABI. Its parameters are in the kernel's order: integers and arrays (as ndarray objects,
+whose data pointer the code reads) in integer registers, floats as float64. `allocate.py` determines each value's location. The
+registers xmm0 to xmm2, rax, rcx and rdx are scratch: operands in stack slots are loaded to them, and results that belong in slots
+are computed in them. Constants follow the code.
 
 Some ops have no code of their own: see selection.py. The method that writes an op's code returns the register that
-holds its result. A vector fills a register, or half of one (f32x4). A mask, which is what a comparison of vectors gives,
-has ones in all bits of the lanes where it holds; its lanes are as wide as those of what was compared.
+holds its result. A vector fills a register, or half of one (f32x4). A mask, the result of a comparison of vectors, has all bits
+set in the lanes where it holds; its lanes are as wide as those of the compared vectors.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ TARGET = Target(
     preserved={"general": _PRESERVED, "vector": ()},
     lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
 )
-# Of integers, then of floats with exchanged operands: neither holds beside NaN.
+# For integers, then for floats with swapped operands: neither holds for NaN.
 _INTEGER = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
 
 
-_ALL_LANES = Type.of("f32", 8)  # masks are combined whole, however wide their lanes are
+_ALL_LANES = Type.of("f32", 8)  # masks are combined as full registers, however wide their lanes are
 
 
 def _compared(mask: Op) -> str:
-    """The element whose comparison a mask is made of."""
+    """The element type whose comparison gave a mask."""
     while mask.name == "bits":
         mask = next(operand for operand in mask.operands if operand.name != "const")
     return str(mask.attribute) if mask.name == "lanes_below" else mask.operands[0].type.element
 
 
 def _is_sign_test(mask: Op) -> bool:
-    """Whether a mask is that of negative integers, which select by their highest bit themselves."""
+    """Whether a mask tests for negative integers, whose own highest bit can select."""
     a, b = mask.operands
     return mask.attribute == "lt" and not a.type.is_float and b.name == "const" and b.attribute == 0
 
@@ -78,7 +78,7 @@ _LIBRARIES = ("ucrtbase",) if sys.platform == "win32" else ("libm.so.6", None)
 
 @lru_cache(None)
 def address_of(name: str) -> int:
-    """Where a function of the C library is. Raises OSError where no library has it."""
+    """The address of a C library function. Raises OSError if no library has it."""
     for library in _LIBRARIES:
         try:
             found = ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
@@ -90,7 +90,7 @@ def address_of(name: str) -> int:
 
 
 def _pooled(op: Op) -> Pooled:
-    """The bits of a constant, for each lane."""
+    """The bits of a constant, repeated for each lane."""
     wide = op.type.element in ("f64", "i64")
     return Pooled(op.attribute & ((1 << (64 if wide else 32)) - 1), wide)
 
@@ -111,7 +111,7 @@ class Emitter:
 
     def finish(self) -> bytes:
         code = self.code
-        passed = self.locations.slots  # where the arguments are put first
+        passed = self.locations.slots  # the arguments are stored here first
         floats = sum([op.type.is_float for op in self.inputs])
         frame = 8 * (passed + len(_PASSED) + floats)
         frame += 8 if frame % 16 == 0 else 0  # with six registers and the return address, the stack stays aligned to 16
@@ -165,7 +165,7 @@ class Emitter:
         return location.number if isinstance(location, Register) else self._stack(location.number)
 
     def _float(self, op: Op) -> int | Address | Pooled:
-        """Where a float or a vector is."""
+        """The location of a float or a vector."""
         if op.name in ("bitcast", "first"):
             op = origin(op)
         if op in self.selection.in_place:
@@ -202,7 +202,7 @@ class Emitter:
         return location.number if isinstance(location, Register) else scratch
 
     def _put(self, op: Op, register: int) -> None:
-        """Bring a value from a register to where it belongs."""
+        """Move a value from a register to its location."""
         location = self.locations[op]
         if isinstance(location, Slot):
             if op.type.register == "vector":
@@ -301,7 +301,7 @@ class Emitter:
         return moves
 
     def _move(self, moves: list[tuple[Location, Op]]) -> None:
-        """Do moves as if all at once."""
+        """Do moves in parallel, as if all at once."""
         waiting = [
             (location, value, None if value.name == "const" else self.locations[value]) for location, value in moves
         ]
@@ -363,8 +363,7 @@ class Emitter:
             self.code.compare_numbers(register, self._at(self.locations[second]))
 
     def _compare(self, op: Op) -> str | None:
-        """Compare the operands of a `cmp`; the condition that then says whether it holds, or None if there is none for
-        floats."""
+        """Compare the operands of a `cmp`; return the flag condition under which it holds, or None if there is none for floats."""
         a, b = op.operands
         if not a.type.is_float:
             self._compare_integers(a, b)
@@ -406,7 +405,7 @@ class Emitter:
         relation = condition.attribute
         if relation == "unordered":
             code.jump(to, "unordered" if when else "ordered")
-        elif (relation == "ne") == when:  # holds beside NaN, too
+        elif (relation == "ne") == when:  # also holds for NaN
             code.jump(to, "unordered")
             code.jump(to, "not equal")
         else:
@@ -500,9 +499,9 @@ class Emitter:
         return RDX
 
     def _moved(self, op: Op) -> int:
-        """An integer in a register, without a change to the flags."""
+        """An integer in a register, without changing the flags."""
         if op.name == "const" and op.attribute == 0:
-            self.code.load_number(RCX, 0)  # which is not the exclusive or that `number` writes
+            self.code.load_number(RCX, 0)  # not the xor that `number` emits, which changes the flags
             return RCX
         return self._in_general(op, RCX)
 
@@ -647,7 +646,7 @@ class Emitter:
         code.copy_register(RDX, self._in_general(index, RDX))
         code.number(RAX, 0)
         code.compare_numbers(RDX, self._in_general(extent, RCX))
-        code.move_if(RDX, RAX, "not below")  # negative numbers are large ones without a sign
+        code.move_if(RDX, RAX, "not below")  # negative integers are large when unsigned
         return RDX
 
     # ----- Arithmetic -------------------------------------------------------------------------------------------------
@@ -724,7 +723,7 @@ class Emitter:
         code.copy_register(RAX, self._in_general(a, RAX))
         code.is_zero(RCX)
         code.jump(zero, "equal")
-        code.immediate("cmp", RCX, -1)  # the least number by -1 would trap
+        code.immediate("cmp", RCX, -1)  # the smallest integer divided by -1 would trap
         code.jump(negative, "equal")
         code.divide_signed(RCX)
         code.is_zero(RDX)
@@ -742,8 +741,7 @@ class Emitter:
         return RAX
 
     def _emit_fma(self, op: Op) -> int:
-        """a * b + c, or c - a * b, in the form of the instruction that overwrites the operand whose register the result
-        has."""
+        """a * b + c, or c - a * b, in the instruction form that overwrites the operand whose register the result gets."""
         a, b, c = op.operands
         negated = a in self.selection.negated
         if negated:

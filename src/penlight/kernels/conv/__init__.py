@@ -1,10 +1,9 @@
-"""Convolution: the forward pass and its two transposes, on raw arrays. strategies.py says which implementation runs when.
+"""Convolution: the forward pass and its two transposes, on raw arrays. strategies.py chooses the implementation.
 
 ``conv`` is bilinear in its input and its weights, and ``conv_input_grad`` and ``conv_weight_grad`` are its transposes,
-so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does.
+so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does that.
 
-Two cases come before the tables, since they make their result themselves: small images (positions.py), and kernels of size 1 on images
-whose channels are last in memory.
+Two cases bypass the tables, since they allocate their own result: small images (positions.py), and kernels of size 1 on channels-last images.
 """
 
 from __future__ import annotations
@@ -119,12 +118,12 @@ def conv_weight_grad(
     grad, x = contiguous(grad), contiguous(x)
     with silent():
         result = run(WEIGHT_GRADIENTS, p, grad, x)
-        # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
+        # Infinities met infinities of the other sign, or zeros, in a sum: only direct sums treat them right.
         return result if np.isfinite(result.sum()) else direct_weight(grad, x, p)
 
 
 def _keeps_positions(weight: Ints, stride: Ints, padding: Ints) -> bool:
-    """Whether each position of the result depends on the same position of the input only."""
+    """Whether each position of the result depends only on the same position of the input."""
     return prod(weight[2:]) == prod(stride) == 1 and not any(padding)
 
 

@@ -1,5 +1,4 @@
-"""What goes on around the products of a convolution: copies of boxes of numbers between arrays of any strides, weights as the products read them, and
-kernels of tables one after the other."""
+"""Convolution support: strided block copies, weight packing, and a runner for a list of kernels."""
 
 from __future__ import annotations
 
@@ -10,27 +9,27 @@ from typing import Any
 from ..native._table import Table, count, function
 from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
 
-# from, into: where a box begins, in bytes, and by how much that moves on after each call;
-# planes, layers, rows, columns: its size, and bytes from one of them to the next in both arrays; `tail` bytes from a row's beginning to its last vector.
+# from, into: byte offsets of a box, and their increments after each call;
+# planes, layers, rows, columns: its size, and its strides in bytes in both arrays; tail: byte offset of the last vector in a row.
 COPY = Table(
     ["from", "into", "from block", "into block", "planes", "layers", "rows", "columns", "tail"]
     + [f"{of} {what}" for of in ("from", "into") for what in ("plane", "layer", "row", "column")],
     masks=[],
 )
-# rows, row: where some rows of weights begin, and bytes from one to the next; offsets, inner: a list of where their numbers are, and its length; `into`.
+# rows, row: the start of some rows of weights, and their stride in bytes; offsets, inner: a list of element offsets, and its length; `into`.
 PACK = Table(["rows", "row", "offsets", "inner", "into"], masks=[])
-# steps: a list of kernels and their tables, `count` of them, which are called one after the other, `blocks` times.
+# steps: a list of `count` kernels and their tables, called in order, `blocks` times.
 STEPS = Table(["steps", "count", "blocks"], masks=[])
 
 
 @lru_cache(None)
 def copy(kind: str, item: int) -> Any:
-    """A kernel that copies a box of numbers of so many bytes: `kind` is what `kind_of` says."""
+    """A kernel that copies a box of elements of `item` bytes; `kind` is from `kind_of`."""
     return function(lambda asm: _copy(asm, kind, item == 8))
 
 
 def kind_of(columns: int, source: int, target: int, item: int) -> str:
-    """How rows of so many numbers are copied, which have `item` bytes and are so many bytes apart; float64 as if there were eight or four float32."""
+    """How to copy rows of `columns` elements of `item` bytes, with these strides in bytes; the names count float32 elements, for float64 too."""
     if source == target == item and item * columns >= 16:
         return "eights" if item * columns >= 32 else "fours"
     return "halves" if source == 2 * item and target == item and item * columns > 32 else "singles"
@@ -38,13 +37,13 @@ def kind_of(columns: int, source: int, target: int, item: int) -> str:
 
 @lru_cache(None)
 def pack(some: int, item: int) -> Any:
-    """A kernel that writes the first numbers of so many rows, then the second ones, and so on."""
+    """A kernel that interleaves rows: the first elements of `some` rows, then the second ones, and so on."""
     return function(lambda asm: _pack(asm, some, item == 8))
 
 
 @lru_cache(1)
 def steps() -> Any:
-    """A kernel that calls kernels."""
+    """A kernel that calls a list of kernels."""
     return function(_call_steps)
 
 
@@ -66,7 +65,8 @@ def _call_steps(asm: Assembler) -> None:
 
 
 def _copy(asm: Assembler, kind: str, double: bool) -> None:
-    """`r8`, `r10`, `r12`, `rsi` go along the planes, layers, rows and columns of the source, `r9`, `r11`, `r13`, `rbp` along those of the target."""
+    """`r8`, `r10`, `r12`, `rsi` iterate over planes, layers, rows and columns of the source; `r9`, `r11`, `r13`, `rbp` over those
+    of the target."""
     at = COPY.at
     asm.load_register(R8, at("from"))
     asm.load_register(R9, at("into"))
@@ -90,7 +90,7 @@ def _copy(asm: Assembler, kind: str, double: bool) -> None:
 
 
 def _copy_row(asm: Assembler, kind: str, double: bool) -> None:
-    """The row that begins at `r12` to `r13`."""
+    """Copy the row at `r12` to `r13`."""
     at = COPY.at
     if kind == "fours":  # two vectors of four that may overlap
         asm.load_register(RCX, at("tail"))
@@ -99,7 +99,7 @@ def _copy_row(asm: Assembler, kind: str, double: bool) -> None:
         asm.store_half(Address(R13), 0)
         asm.store_half(Address(R13, RCX), 1)
         return
-    if kind == "eights":  # whole vectors, and a last one that may overlap
+    if kind == "eights":  # full vectors, and a last one that may overlap
         asm.load_register(RCX, at("tail"))
         asm.zero(RAX)
         asm.label("eight")
@@ -114,9 +114,7 @@ def _copy_row(asm: Assembler, kind: str, double: bool) -> None:
     asm.copy_register(RSI, R12)
     asm.copy_register(RBP, R13)
     asm.load_register(RCX, at("columns"))
-    if (
-        kind == "halves"
-    ):  # every second number: sixteen (or eight) are read, so there must be one more than half of them to come
+    if kind == "halves":  # every second element: sixteen (or eight) are read, so more than half of them must be left
         each = 4 if double else 8
         asm.label("sixteen")
         asm.move(0, Address(RSI))
@@ -140,7 +138,7 @@ def _copy_row(asm: Assembler, kind: str, double: bool) -> None:
 
 
 def _pack(asm: Assembler, some: int, double: bool) -> None:
-    """`rax` goes along the offsets, `rbp` along the target."""
+    """`rax` iterates over the offsets, `rbp` over the target."""
     item = 8 if double else 4
     rows = (R8, R9, R10, R11, R12, R13)[:some]
     asm.load_register(R8, PACK.at("rows"))

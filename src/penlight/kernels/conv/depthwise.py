@@ -1,6 +1,7 @@
-"""Correlation with one input channel to a group: each tap is a shift, a scaling and an addition.
+"""Correlation with one input channel per group: each kernel element is a shift, a scaling and an addition.
 
-The images are stored as in Note [Flat phases], so that every tap is one long contiguous operation. The same in machine code: kernels/conv/depthwise_compiled.py.
+The images are stored as in Note [Flat phases], so that every kernel element is one long contiguous operation. The machine-code
+version is kernels/conv/depthwise_compiled.py.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _BLOCK_BYTES = 1 << 18
 
 
 class _Planes:
-    """The channels of a batch, all alike, as the phases of blocks of planes."""
+    """The channels of all images of a batch, as the phases of blocks of planes."""
 
     def __init__(self, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> None:
         self.x = x.reshape(-1, *x.shape[2:])
@@ -41,10 +42,10 @@ class _Planes:
 
 
 def _runs(phases: Phases, kernel: Ints) -> list[tuple[Ints, int, int, range]]:
-    """The taps in runs along the last dim but one: (phase, shift of the first, step between shifts, taps).
+    """The kernel elements in runs along the last dim but one: (phase, shift of the first, step between shifts, elements).
 
-    A run is one `einsum`, whose inner loop multiplies and adds in a single pass. Along the last dim the shifts are as
-    small as the step from one element to the next, and einsum would loop over the taps instead.
+    A run is one `einsum`, whose inner loop multiplies and adds in a single pass. Along the last dim the shifts equal the step
+    between elements, and einsum would loop over the kernel elements instead.
     """
     width = kernel[-1]
     column = width * kernel[-2] if len(kernel) > 1 else 1
@@ -73,7 +74,7 @@ def depthwise(
     times = out.shape[1] // channels
     planes = _Planes(x, low, w.shape[2:], stride, dilation, out_size)
     phases = planes.phases
-    # One row of weights for every plane of the batch, so that blocks may cross images.
+    # One row of weights per plane of the batch, so that blocks may span images.
     weight = np.tile(w.reshape(channels, times, -1), (len(x), 1, 1))
     add = None if bias is None else np.tile(bias.reshape(channels, times, 1), (len(x), 1, 1))
     inner = tuple(slice(n) for n in out_size[1:])

@@ -1,7 +1,8 @@
-"""Depthwise correlation in one or two dimensions as compiled loops. The same in NumPy: kernels/conv/depthwise.py.
+"""Depthwise correlation in one or two dimensions as compiled loops. The NumPy version is kernels/conv/depthwise.py.
 
-A plane is copied to a scratch plane with a border of zeros, which stays in the first cache; where windows are two columns apart, even columns and odd
-ones go to halves of their own. Then what a tap meets of eight neighbouring results lies side by side, and eight such vectors are computed at a time.
+A plane is copied to a scratch plane with a border of zeros, which stays in the L1 cache; for stride 2, even and odd columns go to
+separate halves. Then the inputs of eight neighbouring results for a kernel element are contiguous, and eight such vectors are
+computed at a time.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from .. import waiting_threads
 from ..compiler.loops import Floats, Ints, can_compile, checked, compile_loops, fma, reassociated, simd
 from .im2col import Ints as Sizes, overlap, spans
 
-_GRAIN = 1 << 17  # products that are worth sharing
+_GRAIN = 1 << 17  # products per thread, at least
 
 
 class _Plane:
-    """A scratch plane: where images and taps are in it. In one dimension there is one row."""
+    """A scratch plane: the offsets of images and kernel elements in it. In one dimension it has one row."""
 
     def __init__(self, size: Sizes, low: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> None:
         span = spans(out, kernel, stride, dilation)
@@ -34,18 +35,18 @@ class _Plane:
         self.rows = 1 if one else source[0].stop - source[0].start
         at = into[-1].start
         reach = (kernel[-1] - 1) * dilation[-1] // self.stride
-        # Rows and columns of results that are done at a time, and that are done in all: there may be fewer.
+        # Rows and columns of results per step, and the padded totals: there may be fewer results.
         self.tall = 1 if self.height == 1 else 4 if self.columns > 8 else 8
         self.broad = 64 if self.height == 1 else min(self.columns, 16) if self.columns > 8 else 8
         self.least = max(self.height, self.tall), max(self.columns, self.broad)
-        vectors = self.each + self.each % 2 * (self.height == 1)  # of sums, which are taken of two at a time
+        vectors = self.each + self.each % 2 * (self.height == 1)  # sums take two vectors at a time
         needed = max(self.least[1], 8 * vectors) + reach, -(-(at + self.wide) // self.stride)
         self.half = -(-max(needed) // 8) * 8
         self.pitch = self.half * self.stride
         below = 0 if one else max(self.least[0] - self.height, 1) * stride[0]
         self.size = (1 if one else span[0] + below) * self.pitch
         top = 0 if one else into[0].start * self.pitch
-        # Where the first column goes and where, with halves for even and odd ones, the second.
+        # Offset of the first column and, with halves for even and odd columns, of the second.
         self.even, self.odd = top + at // self.stride, top + self.half + at // 2
         if self.stride == 2 and at % 2:
             self.even, self.odd = self.odd, self.even + 1
@@ -63,13 +64,13 @@ class _Plane:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """What a kernel wants to know of the images."""
+        """The kernel's arguments that describe the images."""
         last, last_even = max(self.wide // self.stride - 8, 0), (self.wide - 1) // 2
         return self.plane, self.line, self.rows, self.even, max(self.odd, 0), self.pitch, last, last_even
 
     @property
     def narrow(self) -> tuple[int, ...]:
-        """The columns, if they fill no vector."""
+        """The columns, if they do not fill a vector."""
         return _narrow(self.wide, 8 * self.stride)
 
 
@@ -81,10 +82,10 @@ find_plane = lru_cache(maxsize=32)(_Plane)
 
 
 # ----- Kernels --------------------------------------------------------------------------------------------------------
-# Of the images: `plane` and `line` are elements from plane to plane and from row to row, `rows` how many there are to copy; `even` and `odd` is where
-# the columns go in the scratch plane, whose rows are `pitch` apart. Vectors are copied up to the one that begins at `last`, which may overlap the one
-# before; `last_even` is the last column of the even ones. The columns of a `narrow` plane are copied one by one. `slots` scratch planes of `room`
-# elements are for `each` planes.
+# Images: `plane` and `line` are the strides of planes and rows in elements, `rows` the number of rows to copy; `even` and `odd`
+# are the columns' offsets in the scratch plane, whose row stride is `pitch`. Vectors are copied up to the one at `last`, which
+# may overlap the previous one; `last_even` is the last even column. The columns of a `narrow` plane are copied one by one. Each
+# of the `slots` scratch planes of `room` elements serves `each` planes.
 
 
 def _clear(scratch: Floats, start: int, room: int) -> None:
@@ -149,8 +150,8 @@ def _correlate(
     plane: int, line: int, rows: int, even: int, odd: int, pitch: int, last: int, last_even: int,
     *, stride: int, narrow: tuple[int, ...], across: int, apart: int, out_apart: int, tall: int, broad: int,
 ) -> None:  # fmt: skip
-    """Eight vectors of results at a time, `tall` rows of them and `broad` columns: groups of `across` that lie `apart`, or `out_apart` in the result;
-    the groups are `down` apart, or `out_down`."""
+    """Compute eight vectors of results at a time, `tall` rows and `broad` columns: groups of `across` vectors with stride
+    `apart`, or `out_apart` in the result; groups have stride `down`, or `out_down`."""
     start = checked(begin // each, slots) * room
     _clear(scratch, start, room)
     for image in range(begin, end):
@@ -195,10 +196,11 @@ def _weigh(
     width: int, length: int, down: int, plane: int, line: int, rows: int, even: int, odd: int, pitch: int, last: int, last_even: int,
     *, stride: int, narrow: tuple[int, ...], narrow_grad: tuple[int, ...],
 ) -> None:  # fmt: skip
-    """For each tap, the sum of the products of the gradient with what it meets: four taps and two vectors at a time, one below the other.
+    """For each kernel element, sum the products of the gradient and the inputs it meets: four elements and two vectors, one below
+    the other, at a time.
 
-    The gradient, of `height` rows of `columns`, lies `behind` the scratch plane as it meets that, with rows `row_step` apart and zeros beside them.
-    Vectors are `width` wide, 8 at a time, and `length` long, `down` at a time.
+    The gradient, `height` rows of `columns`, is at offset `behind` in the scratch plane, with the row stride `row_step` and zeros
+    after each row. Loops run over `width` columns, 8 at a time, and `length` elements of rows, `down` at a time.
     """
     start = checked(begin // each, slots) * room
     _clear(scratch, start, room)
@@ -249,10 +251,10 @@ def _weigh(
 
 
 def _run(kernel: Any, planes: int, room: int, work: int, arrays: tuple[np.ndarray, ...], *sizes: int) -> None:
-    """Call a kernel over planes, each range with a scratch plane of its own. The last array is written."""
+    """Call a kernel over planes; each range has its own scratch plane. The last array is written."""
     step = min(waiting_threads.step(planes, -(-_GRAIN // work)), planes)
     slots = -(-planes // step)
-    scratch = (slots + 1) * room + 8  # tap and vector may be anywhere in a plane, for all that is known
+    scratch = (slots + 1) * room + 8  # for the bounds check, kernel element and vector may be anywhere in a plane
     waiting_threads.in_steps(kernel, planes, step, (scratch,), *arrays, slots, step, room, *sizes)
 
 
@@ -262,7 +264,7 @@ def planes_compile() -> bool:
 
 
 def _correlation(plane: _Plane, dtype: np.dtype) -> Any:
-    """The kernel for a plane. What is known of the distances between vectors needs no registers."""
+    """The kernel for a plane. Distances between vectors are compile-time constants, which need no registers."""
     across, apart = 8 // plane.tall, 8 if plane.height == 1 else plane.broad - 8
     out_apart = apart
     if plane.columns <= 8 and plane.height > 1:
@@ -283,7 +285,7 @@ def planes(
     height, wide = plane.least
     direct = out.flags.c_contiguous and (height, wide) == (plane.height, plane.columns)
     result = out if direct else np.empty((*out.shape[:2], height, wide), x.dtype)
-    # A copy of an expanded array has the layout that its strides suggest, which is not by rows.
+    # A copy of an expanded array keeps the order of its strides, which is not row-major.
     weight = np.ascontiguousarray(np.tile(w.reshape(channels, taps).astype(x.dtype, copy=False), (len(x), 1)))
     shift = np.zeros(count, x.dtype) if bias is None else np.tile(bias.astype(x.dtype, copy=False), len(x))
     arrays = x.reshape(-1)[plane.begin :], weight, shift, plane.taps, result
@@ -296,7 +298,7 @@ def planes(
 def planes_weight(
     grad: np.ndarray, x: np.ndarray, low: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes
 ) -> np.ndarray:
-    """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros, and give NaN."""
+    """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros and give NaN."""
     grad = np.ascontiguousarray(grad, x.dtype)
     plane = find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)

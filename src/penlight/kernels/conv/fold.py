@@ -1,4 +1,4 @@
-"""Sliding blocks as columns and back: `unfold` (im2col) and its transpose `fold` (col2im), on ``(N, C, *spatial)``."""
+"""Sliding blocks: `unfold` (im2col) and its transpose `fold` (col2im), on ``(N, C, *spatial)``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def unfold(x: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
-    """Every block as a column: ``(N, C * prod(kernel), blocks)``.
+    """Copy every block to a column: ``(N, C * prod(kernel), blocks)``.
 
     >>> import numpy as np
     >>> unfold(np.arange(4.0).reshape(1, 1, 4), (2,), (1,), (0,), (1,))
@@ -40,7 +40,7 @@ def unfold(x: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: I
 def fold(
     columns: np.ndarray, output_size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> np.ndarray:
-    """Add the columns ``(N, C * prod(kernel), blocks)`` up where they overlap: the transpose of `unfold`.
+    """Add up columns ``(N, C * prod(kernel), blocks)`` where they overlap: the transpose of `unfold`.
 
     >>> import numpy as np
     >>> fold(np.ones((1, 2, 3)), (4,), (2,), (1,), (0,), (1,))
@@ -91,7 +91,7 @@ def _copy_blocks(
 
 
 def _add_up(source: np.ndarray, planes: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
-    """Overlapping blocks are added tap by tap; see Note [Flat phases]."""
+    """Overlapping blocks are added one kernel element at a time; see Note [Flat phases]."""
     counts, sizes = source.shape[2:], planes.shape[1:]
     phases = find_phases(counts, kernel, stride, dilation)
     targets = {name: phases.slices(name, padding, stride, sizes) for name in phases.names}

@@ -1,7 +1,7 @@
-"""Correlation by columns: copy the windows (im2col) and multiply, one cache-sized block at a time.
+"""Correlation by im2col: copy the windows to columns and multiply, one cache-sized block at a time.
 
 Arrays are ``(N, C, *spatial)``. The zero border is given as `low`, the number of zeros before the first element of each
-spatial dim. It may be negative, which crops; the far end is padded or cropped to what the windows reach over.
+spatial dim. It may be negative, which crops; the far end is padded or cropped to the extent of the windows.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Ints = tuple[int, ...]
 
 # The columns of one block should stay in a core's own cache, next to the result they produce.
 _BLOCK_BYTES = 1 << 20
-# Fewer positions per image than this make a poor matrix product: several images then share one.
+# Fewer positions per image than this make an inefficient matrix product: several images then share one.
 _MERGE_BELOW = 100
-# Nanoseconds of estimated work that are worth waking a thread for.
+# Nanoseconds of estimated work per thread, at least.
 GRAIN_NS = 400_000
 
 
 def spans(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
-    """How many input positions the windows reach over in each dim."""
+    """How many input positions the windows cover in each dim."""
     return tuple((o - 1) * s + (k - 1) * d + 1 for o, k, s, d in zip(out, kernel, stride, dilation, strict=True))
 
 
 def overlap(size: Ints, low: Ints, span: Ints) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Where an input of `size` lies in a buffer of `span` that begins `low` before it: (in the buffer, in the input)."""
+    """The overlap of an input of `size` with a buffer of `span` that begins `low` before it, as slices (of the buffer, of the input)."""
     into, source = [], []
     for n, before, m in zip(size, low, span, strict=True):
         first, skip = max(before, 0), max(-before, 0)
@@ -50,7 +50,7 @@ def share(body: Callable[[int, int], None], items: int, cost: float) -> None:
 
 
 def summed(body: Callable[[int, int], np.ndarray], items: int, cost: float) -> np.ndarray:
-    """The sum of what `body` gives for ranges of the items, as `share` runs it: in their order, so that it does not depend on who was done first."""
+    """The sum of `body` over ranges of the items, run as by `share`; partial sums are added in order, whichever thread finishes first."""
     partial_sums: dict[int, np.ndarray] = {}
 
     def run(first: int, last: int) -> None:
@@ -64,7 +64,7 @@ def summed(body: Callable[[int, int], np.ndarray], items: int, cost: float) -> n
 
 
 class _Columns:
-    """The windows of a batch as matrices, cut into blocks: of some images, or of some rows of a single image."""
+    """The windows of a batch as matrices, split into blocks: of some images, or of some rows of a single image."""
 
     def __init__(
         self,
@@ -83,14 +83,14 @@ class _Columns:
         self.border = overlap(x.shape[2:], low, span)
         self.rows = x.shape[1] * prod(kernel)
         self.positions = prod(out)
-        # Columns that are the input as it stands are not copied.
+        # Columns that equal the input itself are not copied.
         self.plain = prod(kernel) == 1 and self.span is None and out == x.shape[2:]
         # Images share a matrix when each has few positions.
         self.merged = self.positions < _MERGE_BELOW and len(x) > 1
         size = self.rows * self.positions * x.itemsize
         busy = 1 if cost < 2 * GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
         target = max(_BLOCK_BYTES, least)
-        busy = min(busy, 1 + self.positions * len(x) // _MERGE_BELOW)  # each block goes through all weights
+        busy = min(busy, 1 + self.positions * len(x) // _MERGE_BELOW)  # each block reads all weights
         self.pieces = min(out[0], max(-(-size // (2 * target)), busy // len(x)))
         if self.plain or self.merged:
             self.pieces = 1
@@ -98,7 +98,7 @@ class _Columns:
         if self.merged:
             self.images = min(len(x), max(self.images, 4 * _MERGE_BELOW // self.positions))
         self.count = -(-len(x) // self.images) * self.pieces
-        # Short rows are copied for one row of the kernel only, see `_fill`.
+        # Short rows are copied for only one row of the kernel, see `_fill`.
         self.staged = self.pieces == 1 == stride[0] and min(len(kernel), kernel[0]) > 1 and prod(out[1:]) < 32
 
     def blocks(self, low: int, high: int) -> Iterator[tuple[int, int, slice, np.ndarray]]:
@@ -133,10 +133,10 @@ class _Columns:
             yield n, stop, slice(top * rest, bottom * rest), columns
 
     def _fill(self, a: np.ndarray, top: int, bottom: int, buffer: np.ndarray, stage: np.ndarray) -> np.ndarray:
-        """Copy the windows at the rows `top` to `bottom` into `buffer`.
+        """Copy the windows at rows `top` to `bottom` into `buffer`.
 
-        With a `stage` there are two copies: first the windows of a single row of the kernel, at every height, whose
-        rows are short; the windows of all rows of the kernel are then long runs of those.
+        With a `stage` there are two copies: first the windows of a single row of the kernel at every height, whose rows are
+        short; the windows of all kernel rows are then long runs of those.
         """
         kernel, stride, dilation, out = self.kernel, self.stride, self.dilation, (bottom - top, *self.out[1:])
         if stage.size:
@@ -144,7 +144,7 @@ class _Columns:
             view = self._windows(a, 0, (1, *kernel[1:]), stride, dilation, (height, *out[1:]))
             a = stage[: view.size].reshape(view.shape)
             np.copyto(a, view)
-            # Now the kernel's dims after the first are part of the shape, and only the first moves.
+            # Now the kernel's dims after the first belong to the shape, and only the first one slides.
             row = a.itemsize * prod(out[1:])
             steps, shape = list(a.strides), [*view.shape[: -len(out)], *out]
             at = 1 if self.merged else 2
@@ -157,19 +157,19 @@ class _Columns:
         return columns
 
     def _windows(self, a: np.ndarray, at: int, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> np.ndarray:
-        """The windows of `a` from byte `at` on as a view: ``(images, C, *kernel, *positions)``."""
+        """The windows of `a` from byte offset `at` on, as a view: ``(images, C, *kernel, *positions)``."""
         inner = a.strides[2:]
         shape = [*a.shape[:2], *kernel, *out]
         steps = [*a.strides[:2], *(s * d for s, d in zip(inner * 2, dilation + stride, strict=True))]
         if self.merged:
-            # The images move behind the kernel: (C, *kernel, images, *positions).
+            # Move the images' dim behind the kernel: (C, *kernel, images, *positions).
             shape.insert(1 + len(inner), shape.pop(0))
             steps.insert(1 + len(inner), steps.pop(0))
         return np.ndarray(shape, a.dtype, a, at, steps)
 
 
 def all_columns(x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> np.ndarray:
-    """The windows of a small contiguous `x`, all at once and copied: ``(N, C, *kernel, *out)``."""
+    """Copies of all windows of a small contiguous `x`: ``(N, C, *kernel, *out)``."""
     span = spans(out, kernel, stride, dilation)
     if any(low) or any(m > n for m, n in zip(span, x.shape[2:], strict=True)):
         into, source = overlap(x.shape[2:], low, span)
@@ -224,7 +224,7 @@ def gather_weight(
     rows = x.shape[1] // groups * prod(kernel)
     cost = x.itemsize / 4 * count * positions * rows * groups * (each / 40 + 0.4)
     flat = grad.reshape(count, groups, each, positions)
-    # The sums are added to once for each block, which should not cost more than the block itself.
+    # Adding to the sums, once per block, should not cost more than the block itself.
     least = 2 * groups * each * rows * x.itemsize
     columns = _Columns(x, low, kernel, stride, dilation, out_size, cost, least)
 
@@ -246,15 +246,15 @@ def gather_weight(
 
 # ----- Windows of images with a stride, as shifts of contiguous memory ------------------------------------------------
 # Note [Flat phases]
-# An output position ``t`` and a tap ``k`` meet at the padded input position ``t * stride + k * dilation``. Split the
-# input by its remainder modulo the stride into phases: tap ``k`` then belongs to one phase, and inside that phase its
-# contribution is the whole output shifted by ``k * dilation // stride``. If rows are stored with the phase's width, a
-# shift in several dims is one shift of the flattened array. So every tap is a single long contiguous operation, which
-# NumPy does some five times faster than the same additions in short strided rows.
+# An output position ``t`` and a kernel element ``k`` meet at the padded input position ``t * stride + k * dilation``. Split the
+# input by its remainder modulo the stride into phases: element ``k`` then belongs to one phase, and inside that phase its
+# contribution is the full output shifted by ``k * dilation // stride``. If rows are stored with the phase's width, a shift in
+# several dims is one shift of the flattened array. So every kernel element is a single long contiguous operation, which NumPy
+# does some five times faster than the same additions in short strided rows.
 
 
 class Phases:
-    """The geometry of Note [Flat phases] for one kernel: widths, and the phase and shift of each tap."""
+    """The geometry of Note [Flat phases] for one kernel: widths, and the phase and shift of each kernel element."""
 
     def __init__(self, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> None:
         reach = [(k - 1) * d // s for k, s, d in zip(kernel, stride, dilation, strict=True)]
@@ -263,7 +263,7 @@ class Phases:
         self.wide = (out[0], *self.width[1:])
         self.length = prod(self.wide)
         steps = [prod(self.width[i + 1 :]) for i in range(len(out))]
-        # The last tap's shifted rows end this many elements beyond the phase.
+        # The last kernel element's shifted rows end this many elements beyond the phase.
         self.size = max(prod(self.width), self.length + sum(r * s for r, s in zip(reach, steps, strict=True)))
         self.taps: list[tuple[Ints, int]] = []
         for tap in product(*map(range, kernel)):
@@ -273,7 +273,7 @@ class Phases:
         self.names = sorted({name for name, _ in self.taps})
 
     def slices(self, name: Ints, low: Ints, stride: Ints, size: Ints) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-        """Where the phase `name` meets an input of `size` with `low` zeros before it: (in the phase, in the input)."""
+        """The overlap of the phase `name` with an input of `size` after `low` zeros, as slices (of the phase, of the input)."""
         inside, outside = [], []
         for r, before, s, n, m in zip(name, low, stride, size, self.width, strict=True):
             first = max(-((r - before) // s), 0)
@@ -285,5 +285,5 @@ class Phases:
         return tuple(inside), tuple(outside)
 
 
-# Geometry takes longer to find than small images take to convolve, and is small.
+# Computing the geometry takes longer than convolving small images, and it is small: so it is cached.
 find_phases = lru_cache(maxsize=128)(Phases)

@@ -1,12 +1,15 @@
-"""Correlation with any kernel, stride and dilation as native kernels: matrix products with windows that are not copied. See kernels/conv/implicit_kernels.py.
+"""Implicit im2col in machine code, for any kernel, stride and dilation: matrix products with windows that are not copied. See
+kernels/conv/implicit_kernels.py.
 
 Note [Windows in place]
-The columns that `im2col` would copy are, for a channel, a tap and a row of results, numbers side by side: in the images themselves, if the columns
-have stride 1 and no border is needed; else in a copy with zeros around it, where columns are sorted by their remainders modulo the stride. The kernel goes by
-lists of offsets: of channels and taps, and of four or eight results each, of one image or of several. The last ones of a row may be computed twice.
+For a channel, a kernel element and a row of results, the columns that `im2col` would copy are contiguous: in the images
+themselves, if the columns have stride 1 and no border is needed; else in a copy with a border of zeros, where columns are sorted
+by their remainders modulo the stride. The kernel reads lists of offsets: of channels and kernel elements, and of groups of four
+or eight results, of one or several images. The last results of a row may be computed twice.
 
-All that depends on sizes only is a plan that is kept: lists, tables, and which copies and products follow each other. Weights are arranged as the kernel
-reads them first; then each thread has some of the images, or of the rows of weights if there are few images, and scratch memory of its own.
+Everything that depends only on sizes is a cached plan: lists, tables, and the sequence of copies and products. First the weights
+are packed in the order in which the kernel reads them; then each thread gets some of the images, or of the rows of weights if
+there are few images, and its own scratch memory.
 """
 
 from __future__ import annotations
@@ -24,28 +27,28 @@ from .im2col import Ints
 from .implicit_plans import Correlation, Images, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
-_INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
-_CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
-_PACKED = 1 << 15  # weights that are worth another thread
-_CHUNK = 128  # vectors of four channels and taps that are copied at a time, for sums
-_NS = 0.0075  # for one product, for each byte of a number
+_INNER = 192  # channels times kernel elements at a time: their inputs for a few columns stay in the L1 cache
+_CHUNK_BYTES = 1 << 17  # of results that are accumulated over all channels and kernel elements at a time
+_PACKED = 1 << 15  # weights per thread that packs them, at least
+_CHUNK = 128  # vectors of four channels and kernel elements that are copied at a time, for weight gradients
+_NS = 0.0075  # for one product, per byte of an element
 
 
 class _Forward:
-    """The plan of one or several correlations of the same images; `direct` says that there is one, whose results are contiguous."""
+    """The plan of one or several correlations of the same images; `direct` means a single one, with contiguous results."""
 
     def __init__(
         self, shape: Ints, low: Ints, stride: Ints, correlations: tuple[Correlation, ...], direct: bool, channels: int, groups: int, item: int
     ) -> None:  # fmt: skip
-        self.item = item  # bytes of a number
+        self.item = item  # bytes per element
         self.x = Images(shape, low, stride, correlations, True, item)
         self.correlations, self.direct, self.groups = correlations, direct, groups
         self.names = [(f"weight {i}", f"y {i}") for i in range(len(correlations))]
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
-        results = item * channels * max(prod(c.out_size) for c in correlations)  # bytes, of an image
+        results = item * channels * max(prod(c.out_size) for c in correlations)  # bytes per image
         macs = sum(prod(c.out_size) * c.tap_count for c in correlations) * self.inner * channels
         self.work = Work(shape[0], self.each, item * _NS * macs * shape[0], self.x.image + results, _BLOCK_BYTES)
-        # Float32s of scratch memory for a job: of images, which must be 0 at first, of results, of a panel.
+        # Scratch memory of a job, in float32s: images, which must be 0 initially, results, a panel.
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
         self.results = self.zeros + (0 if direct else -(-results * self.work.block // 64) * 16)
         self.steps = [max(1, _INNER // c.tap_count) * c.tap_count for c in correlations]
@@ -53,7 +56,7 @@ class _Forward:
         self.lists: list[np.ndarray] = []
         self.plan, self.driver = Plan(), boxes.steps()
         self.where: dict[Ints, int] = {}
-        # One job arranges the weights itself; several need them before.
+        # A single job packs the weights itself; for several, they are packed beforehand.
         self.packing = self.plan if self.work.jobs == 1 else Plan()
         packing, self.size = self._pack()
         jobs = [self._steps(job) for job in range(self.work.jobs)]
@@ -66,7 +69,7 @@ class _Forward:
         self.jobs = sequences(self.plan, jobs)
 
     def _pack(self) -> tuple[list[Step], int]:
-        """The steps that arrange the weights, and how many float32 these take, a multiple of sixteen; `where` says where those of each correlation are."""
+        """The steps that pack the weights, and their size in float32s, a multiple of sixteen; `where` has each correlation's offset."""
         size, item = 0, self.item
         found: list[list[Step]] = []
         for g, (begin, end) in product(range(self.groups), dict.fromkeys(self.work.rows)):
@@ -78,7 +81,7 @@ class _Forward:
                 self.lists.append(held)
                 several.append(steps)
                 size += (end - begin) * self.inner * correlation.tap_count
-            found += map(list, zip(*several))  # the same rows for all correlations: their weights lie side by side
+            found += map(list, zip(*several))  # for each group of rows all correlations: their weights are contiguous
         return [step for steps in found for step in steps], -(-item * size // 64) * 16
 
     def _steps(self, job: int) -> list[Step]:
@@ -132,7 +135,7 @@ class _Forward:
         begin, end = self.work.rows[job]
         plane, steps = item * prod(correlation.out_size), steps_of(correlation.out_size, item)
         memory = 4 * (job * self.scratch + self.zeros)
-        # All channels of several images follow each other; some of them are copied for each image and group.
+        # All channels of several images are contiguous; a part of the channels is copied per image and group.
         whole = end - begin == self.each
         count = images * self.channels if whole else end - begin
         found: list[Step] = []
@@ -164,7 +167,7 @@ def _forward(
     shape: Ints, low: Ints, stride: Ints, dilation: Ints, groups: int, kernel: Ints, weight: Ints, out: Ints, target: Ints, item: int,
     threads: int,
 ) -> _Forward:  # fmt: skip
-    """The plan of one correlation: of what shapes, and with what strides of weights and results, of numbers of so many bytes, for so many threads."""
+    """The plan of one correlation, for shapes, strides of weights and results, bytes per element, and number of threads."""
     taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel[2:], dilation)])
     contiguous = target == tuple(steps_of(out, item))
     return _Forward(shape, low, stride, (Correlation(taps, out[2:], weight, target),), contiguous, out[1], groups, item)
@@ -199,7 +202,7 @@ def flat_together(
     x: np.ndarray, correlations: list[tuple[np.ndarray, Ints, np.ndarray]], dilation: Ints, groups: int,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
-    """Several correlations of contiguous `x`, given by weights, borders and where results are written to, all with stride 1."""
+    """Several correlations of contiguous `x`, each given by weights, border and output array, all with stride 1."""
     weights = [w.astype(x.dtype, copy=False) for w, _, _ in correlations]
     sizes = tuple(
         [(border, w.shape, w.strides, y.shape, y.strides) for w, (_, border, y) in zip(weights, correlations)]
@@ -219,9 +222,9 @@ class _Weigh:
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
         self.unit, self.columns = pieces(correlation.out_size[-1], item)
         self.lines, self.item, self.vector = prod(correlation.out_size[:-1]), item, 32 // item
-        # A gradient is read as it is if it is made up of whole vectors.
+        # A gradient is read in place if it consists of full vectors.
         self.plain = correlation.out_size[-1] % self.unit == 0 and prod(correlation.out_size) % self.vector == 0
-        self.row = self.unit * len(self.columns)  # numbers of a row of the gradient
+        self.row = self.unit * len(self.columns)  # elements of a row of the gradient
         self.plane = -(-self.lines * self.row // self.vector) * self.vector
         found = self.x.offsets(correlation.taps, self.inner)
         self.offsets = np.append(found, np.repeat(found[-1:], -found.size % 4))
@@ -247,7 +250,7 @@ class _Weigh:
         return steps
 
     def _gradients(self, job: int, first: int, images: int) -> list[Step]:
-        """The steps that copy the gradient; of a piece that overlaps with the one before, only what is new, and zeros."""
+        """The steps that copy the gradient; of a chunk that overlaps the previous one, only the new elements, and zeros."""
         out_size, item = self.correlation.out_size, self.item
         image, plane = item * self.channels * prod(out_size), item * prod(out_size)
         rest = out_size[-1] % self.unit
@@ -315,7 +318,7 @@ def flat_weight(
 ) -> np.ndarray:
     """The transpose of `flat` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`.
 
-    Where `x` is infinite, it may meet zeros beside the rows of `grad`, which gives NaN: the caller looks at the result.
+    An infinity in `x` may meet zeros next to the rows of `grad`, which gives NaN: the caller checks the result.
     """
     plan = _weigh(
         x.shape, low, kernel, stride, dilation, groups, grad.shape, x.itemsize, parallel.native_thread_count()

@@ -1,9 +1,9 @@
-"""Correlation without columns: the rows of the second matrix are where the windows lie already. kernels/conv/implicit.py calls this.
+"""Correlation with implicit im2col: the rows of the second matrix are read from the images. kernels/conv/implicit.py calls this.
 
-The numbers that a tap of the kernel meets, along a row of results, lie side by side in the images, or in a copy of them. So the row of columns for a
-channel and a tap is an offset, and some columns of it are another, of which there are lists: of eight columns each, or, where rows
-are short, of four, which are copied to a panel of sixteen columns first. Of float64 all these are half as many: vectors, halves of them and
-panels are as many bytes.
+The inputs that a kernel element meets along a row of results are contiguous in the images, or in a copy of them. So the row of
+columns for a channel and a kernel element is one offset, and a vector of columns in it another. There are lists of both: of eight
+columns each or, if rows are short, of four, which are first copied to a panel of sixteen columns. For float64 these counts are
+half as large: vectors, half vectors and panels have the same number of bytes.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ..native._products import G_ROWS, X_ROWS, add_double_totals, add_totals, cl
 from ..native._table import Table, count, function
 from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
 
-# x, offsets, inner, inner step: where the images begin, the list of offsets of channels and taps in bytes, its length, and how many are done at a time;
-# vectors, pairs: a list of where each two vectors of columns are, first in the images, then in the result, and its length; `chunk` of them at a time go
-# through all inner indices;
-# rows, weight: the rows of the weights, and where they begin: in groups as in `in_groups`, and of a group, the numbers for one inner index after the other;
-# y, y plane, bias: the result, bytes from one of its planes to the next, a number for each; panel: room for sixteen columns.
-# `x block`, `y block`: how much these move on after each call.
+# x, offsets, inner, inner step: the images, the list of byte offsets of channels and kernel elements, its length, and how many are done at a time;
+# vectors, pairs: a list of the offsets of each two vectors of columns, first in the images, then in the result, and its length; `chunk` of them at a
+# time are accumulated over all inner indices;
+# rows, weight: the number of rows of the weights, and their address: in groups as in `in_groups`, and within a group one inner index after the other;
+# y, y plane, bias: the result, its planes' stride in bytes, one bias per plane; panel: a buffer of sixteen columns.
+# `x block`, `y block`: increments of these addresses after each call.
 CORRELATE = Table(
     ["x", "x block", "offsets", "inner", "inner step", "vectors", "pairs", "chunk", "rows", "weight", "y", "y block"]
     + ["y plane", "bias", "panel", "chunk left", "chunk now", "chunk vectors", "pair left", "offset"]
     + ["inner left", "inner now", "weight before", "weight after"],
     masks=[],
 )
-# g, g row, g rows: the gradient, bytes from one of its rows to the next, and how many there are; x, offsets, x groups: as above, in groups of four;
-# vectors, length: a list of where each vector is, in the gradient and in the images; `chunk` of them at a time, for which there is room in
-# `panel`, four times; sums, sums row: what products are added to.
+# g, g row, g rows: the gradient, its rows' stride in bytes, and their number; x, offsets, x groups: as above, in groups of four;
+# vectors, length: a list of each vector's offsets in the gradient and in the images; `chunk` of them at a time, in four rows of
+# `panel`; sums, sums row: the array that products are added to, and its stride.
 WEIGH = Table(
     ["g", "g block", "g row", "g rows", "x", "x block", "offsets", "x groups", "vectors", "length", "sums", "sums row"]
     + ["chunk", "panel", "offset", "sums now", "group left", "g left", "chunk left", "chunk now", "chunk vectors"],
@@ -41,21 +41,23 @@ WEIGH = Table(
 
 @lru_cache(4)
 def correlate(fours: bool, double: bool) -> Any:
-    """A kernel: the weights with the windows of `x`, and the bias, to `y`; `fours` says that vectors are made up of four columns and four."""
+    """A kernel that writes the products of the weights with the windows of `x`, plus the bias, to `y`; with `fours`, a vector is
+    two groups of four columns."""
     return function(lambda asm: _correlate(asm, fours, double))
 
 
 @lru_cache(4)
 def weigh(fours: bool, double: bool) -> Any:
-    """A kernel: adds the products of `g` with the windows of `x` to the sums."""
+    """A kernel that adds the products of `g` with the windows of `x` to the sums."""
     return function(lambda asm: _add_products(asm, fours, double))
 
 
 def _correlate(asm: Assembler, fours: bool, double: bool) -> None:
-    """For two vectors of columns, whose offsets are in the list at `rdx`: `rax` goes along the offsets, `r15` along the weights, `r13` along the bias.
+    """For two vectors of columns, whose offsets are in the list at `rdx`: `rax` iterates over the offsets, `r15` over the
+    weights, `r13` over the bias.
 
-    This for some columns, then for the next inner indices: what some of these meet of a few columns stays in the first cache.
-    The results go to where the list says, and from there `rbp` bytes further on.
+    All columns of a chunk are done for some inner indices, then for the next: their inputs for a few columns stay in the L1
+    cache. The results go to the offsets in the list, with a row stride of `rbp` bytes.
     """
     at, set, again = CORRELATE.at, CORRELATE.set, CORRELATE.again
     entry = 64 if fours else 32
@@ -110,7 +112,7 @@ def _correlate(asm: Assembler, fours: bool, double: bool) -> None:
 
 
 def _fill_panel(asm: Assembler) -> None:
-    """Sixteen columns, four from each of `rsi`, `r10`, `r11`, `r12`, for the next inner indices."""
+    """Copy sixteen columns, four from each of `rsi`, `r10`, `r11`, `r12`, for the next inner indices."""
     asm.load_register(RAX, CORRELATE.at("offset"))
     asm.load_register(R9, CORRELATE.at("inner now"))
     asm.load_register(R14, CORRELATE.at("panel"))
@@ -125,7 +127,7 @@ def _fill_panel(asm: Assembler) -> None:
 
 
 def _next(asm: Assembler, of: str, table: Table = CORRELATE) -> None:
-    """How many pairs, vectors or inner indices are next, and how many are left after them."""
+    """Set how many pairs, vectors or inner indices are next, and how many are left after them."""
     at = table.at
     asm.load_register(RCX, at("inner step" if of == "inner" else of))
     asm.load_register(RAX, at(f"{of} left"))
@@ -169,7 +171,7 @@ def _results(asm: Assembler, some: int, fours: bool, write: bool) -> None:
 
 
 def _rows(asm: Assembler, some: int, fours: bool, double: bool) -> None:
-    """Two vectors of columns with the next rows of the weights: added to the bias, or to what is in the result already."""
+    """Multiply two vectors of columns with the next rows of the weights, and add to the bias, or to the current result."""
     at, item = CORRELATE.at, 8 if double else 4
     broadcast = asm.broadcast_long if double else asm.broadcast
     for _ in range(some):
@@ -211,9 +213,9 @@ def _rows(asm: Assembler, some: int, fours: bool, double: bool) -> None:
 
 
 def _add_products(asm: Assembler, fours: bool, double: bool) -> None:
-    """`r8` to `r10` are rows of `g`; four rows of channels and taps of `x` are copied to the panel, and `rcx` goes along that.
+    """`r8` to `r10` are rows of `g`; four rows of channels and kernel elements of `x` are copied to the panel, over which `rcx` iterates.
 
-    `r15` goes down the sums, `rbp` bytes from one row to the next.
+    `r15` iterates over the rows of the sums, with a stride of `rbp` bytes.
     """
     at, set = WEIGH.at, WEIGH.set
     asm.load_register(RBP, at("sums row"))
@@ -255,7 +257,7 @@ def _add_products(asm: Assembler, fours: bool, double: bool) -> None:
 
 
 def _fill_rows(asm: Assembler, fours: bool) -> None:
-    """Vectors of four channels and taps of `x`, where `r11` to `r14` point, to the panel."""
+    """Copy vectors of four channels and kernel elements of `x`, at `r11` to `r14`, to the panel."""
     at = WEIGH.at
     rows = (R11, R12, R13, R14)
     asm.load_register(RAX, at("offset"))
@@ -284,7 +286,7 @@ def _fill_rows(asm: Assembler, fours: bool) -> None:
 
 
 def _dots(asm: Assembler, some: int, entry: int, double: bool) -> None:
-    """The sums of products of some rows of `g` with the panel; `rdx` goes along the list of vectors, which has entries of so many bytes."""
+    """The sums of products of some rows of `g` with the panel; `rdx` iterates over the list of vectors, whose entries have `entry` bytes."""
     at = WEIGH.at
     rows = (R8, R9, R10)[:some]
     for before, after in pairwise(rows):

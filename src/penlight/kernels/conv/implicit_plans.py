@@ -1,4 +1,4 @@
-"""Where windows are, and who does what: what the plans of kernels/conv/implicit.py are made of. See Note [Windows in place] there."""
+"""Geometry and work partitioning for the plans of kernels/conv/implicit.py. See Note [Windows in place] there."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from . import boxes
 from .im2col import Ints, overlap
 
 Step = tuple[Any, At]  # a kernel and its table
-_CROWDED = 256  # bytes, of which planes that are multiples apart are in each other's way
-_FOURS = 1.07  # what products cost with columns that are copied by fours
+_CROWDED = 256  # bytes: planes whose stride is a multiple of this collide in the L1 cache
+_FOURS = 1.07  # relative cost of products with columns that are copied by fours
 
 
 class Correlation(NamedTuple):
-    """One correlation: for each dim where the taps of its kernel are, the size of its results, and strides in bytes."""
+    """One correlation: the kernel elements' positions in each dim, the size of its results, and strides in bytes."""
 
     taps: tuple[Ints, ...]
     out_size: Ints
-    weight: Ints  # from one row, channel or tap of the weights to the next
-    target: Ints = ()  # the same of the results
+    weight: Ints  # strides of the weights' rows, channels and kernel elements
+    target: Ints = ()  # strides of the results
 
     @property
     def tap_count(self) -> int:
-        """How many taps there are."""
+        """The number of kernel elements."""
         return prod(map(len, self.taps))
 
 
 class Images:
-    """Where windows begin in images, or in a copy of them in scratch memory; `together` says that all channels are read one after the other.
+    """The offsets of windows in images, or in a copy of them in scratch memory; `together` means that all channels are read in turn.
 
-    Addresses that are a multiple of 4096 bytes apart share a set of the first cache, which has eight ways: so planes must not be such multiples apart.
+    Addresses that are a multiple of 4096 bytes apart share a set of the 8-way L1 cache: so the stride of planes must not be such a multiple.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Images:
         self.start = -sum(p * step for p, step in zip(low, self.steps)) if self.direct else 0
 
     def offsets(self, taps: tuple[Ints, ...], channels: int) -> np.ndarray:
-        """Where channels meet taps, in bytes."""
+        """Byte offsets of the inputs for each channel and kernel element."""
         leading = [sum(t * step for t, step in zip(tap, self.steps)) for tap in product(*taps[:-1])]
         found = np.add.outer(leading, [self._column(tap) for tap in taps[-1]]).reshape(-1)
         return np.add.outer(np.arange(channels) * self.plane, found).reshape(-1)
@@ -75,14 +75,14 @@ class Images:
         return self.item * (self.phases.index(phase) * self.width + quotient)
 
     def rows(self, out_size: Ints) -> np.ndarray:
-        """Where rows of results begin, in bytes."""
+        """Byte offsets of the inputs for each row of results."""
         found = np.full(1, self.start, np.int64)
         for n, stride, step in zip(out_size[:-1], self.stride, self.steps):
             found = np.add.outer(found, np.arange(n) * (stride * step)).reshape(-1)
         return found
 
     def copies(self, plan: Plan, first: int, images: int, scratch: int) -> list[Step]:
-        """The steps that copy so many images to scratch memory: at the first time from image `first` on, then the next ones."""
+        """The steps that copy `images` images to scratch memory: at the first call from image `first` on, then the next ones."""
         if self.direct:
             return []
         s, n, p, item = self.stride[-1], self.size[-1], self.low[-1], self.item
@@ -104,7 +104,7 @@ class Images:
 
 
 def steps_of(size: Ints, item: int) -> list[int]:
-    """Strides of contiguous numbers of so many bytes."""
+    """The strides of a contiguous array of elements of `item` bytes."""
     return [item * prod(size[i + 1 :]) for i in range(len(size))]
 
 
@@ -128,7 +128,7 @@ def copy_step(
 
 
 def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[At, int]:
-    """Tables for steps that follow each other, so many times: where the first of them is, and how many bytes they are apart."""
+    """Tables for sequences of steps that run `blocks` times: the address of the first table, and the distance between tables in bytes."""
     lists = [
         plan.records([np.array([kernel.address for kernel, _ in steps]), At("plan", [at.offset for _, at in steps])])
         for steps in several
@@ -141,7 +141,7 @@ def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[A
 
 
 def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
-    """Whether a vector of columns or half of one is a piece of a row, and where in bytes each begins; the last may overlap with the one before."""
+    """Elements per chunk of a row (a vector or half of one), and the chunks' byte offsets; the last may overlap the previous one."""
     vector, half = 32 // item, 16 // item
     whole = width >= vector and vector * -(-width // vector) <= _FOURS * half * -(-width // half)
     unit = vector if whole else half
@@ -149,9 +149,9 @@ def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
 
 
 def in_pairs(offsets: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
-    """Places ``(..., pieces of a row)`` of which `several` are computed together; the last one fills up.
+    """Offsets ``(..., chunks of a row)`` in groups of `several` that are computed together; the last offset fills up the last group.
 
-    Two that overlap must be among the same, since results are added to what is there.
+    Two that overlap must be in one group, since results are added to the array.
     """
     cut = offsets.shape[-1] - 2 if overlapping else 0
     found = np.concatenate((offsets[..., cut:].reshape(-1), offsets[..., :cut].reshape(-1)))
@@ -161,7 +161,8 @@ def in_pairs(offsets: np.ndarray, overlapping: bool, several: int) -> np.ndarray
 def packing(
     plan: Plan, correlation: Correlation, first: At, rows: int, channels: int, into: int, item: int
 ) -> tuple[list[Step], np.ndarray]:
-    """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, one for each group of rows; and a list that must be held."""
+    """The steps that pack weights ``(rows, channels, taps)`` in the kernel's order, one per group of rows; and a list that must
+    be kept alive."""
     offsets = np.zeros(1, np.int64)
     for n, step in zip((channels, *map(len, correlation.taps)), correlation.weight[1:]):
         offsets = np.add.outer(offsets, np.arange(n) * step).reshape(-1)
@@ -178,7 +179,7 @@ def packing(
 
 
 class Work:
-    """How the images, or the rows of weights of each group, are shared between jobs, and how many images are a block."""
+    """How the images, or the rows of weights of each group, are split between jobs, and how many images form a block."""
 
     def __init__(self, count: int, rows: int, cost: float, image: int, target: int) -> None:
         self.jobs = job_count(max(count, rows // 6), cost)
@@ -191,7 +192,7 @@ class Work:
         self.block = -(-most // -(-most // max(1, target // image)))
 
     def blocks(self, job: int) -> list[tuple[int, int, int]]:
-        """For a job, at which image blocks begin, how many each has, and how many blocks there are."""
+        """For a job: the first image of its blocks, the number of images per block, and the number of blocks."""
         first, last = self.images[job]
         whole, rest = divmod(last - first, self.block)
         found = [(first, self.block, whole)] if whole else []

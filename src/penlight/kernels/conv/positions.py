@@ -1,13 +1,13 @@
-"""Convolutions of small images and their transposes, in as few calls of NumPy as there can be.
+"""Convolutions of small images and their transposes, in as few NumPy calls as possible.
 
 Note [Convolution by positions]
-Where the elements that each tap meets lie in a flattened image is worked out once for each geometry and kept, as a table of positions. The
-columns of a small batch are taken by it in one call, borders included: a tap that falls outside stands for a zero behind the image. The transpose
-multiplies first, and takes by the table of which products belong to each element of the input; those are added up. What meets nothing is added as a
-zero, and never multiplied, so infinities stay what they are.
+For each geometry, a cached table holds the flat index of the input that each kernel element meets at each position. One `take`
+with this table gives the columns of a small batch, borders included: positions outside the image index a zero that follows it.
+The transpose multiplies first, then takes the products that belong to each element of the input by the inverse table, and adds
+them up. Missing products are added as zeros and never multiplied, so infinities survive.
 
-Of many images with few positions each, the numbers at a position are put side by side, one of each image. So they are taken together, and there
-is one product of large matrices instead of many small ones.
+For many images with few positions each, the images become the last dimension, so that the elements at a position are contiguous.
+They are then taken together, and one product of large matrices replaces many small ones.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from .strategies import (
 
 
 def block_counts(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
-    """How often a kernel can be put down in each dim."""
+    """How many positions a kernel has in each dim."""
     dims = zip(sizes, kernel, dilation, padding, stride, strict=True)
     return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in dims])
 
 
 class Positions:
-    """The positions of one geometry: images of so many channels and this size, a kernel and where it is put down."""
+    """The index tables of one geometry: images with these channels and this size, a kernel and its positions."""
 
     def __init__(
         self, channels: int, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
@@ -61,7 +61,7 @@ class Positions:
         self.columns = np.ascontiguousarray(self.columns.reshape(-1))
 
     def take(self, x: np.ndarray) -> np.ndarray:
-        """The columns of images, all in one row: ``(N, channels * taps * positions)``."""
+        """The columns of images, flattened: ``(N, channels * taps * positions)``."""
         if self.complete:
             return x.reshape(len(x), -1).take(self.columns, 1)
         padded = np.zeros((len(x), self.size + 1), x.dtype)
@@ -69,14 +69,15 @@ class Positions:
         return padded.take(self.columns, 1)
 
     def take_beside(self, x: np.ndarray) -> np.ndarray:
-        """The same with the images side by side: ``(channels * taps * positions, N)``."""
+        """Like `take`, with the images as the last dimension: ``(channels * taps * positions, N)``."""
         beside = np.zeros((self.size + 1, len(x)), x.dtype)
         beside[:-1] = x.reshape(len(x), -1).T
         return beside.take(self.columns, 0)
 
     @cached_property
     def back(self) -> tuple[np.ndarray, bool]:
-        """For each element of an image the columns that it is in, and one behind the last where it is in fewer than others; whether there is such a one."""
+        """For each element of an image, the indices of its columns, padded with an index past the end where it has fewer than
+        others; and whether any are padded."""
         owner = np.flatnonzero(self.columns < self.size)
         element = self.columns[owner]
         order = element.argsort(kind="stable")
@@ -88,7 +89,7 @@ class Positions:
         return table, bool((table == self.columns.size).any())
 
     def room(self, count: int, dtype: Any, beside: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Memory for columns that `add_up` adds, with a zero behind each if that is needed; and the columns in it."""
+        """A buffer for the columns that `add_up` adds, followed by zeros if needed; and the view of the columns in it."""
         size = self.columns.size
         if beside:
             room = np.empty((size + 1, count), dtype)
@@ -102,14 +103,14 @@ class Positions:
         return room, room[:, :size]
 
     def add_up(self, room: np.ndarray) -> np.ndarray:
-        """The columns added up where they were taken from: ``(N, channels * size)``."""
+        """The sums of the columns' elements for each input element: ``(N, channels * size)``."""
         table = self.back[0]
         if len(table) == 1:
             return room.take(table[0], 1)
         return np.add.reduce(room.take(table, 1), 1, room.dtype)
 
     def add_beside(self, room: np.ndarray) -> np.ndarray:
-        """The same with the images side by side: ``(channels * size, N)``."""
+        """Like `add_up`, with the images as the last dimension: ``(channels * size, N)``."""
         return np.add.reduce(room.take(self.back[0], 0))
 
 
@@ -117,7 +118,7 @@ class Positions:
 def find_positions(
     channels: int, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> Positions:
-    """The positions of a geometry, which take longer to find than to use."""
+    """The index tables of a geometry, cached, since building them takes longer than using them."""
     return Positions(channels, size, kernel, out, stride, padding, dilation)
 
 
@@ -128,14 +129,14 @@ class Small:
         self.positions = find_positions(x[1], x[2:], w[2:], out[2:], stride, padding, dilation)
         self.x, self.w, self.out = x, w, out
         each, rows, positions = w[0] // groups, prod(w[1:]), prod(out[2:])
-        # Of matrices of weights, columns and results; one group is not counted.
+        # Shapes of the matrices of weights, columns and results; a single group has no dimension.
         lead = () if groups == 1 else (groups,)
         self.weights, self.results = (*lead, each, rows), (x[0], *lead, each, positions)
         self.windows = (x[0], *lead, rows, positions)
         self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
-        # So few products are too few for BLAS's own threads, which would be in the way of ours.
+        # This is too little work for BLAS's own threads, which would compete with ours.
         multiply = np.matmul if prod(self.results) * rows <= MOST_PRODUCTS else blas.multiply
-        # One number for the inner size is not worth BLAS.
+        # An inner size of one is faster without BLAS.
         self.forward, self.backward = (np.multiply if n == 1 else multiply for n in (rows, each))
         self.multiply = multiply
         self.beside = groups == 1 and x[0] > 3 and positions < LEAST_RESULTS
@@ -181,7 +182,7 @@ class Small:
         return total.reshape(self.w)
 
     def _results_beside(self, grad: np.ndarray) -> np.ndarray:
-        """Results or their gradient as a matrix, with the images side by side."""
+        """Results or their gradient as a matrix, with the images as the last dimension."""
         return grad.reshape(len(grad), -1).T.reshape(self.out[1], -1)
 
     def _correlate_beside(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
@@ -206,7 +207,7 @@ class Small:
 def find_small(
     x: Ints, w: Ints, out: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Small | None:
-    """The way for small images, if it suits; `out` need not be given for a convolution that reaches over the whole input."""
+    """The implementation for small images, if it suits; `out` may be omitted for a convolution that covers the full input."""
     if out is None:
         out = (x[0], w[0], *block_counts(x[2:], w[2:], dilation, padding, stride))
         return find_small(x, w, out, stride, padding, dilation, groups)
@@ -230,7 +231,7 @@ def find_small(
 def find_blocks(
     channels: int, size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> Positions | None:
-    """The positions of blocks of small images, see fold.py."""
+    """The index tables of sliding blocks of small images, see fold.py."""
     out = block_counts(size, kernel, dilation, padding, stride)
     elements = channels * prod(kernel) * prod(out)
     if min(channels, *size, *out) < 1 or max(elements, channels * prod(size) * prod(kernel)) > MOST_POSITIONS:

@@ -1,7 +1,7 @@
-"""Correlations that are matrix products already: kernels of one number, and kernels with a single position.
+"""Correlations that are plain matrix products: kernels of size 1, and kernels with a single position.
 
 A kernel of size 1 without a border mixes the channels of each position, or of every s-th. A kernel as large as the images (the last layer of a
-discriminator, the first of a generator) gives one number for each image and channel, a sum over all of them.
+discriminator, the first of a generator) gives one scalar per image and channel, a sum over the full image.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from .im2col import Ints
 
 
 def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """a @ b of batches; one number for the inner size is not worth BLAS."""
+    """a @ b for batches; an inner size of one is faster without BLAS."""
     return np.multiply(a, b, out) if a.shape[-1] == 1 else blas.multiply(a, b, out)
 
 
 def _picked(x: np.ndarray, stride: Ints, out_size: Ints, groups: int) -> np.ndarray:
-    """The positions that count: ``(N, groups, C // groups, positions)``."""
+    """The strided positions that the result depends on: ``(N, groups, C // groups, positions)``."""
     if x.shape[2:] != out_size:
         x = x[(slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(out_size, stride)])]
     return x.reshape(len(x), groups, -1, prod(out_size))
 
 
 def _weights(w: np.ndarray, count: int, groups: int) -> np.ndarray:
-    """Matrices of weights for each image: ``(N, groups, O // groups, C // groups)``, not copied."""
+    """The weights broadcast to every image: ``(N, groups, O // groups, C // groups)``, not copied."""
     return np.broadcast_to(w.reshape(groups, len(w) // groups, -1), (count, groups, len(w) // groups, w.shape[1]))
 
 
 def channels_last(x: np.ndarray) -> np.ndarray | None:
-    """The array as ``(positions, channels)``, a view, if its channels are last in memory; None if they are not, or there is one position only."""
+    """The array as a view ``(positions, channels)``, if it is channels-last in memory; else, or if it has a single position, None."""
     if x.flags.c_contiguous:
         return None
     last = x.transpose(0, *range(2, x.ndim), 1)
@@ -48,7 +48,7 @@ def _as_channels(rows: np.ndarray, lead: int, out_size: Ints) -> np.ndarray:
 def points_last(
     source: np.ndarray, w: np.ndarray, lead: int, out_size: Ints, bias: np.ndarray | None, transposed: bool
 ) -> np.ndarray:
-    """`points` with stride 1, or its transpose in the input if `transposed`, of what has its channels last in memory: so has the result."""
+    """`points` with stride 1, or its transpose in the input if `transposed`, for channels-last memory; the result is channels-last, too."""
     weight = w.reshape(w.shape[:2])
     y = _product(source, weight if transposed else weight.T)
     if bias is not None:
@@ -59,7 +59,7 @@ def points_last(
 def points(
     x: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
-    """Write into contiguous `out` the correlation of contiguous `x` with a kernel of one number."""
+    """Write into contiguous `out` the correlation of contiguous `x` with a kernel of size 1."""
     source = _picked(x, stride, out.shape[2:], groups)
     y = out.reshape(len(x), groups, -1, source.shape[-1])
     if len(x) == groups == 1:
@@ -82,7 +82,7 @@ def points_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, stride: Ints, g
 
 
 def _window(x: np.ndarray, kernel: Ints, dilation: Ints) -> np.ndarray:
-    """The part of the images that the kernel meets, a view."""
+    """A view of the elements of the images that the kernel covers."""
     inside = [slice(0, (k - 1) * d + 1, d) for k, d in zip(kernel, dilation)]
     return x[(slice(None), slice(None), *inside)]
 
@@ -122,7 +122,7 @@ def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, 
 def patches_input(
     grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
-    """The transpose in its input of a correlation whose windows lie side by side: products, none of which overlap."""
+    """The transpose in the input of a correlation whose windows tile the input: products that do not overlap."""
     out_size, count = grad.shape[2:], len(grad)
     transposed = w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2)
     transposed = np.broadcast_to(transposed, (count, *transposed.shape))
@@ -133,7 +133,7 @@ def patches_input(
     if covered != out.shape[2:]:
         out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
     inside = out[(slice(None), slice(None), *map(slice, covered))]
-    # (N, C, *positions, *taps) in the order of the input: a position and a tap of each dim after the other.
+    # (N, C, *positions, *kernel) in the order of the input: for each dim its position, then its kernel element.
     apart = [size for pair in zip(out_size, stride) for size in pair]
     dims = len(stride)
     order = [0, 1, *[axis for i in range(dims) for axis in (2 + dims + i, 2 + i)]]

@@ -1,7 +1,8 @@
-"""Which implementation of a convolution runs when. See kernels/strategy.py.
+"""The strategy tables of convolution. See kernels/strategy.py.
 
-The first strategy of a table that suits is taken. A correlation takes contiguous ``x`` and ``w``, the problem, and writes into `out`; a gradient
-of the input takes ``grad`` and ``w``, and writes into ``x``; a gradient of the weights takes ``grad`` and ``x``, and returns its result.
+The first suitable strategy of a table runs. A correlation takes contiguous ``x`` and ``w``, the problem, and writes into `out`; a
+gradient of the input takes ``grad`` and ``w``, and writes into ``x``; a gradient of the weights takes ``grad`` and ``x``, and
+returns its result.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .winograd import tiles, tiles_weight
 
 
 class Problem(NamedTuple):
-    """What decides how a convolution is computed. The tables look at nothing else, so that a decision can be kept."""
+    """Everything that decides how a convolution is computed. The tables look at nothing else, so decisions can be cached."""
 
     input: Ints
     weight: Ints
@@ -34,12 +35,12 @@ class Problem(NamedTuple):
     dilation: Ints
     groups: int
     dtype: Any
-    contiguous: bool  # the result's memory
+    contiguous: bool  # whether the result's memory is
     machine_code: bool
 
     @property
     def products(self) -> int:
-        """How many products of two numbers there are."""
+        """The number of multiplications."""
         return prod(self.out) * prod(self.weight[1:])
 
     @property
@@ -50,29 +51,29 @@ class Problem(NamedTuple):
 
 # ----- When a strategy suits -------------------------------------------------------------------------------------------------------------------
 
-# Of convolutions by positions, and of `fold` and `unfold`:
-MOST_SMALL = 1 << 17  # elements of a batch that is looked at for them
-MOST_POSITIONS = 1 << 14  # of a table: larger ones leave the first cache
-MOST_TAKEN = 1 << 15  # elements of all columns together: for more, other implementations are quicker
-NARROW = 3  # results in a row: machine code has no way for fewer
-MOST_NARROW_TAKEN = 1 << 18  # elements of all columns of those
-MOST_PRODUCTS = 1 << 18  # for more, other implementations are quicker
-MOST_MATRICES = 64  # products of matrices, each of which has its price
-LEAST_RESULTS = 64  # of an image: fewer are too few for a product of matrices for each image
-MOST_FOLDED = 1 << 15  # elements that `fold` and `unfold` take by their positions
-# Of others:
-_PLANE_BYTES = 1 << 20  # of a plane with its border: it stays in the second cache
-_LEAST_WINOGRAD_CHANNELS = 16  # fewer make the sums take longer than what they save
-_LEAST_WINOGRAD_RESULTS = 200  # of a channel: for fewer it takes longer to transform the weights
+# Convolutions by positions, `fold` and `unfold`:
+MOST_SMALL = 1 << 17  # elements of a batch that may use them
+MOST_POSITIONS = 1 << 14  # of an index table: larger ones do not fit in the L1 cache
+MOST_TAKEN = 1 << 15  # elements of all columns together: for more, other implementations are faster
+NARROW = 3  # results in a row: machine code does not support fewer
+MOST_NARROW_TAKEN = 1 << 18  # elements of all columns in that case
+MOST_PRODUCTS = 1 << 18  # for more, other implementations are faster
+MOST_MATRICES = 64  # matrix products, each of which has an overhead
+LEAST_RESULTS = 64  # per image: for fewer, a matrix product per image is inefficient
+MOST_FOLDED = 1 << 15  # elements that `fold` and `unfold` take by index tables
+# Other implementations:
+_PLANE_BYTES = 1 << 20  # of a plane with its border: it fits in the L2 cache
+_LEAST_WINOGRAD_CHANNELS = 16  # for fewer, the transforms take longer than they save
+_LEAST_WINOGRAD_RESULTS = 200  # per channel: for fewer, transforming the weights takes longer
 _LEAST_WINOGRAD_PRODUCTS = 1 << 19  # below, preparations take longer
-_IMAGE_BYTES = 1 << 24  # of an image and its result: they stay in the last cache
+_IMAGE_BYTES = 1 << 24  # of an image and its result: they fit in the last-level cache
 _LEAST_PRODUCTS = 1 << 14  # below, preparations take longer
-_LEAST_GROUP_PRODUCTS = 1 << 10  # the same for each group
-_LEAST_PATCH = 9  # elements of windows side by side: fewer make short runs in memory
+_LEAST_GROUP_PRODUCTS = 1 << 10  # the same limit for each group
+_LEAST_PATCH = 9  # elements of windows that tile the input: smaller ones make short runs in memory
 
 
 def is_depthwise(p: Problem) -> bool:
-    """Whether each channel of the input has a kernel of its own, or two."""
+    """Whether each channel of the input has its own kernel, or two."""
     return p.weight[1] == 1 and p.groups == p.input[1] and p.weight[0] <= 2 * p.groups
 
 
@@ -87,7 +88,7 @@ def suits_planes(p: Problem) -> bool:
 
 
 def suits_implicit(p: Problem) -> bool:
-    """Whether it is large enough to be worth a plan, and each image small enough to stay in a cache."""
+    """Whether it is large enough to justify a plan, and each image small enough to fit in a cache."""
     if not (p.machine_code and p.dtype in (np.float32, np.float64) and p.dtype.itemsize * p.out[-1] >= 16):
         return False
     if p.products < max(_LEAST_PRODUCTS, p.groups * _LEAST_GROUP_PRODUCTS):
@@ -96,7 +97,7 @@ def suits_implicit(p: Problem) -> bool:
 
 
 def is_pointwise(p: Problem) -> bool:
-    """Whether the kernel is a single number, and needs no border."""
+    """Whether the kernel is a single element, without a border."""
     return prod(p.weight[2:]) == 1 and not any(p.padding)
 
 
@@ -106,7 +107,7 @@ def is_whole(p: Problem) -> bool:
 
 
 def is_patches(p: Problem) -> bool:
-    """Whether the windows lie side by side, and are large: the kernel is as large as the stride, and there is no border."""
+    """Whether the windows tile the input, and are large: the kernel size equals the stride, and there is no border."""
     side_by_side = p.weight[2:] == p.stride and not any(p.padding) and prod(p.dilation) == 1
     return side_by_side and prod(p.stride) >= _LEAST_PATCH
 
@@ -128,10 +129,10 @@ def suits_winograd(p: Problem) -> bool:
 
 
 def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
-    """Whether Winograd's sums and differences keep every meaning: finite values, and no weight exactly zero.
+    """Whether Winograd's sums and differences are safe: finite values, and no weight exactly zero.
 
-    An infinity would turn into NaN, and where a weight is zero a user may rely on a result that does not depend on an
-    input at all (masked convolutions), which holds only up to rounding there.
+    An infinity would turn into NaN, and where a weight is zero a user may rely on the result not depending on an input at all
+    (masked convolutions), which here would hold only up to rounding.
     """
     flat = x.reshape(-1)
     with silent(), blas_alone():  # see Note [One set of threads]
@@ -143,7 +144,7 @@ def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
 
 
 def direct_weight(grad: np.ndarray, x: np.ndarray, p: Problem) -> np.ndarray:
-    """The gradient of the weights by im2col, which is right for infinities too."""
+    """The gradient of the weights by im2col, which is also right for infinities."""
     return gather_weight(grad, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups)
 
 
@@ -152,7 +153,7 @@ def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, b
 
     def correlate(correlations: list[Correlation], steps: Ints) -> None:
         if p.strided and len(correlations) > 1:
-            # The smallest of them, about, decides for all.
+            # About the smallest of them decides for all.
             kernel = [-(-k // s) for k, s in zip(p.weight[2:], p.stride, strict=True)]
             size = [n // s for n, s in zip(p.input[2:], p.stride, strict=True)]
             weight = p.weight[1] * p.groups, p.weight[0] // p.groups, *kernel

@@ -1,4 +1,4 @@
-"""The transpose of a strided convolution in its input: plain correlations, one for each remainder of the stride."""
+"""The transpose of a strided convolution in its input: one plain correlation per remainder modulo the stride."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from .im2col import Ints
 
-# Where a phase's weights are in those of the flipped kernel, its border, and where its results are in the input.
+# A phase's weights as slices of the flipped kernel, its border, and its results as slices of the input.
 _Phase = tuple[tuple[slice, ...], Ints, tuple[slice, ...]]
 
 
@@ -19,13 +19,13 @@ _Phase = tuple[tuple[slice, ...], Ints, tuple[slice, ...]]
 def _phases(
     size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> tuple[list[_Phase], list[tuple[slice, ...]], Ints]:
-    """The correlations of `by_remainders`; where the input is that no tap reaches; and by how much taps are apart."""
+    """The correlations of `by_remainders`; the slices of the input that no kernel element reaches; and the kernel elements' dilation."""
     phases: list[list[tuple[slice, slice | None, int]]] = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
         phases.append([])
         for start in range(min(s, n)):
             taps = [tap for tap in range(k) if (tap * d - start - p) % s == 0]
-            # The flipped kernel holds tap k - 1 - m at m.
+            # The flipped kernel has element k - 1 - m at index m.
             pick = slice(k - 1 - taps[-1], None, s // gcd(s, d)) if taps else None
             low = (taps[-1] * d - start - p) // s if taps else 0
             phases[-1].append((slice(start, None, s), pick, low))
@@ -42,7 +42,7 @@ def _phases(
     return found, empty, tuple([d // gcd(s, d) for s, d in zip(stride, dilation, strict=True)])
 
 
-# A correlation of a phase: its weights, its border, and the part of the input that it gives.
+# A correlation of a phase: its weights, its border, and the view of the input that it fills.
 Correlation = tuple[np.ndarray, Ints, np.ndarray]
 
 
@@ -59,10 +59,10 @@ def by_remainders(
     grad: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int, x: np.ndarray,
     bias: np.ndarray | None, correlate: Callable[[list[Correlation], Ints], None],
 ) -> None:  # fmt: skip
-    """Fill `x` by `correlate`, which gets the correlations of `grad` and by how much the taps of each are apart.
+    """Fill `x` by `correlate`, which gets the correlations of `grad` and their dilation.
 
     In one dim, input ``i`` gets ``grad[t] * w[k]`` from all ``t * s + k * d == i + p``. Inputs with
-    ``(i + p) % s == r`` are reached by every ``s / gcd(s, d)``-th tap, each ``d / gcd(s, d)`` positions before the last.
+    ``(i + p) % s == r`` are reached by every ``s / gcd(s, d)``-th kernel element, each ``d / gcd(s, d)`` positions before the last.
     """
     flipped = flip(w, groups)
     phases, empty, steps = _phases(x.shape[2:], flipped.shape[2:], stride, padding, dilation)

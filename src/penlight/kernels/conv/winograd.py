@@ -1,8 +1,8 @@
-"""Correlation with kernels of 3 x 3 by Winograd's minimal filtering F(2 x 2, 3 x 3), as native kernels only.
+"""Correlation with kernels of 3 x 3 by Winograd's minimal filtering F(2 x 2, 3 x 3), in machine code only.
 
 Note [Winograd's products]
-Two neighbouring results of a filter ``g0 g1 g2`` over ``d0 d1 d2 d3`` take six products; they also are
-``m0 + m1 + m2`` and ``m1 - m2 - m3`` with the four products
+Two neighbouring results of a filter ``g0 g1 g2`` over ``d0 d1 d2 d3`` take six products. They also equal ``m0 + m1 + m2`` and
+``m1 - m2 - m3`` with the four products
 
     m0 = (d0 - d2) g0                    m1 = (d1 + d2) (g0 + g1 + g2) / 2
     m3 = (d1 - d3) g2                    m2 = (d2 - d1) (g0 - g1 + g2) / 2
@@ -12,10 +12,10 @@ The same along rows and columns: a tile of 2 x 2 results depends on 4 x 4 inputs
 
     y = A ((G g G^T) * (B d B^T)) A^T
 
-where * is the product of each of the 16 numbers, summed over the channels: 16 matrix products of (channels of the result x channels) with (channels
-x tiles). The transpose in the weights is G^T (sum over tiles of (A^T e A) * (B d B^T)) G. In NumPy the sums would cost as much
-as the products save, since each is a pass over memory. In machine code (kernels/conv/winograd_kernels.py) they cost a tenth of them.
-Each result still depends on exactly those inputs that it should.
+where * is the elementwise product of the 16 elements, summed over the channels: 16 matrix products of (channels of the result x
+channels) with (channels x tiles). The transpose in the weights is G^T (sum over tiles of (A^T e A) * (B d B^T)) G. In NumPy the
+sums would cost as much as the saved products, since each is a pass over memory. In machine code
+(kernels/conv/winograd_kernels.py) they cost a tenth of the products. Each result still depends on exactly the right inputs.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from .implicit_plans import sequences
 winograd_kernels = lazy_import(globals(), "winograd_kernels", ".winograd_kernels")
 
 
-_BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
-_WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
-_BLOCK_TILES = 48  # of a block, at least: fewer make poor products
-_SUMMED_TILES = 256  # the same for sums
-_NS = 0.15  # for each result and channel
+_BLOCK_BYTES = 9 << 17  # of the transformed input and the products of a block
+_WEIGHT_BYTES = 3 << 20  # the same for weight gradients, where adding each block's sums has an overhead
+_BLOCK_TILES = 48  # per block, at least: fewer make inefficient products
+_SUMMED_TILES = 256  # the same for weight gradients
+_NS = 0.15  # per result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
-_MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
+_MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the elements of a kernel to the factors of its products
 # See kernels/conv/winograd_kernels.py, _mix_gradient
 _SIGNED = _MIXING * np.kron([1, 1, 1, -1], [1, 1, 1, -1]).astype(np.float32)[:, None]
 
 
 class _Blocks:
-    """How a batch is cut: into blocks of some images, or of some rows of tiles of one."""
+    """How a batch is split: into blocks of some images, or of some rows of tiles of one image."""
 
     def __init__(self, images: int, out: Ints, each: int, target: int, least: int) -> None:
         down, self.across = -(-out[0] // 2), -(-out[1] // 2)
@@ -57,21 +57,21 @@ class _Blocks:
         most = max(least, target // (64 * each))
         self.images = max(1, min(most // tiles, max(-(-images // 4), least // tiles)))
         blocks, threads = -(-images // self.images), parallel.native_thread_count()
-        if blocks % threads and self.images * tiles >= _BLOCK_TILES:  # as many for each thread
+        if blocks % threads and self.images * tiles >= _BLOCK_TILES:  # equally many for each thread
             self.images = -(-images // (-(-blocks // threads) * threads))
         self.height = -(-down // -(-tiles // most)) if tiles > most else down
         pieces = -(-down // self.height)
         self.count = -(-images // self.images) * pieces
         self.eights = -(-self.across // 8)
-        # So many tiles have room, and those that are written too much.
+        # The buffer's size in tiles, including those that are written past the end.
         self.room = -(-(self.images * self.height * self.across + 15) // 16) * 16
-        # For each block the first image and the one past the last, the same of the rows of tiles.
+        # For each block the first image and the one past the last, and the same for rows of tiles.
         n, at = np.divmod(np.arange(self.count), pieces)
         self.first, self.top = n * self.images, at * self.height
         self.last, self.bottom = np.minimum(self.first + self.images, images), np.minimum(self.top + self.height, down)
 
     def record(self) -> dict[str, Any]:
-        """What the tiles of each block are."""
+        """The record's entries about the tiles of each block."""
         images, rows = self.last - self.first, self.bottom - self.top
         each = rows * self.across
         count = images * each
@@ -79,26 +79,26 @@ class _Blocks:
 
 
 class _Room:
-    """Scratch memory of each job, in floats: arrays are asked for one after the other."""
+    """A bump allocator for the scratch memory of each job, in floats."""
 
     def __init__(self) -> None:
         self.size = 0
 
     def take(self, floats: int) -> int:
-        """Where room for so many floats is, in bytes; at the beginning of a cache line."""
+        """Reserve memory for so many floats, aligned to a cache line; return its byte offset."""
         offset = 4 * self.size
         self.size += -(-floats // 16) * 16
         return offset
 
     def sixteen(self, rows: int, room: int) -> tuple[int, int]:
-        """Room for the sixteen numbers of tiles: where it is, and how many bytes one of them is from the next."""
-        # Addresses that are a multiple of 4096 bytes apart share a set of the first cache: so the sixteen are not nearly that far apart.
+        """Reserve memory for the sixteen elements of tiles; return its byte offset and the elements' stride in bytes."""
+        # Addresses that are a multiple of 4096 bytes apart share a set of the L1 cache: so the stride is not near such a multiple.
         apart = -(-rows * room // 1024) * 1024 + 80
         return self.take(16 * apart), 4 * apart
 
 
 class _Planes:
-    """Planes that are copied to a scratch plane and mixed: what the kernel wants to know of them."""
+    """Planes that are copied to a scratch plane and transformed: the kernel's parameters for them."""
 
     def __init__(self, of: str, shape: Ints, low: Ints, blocks: _Blocks, reach: int, room: _Room) -> None:
         self.of, self.low, self.blocks, self.reach = of, low, blocks, reach
@@ -112,7 +112,7 @@ class _Planes:
         self.offset = room.take(self.size)
 
     def numbers(self, channels: int, scratch: int) -> dict[str, int | np.ndarray | At]:
-        """What is the same for all blocks, of so many channels, with scratch memory from there on."""
+        """The parameters common to all blocks, for so many channels and scratch memory at this offset."""
         pitch, plane, first = 8 * self.half, 4 * self.rows * self.columns, scratch + self.offset
         known: dict[str, int | At] = {
             "plane": plane, "others": self.image - channels * plane, "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
@@ -126,13 +126,13 @@ class _Planes:
         return {self.of: self.wide % 16, f"{self.of} second": self.wide % 16 - 8}
 
     def record(self, channel: int, scratch: int) -> dict[str, Any]:
-        """What each block reads, from a channel on."""
+        """The parameters of each block, starting at a channel."""
         blocks = self.blocks
         first = np.maximum(2 * blocks.top - self.low[0], 0)
         last = np.minimum(2 * blocks.bottom + self.reach - self.low[0], self.rows)
         even = scratch + self.offset + (first + self.low[0] - 2 * blocks.top) * (8 * self.half) + self.at // 2 * 4
         odd = even + 4 * self.half
-        if self.at % 2:  # the first column is an odd one of the scratch plane
+        if self.at % 2:  # the first column is odd in the scratch plane
             even, odd = odd, even + 4
         source = blocks.first * self.image + 4 * ((channel * self.rows + first) * self.columns + self.skip)
         known = {
@@ -156,17 +156,17 @@ def _records(plan: Plan, record: dict[str, Any], first: int, last: int) -> At:
 
 
 class _Tiled:
-    """What the plans for results and for weights share: blocks, jobs, and where scratch memory is."""
+    """The common part of the plans for results and for weights: blocks, jobs, and scratch memory."""
 
     def __init__(self, images: int, out: Ints, each: int, target: int, least: int, cost: float) -> None:
         self.blocks = _Blocks(images, out, each, target, least)
         self.count = job_count(self.blocks.count, cost)
         self.starts = ranges(self.blocks.count, self.count).tolist()
         self.room, self.plan, self.driver = _Room(), Plan(), boxes.steps()
-        self.cleared: list[Ints] = []  # which parts of the sixteen numbers of tiles must be 0
+        self.cleared: list[Ints] = []  # which ranges of the sixteen elements of tiles must be 0
 
     def finish(self, groups: int) -> None:
-        """Write the tables of all jobs, after the room that they need is known."""
+        """Write the tables of all jobs, once their memory needs are known."""
         steps = [[self.table(job, g, 4 * job * self.room.size) for g in range(groups)] for job in range(self.count)]
         self.jobs = sequences(self.plan, steps)
 
@@ -175,7 +175,7 @@ class _Tiled:
         raise NotImplementedError
 
     def common(self, record: dict[str, Any], job: int) -> dict[str, int | np.ndarray | At]:
-        """Numbers of every table."""
+        """Entries of every table."""
         blocks, (first, last) = self.blocks, self.starts[job : job + 2]
         return {
             "eights": blocks.eights, "row": 4 * blocks.room, "skip": 4 * blocks.across - 32 * blocks.eights,
@@ -191,7 +191,7 @@ class _Tiled:
 
 
 class _Forward(_Tiled):
-    """The plan for results; weights are given by how many elements the rows and columns of each of the sixteen products are apart."""
+    """The plan for results; the weights' layout is given by the strides, in elements, of each product's rows and columns."""
 
     def __init__(self, x: Ints, out: Ints, low: Ints, groups: int, row: int, inner: int) -> None:
         self.channels, self.results, self.total = x[1] // groups, out[1] // groups, x[1] // groups * out[1]
@@ -231,7 +231,7 @@ def _forward(x: Ints, out: Ints, low: Ints, groups: int, row: int, inner: int, t
 
 
 def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """The weights of the sixteen products, and how many elements their rows and columns are apart."""
+    """The weights of the sixteen products, and the strides of their rows and columns in elements."""
     mixing = _MIXING
     if w.strides[2] < 0 and w.strides[3] < 0:
         w, mixing = w[:, :, ::-1, ::-1], mixing[:, ::-1]
@@ -275,7 +275,7 @@ class _Weigh(_Tiled):
             _Planes("g", grad, (0, 0), self.blocks, 0, self.room),
         )
         self.mixed = [self.room.sixteen(rows, self.blocks.room) for rows in (self.shape[2], self.shape[1])]
-        # Channels that fill up groups: their sums are not used, but numbers that mean nothing can be slow.
+        # Padding channels: their sums are not used, but uninitialised values can be slow.
         for mixed, used, rows in zip(self.mixed, (self.channels, self.results), self.shape[:0:-1]):
             if used < rows:
                 self.cleared.append((*mixed, used * self.blocks.room, rows * self.blocks.room))

@@ -3,13 +3,13 @@
 The mathematics is in Note [Winograd's products] of kernels/conv/winograd.py, which calls this. Here a block of images, or a part of one, goes
 through all steps while it is in the cache, in one call:
 
-- `_mix_planes`: each plane is copied to a scratch plane with a border of zeros, even columns and odd ones apart, so that eight tiles side by side are
-  eight numbers in a row; and from there mixed into sixteen numbers for each tile. Tiles of a row are followed by
-  those of the next: eight numbers are written also where fewer tiles are left, and the next row writes over what is too much.
+- `_mix_planes`: each plane is copied to a scratch plane with a border of zeros, even and odd columns apart, so that the elements of eight
+  neighbouring tiles are contiguous; from there it is transformed ("mixed") to sixteen elements per tile. Rows of tiles follow each
+  other: eight elements are written even if fewer tiles are left, and the next row overwrites the excess.
 - `_multiply`: sixteen matrix products over the channels.
-- `_gather`: the transpose of mixing, into a scratch plane whose rows are then copied to the result.
+- `_gather`: the output transform, the transpose of mixing, into a scratch plane whose rows are then copied to the result.
 
-What is known of the sizes at a call is in a table of integers (`TABLE`), since there are more of them than registers.
+The sizes are in a table of integers (`TABLE`), since there are more of them than registers.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ _SOURCE = (
     "into",
     "apart",
 )
-# What differs from block to block: a record, which is copied to the table's beginning. Of the input `x` and of the gradient `g`:
-#   source, rows: where the first row to be copied lies, and how many there are;
-#   even, odd: where its columns go in the scratch plane.
-# Then how many images and rows of tiles there are, how many panels of sixteen columns for `_multiply`; `image` bytes from an image to the
-# next and `length` bytes of all, among the tiles of a channel; where the result `y` goes and how many rows it has.
+# The parameters of one block form a record, which is copied to the table's beginning. For the input `x` and the gradient `g`:
+#   source, rows: the address of the first row to copy, and the number of rows;
+#   even, odd: the addresses of its columns in the scratch plane.
+# Then the numbers of images and rows of tiles, and of panels of sixteen columns for `_multiply`; in the tiles of a channel, the images' stride
+# `image` and the total `length`, in bytes; the address of the result `y` and its number of rows.
 RECORD = ("x source", "x rows", "x even", "x odd", "g source", "g rows", "g even", "g odd",
           "images", "tile rows", "panels", "image", "length", "y", "y rows")  # fmt: skip
-# The table. Of the input and of the gradient:
-#   plane, others, line: bytes from plane to plane, more of them from image to image, where there are other channels, and from row to row;
-#   whole: how often there are sixteen columns;
-#   first, first odd, pitch, scratch: where the scratch plane begins, bytes from one of its rows to the next, its size in vectors;
+# The table. For the input and the gradient, with strides in bytes:
+#   plane, others, line: strides of planes and rows, and the bytes of other channels to skip between images;
+#   whole: the number of full groups of sixteen columns;
+#   first, first odd, pitch, scratch: the scratch plane's addresses, its row stride, its size in vectors;
 #   back: bytes from the end of a row of tiles to the beginning of the next;
-#   planes, into, apart: how many channels, where the mixed numbers go, and bytes from one of the sixteen to the next.
-# Of all: `eights` vectors for a row of tiles, `skip` bytes from their end to the next row's beginning, `row` bytes from a channel to the next.
-# Products: rows and inner dimension, the first factor and its steps. Sums of products: groups of
-# channels of the input and of the gradient. The result: `tail` says where its last eight columns begin, in bytes. Then variables.
+#   planes, into, apart: the number of channels, the address of the transformed elements, and the stride of the sixteen.
+# In common: `eights` vectors for a row of tiles, `skip` bytes from their end to the next row's beginning, `row` the stride of channels.
+# Products: rows and inner dimension, the first factor and its strides. Sums of products: groups of
+# channels of the input and of the gradient. The result: `tail` is the byte offset of its last eight columns. Then variables.
 TABLE = Table(
     [*RECORD, "blocks", "record", *[f"{of} {what}" for of in "xg" for what in _SOURCE], "eights", "skip", "row"]
     + ["rows", "inner", "weight", "weight row", "weight inner", "weight apart", "products", "products apart"]
@@ -60,14 +60,14 @@ TABLE = Table(
     + ["y plane", "y others", "y line", "y whole", "y tail", "y scratch", "y pitch", "bias"]
     + ["image left", "channel left", "source", "into image", "into", "factor", "second", "result", "bias now"]
     + ["panel left", "frequency left", "group left"],
-    masks=["x", "x second", "g", "g second", "y"],  # for the rests of rows
+    masks=["x", "x second", "g", "g second", "y"],  # for the tails of rows
 )
 _at, _mask, _set, _advance, _again = TABLE.at, TABLE.mask, TABLE.set, TABLE.advance, TABLE.again
 
 
 @lru_cache(1)
 def correlate() -> Any:
-    """A function of a table's address: `x` with the weights, into `y`."""
+    """A function of a table's address: correlates `x` with the weights, into `y`."""
     return _function(lambda asm: _mix_planes(asm, "x"), _multiply, _gather)
 
 
@@ -79,7 +79,7 @@ def weigh() -> Any:
 
 
 def _function(*stages: Callable[[Assembler], None]) -> Any:
-    """All stages, block by block."""
+    """Runs all stages, block by block."""
 
     def write(asm: Assembler) -> None:
         asm.label("block")
@@ -100,7 +100,7 @@ def _function(*stages: Callable[[Assembler], None]) -> Any:
 
 
 def _mix_planes(asm: Assembler, of: str) -> None:
-    """All planes of all images, copied and mixed."""
+    """Copy and transform all planes of all images."""
     asm.load_register(RBX, _at(f"{of} first"))
     asm.load_register(RCX, _at(f"{of} scratch"))
     asm.binary("vxorps", 0, 0, 0)
@@ -126,7 +126,7 @@ def _mix_planes(asm: Assembler, of: str) -> None:
 
 
 def _copy_plane(asm: Assembler, of: str) -> None:
-    """`r8` goes along the rows of the source, `r9` and `r10` along those of the scratch plane; `rbx`, `rsi`, `rbp` along columns."""
+    """`r8` iterates over the rows of the source, `r9` and `r10` over those of the scratch plane; `rbx`, `rsi`, `rbp` over columns."""
     for register, name in ((R8, "source"), (R9, f"{of} even"), (R10, f"{of} odd"), (RCX, f"{of} rows")):
         asm.load_register(register, _at(name))
     asm.load_register(R11, _at(f"{of} line"))
@@ -161,7 +161,7 @@ def _copy_plane(asm: Assembler, of: str) -> None:
 
 
 def _part(asm: Assembler) -> None:
-    """Sixteen numbers in registers 0 and 1: the even ones to `rsi`, the odd ones to `rbp`."""
+    """Split sixteen elements in registers 0 and 1: even ones to `rsi`, odd ones to `rbp`."""
     for target, order, register in ((2, 0x88, RSI), (3, 0xDD, RBP)):
         asm.pick(target, 0, 1, order)
         asm.pairs(target, target, 0xD8)
@@ -169,7 +169,7 @@ def _part(asm: Assembler) -> None:
 
 
 def _end_rows(asm: Assembler, of: str) -> None:
-    """Zeros behind the last tile of each channel, so that sums may be taken over whole vectors."""
+    """Write zeros after the last tile of each channel, so that sums can run over full vectors."""
     asm.load_register(RBX, _at(f"{of} into"))
     asm.load_register(RDX, _at("length"))
     asm.load_register(R8, _at(f"{of} apart"))
@@ -189,8 +189,9 @@ def _end_rows(asm: Assembler, of: str) -> None:
     count(asm, RCX, f"{of} end")
 
 
-# `r8` and `r9` go along the even and the odd columns of a scratch plane, whose next rows are `r10`, `r11`, `r12` bytes further on. The sixteen
-# numbers of a tile are four times four, which go to where these point, and `r14`, `r15`, `rax` bytes further on.
+# `r8` and `r9` iterate over the even and odd columns of a scratch plane, whose next rows are at `r10`, `r11`, `r12` bytes from
+# there. The sixteen elements of a tile are four times four, which go to these addresses, and to `r14`, `r15`, `rax` bytes from
+# there.
 _QUARTERS = (RBX, RBP, RSI, R13)
 _WITHIN = (None, R14, R15, RAX)
 _BELOW = (None, R10, R11, R12)
@@ -219,7 +220,7 @@ def _mix_plane(asm: Assembler, of: str) -> None:
 
 
 def _quarter_pointers(asm: Assembler, start: str, apart: int) -> None:
-    """_QUARTERS from an offset in the table on, each four times `apart` further on than the one before."""
+    """Set _QUARTERS from a table entry: consecutive pointers differ by four times `apart`."""
     asm.load_register(_QUARTERS[0], _at(start))
     for before, after in pairwise(_QUARTERS):
         asm.copy_register(after, apart)
@@ -228,7 +229,7 @@ def _quarter_pointers(asm: Assembler, start: str, apart: int) -> None:
 
 
 def _mix_input(asm: Assembler) -> None:
-    """d0 - d2, d1 + d2, d2 - d1, d1 - d3 of the rows, and of these the same of the columns."""
+    """d0 - d2, d1 + d2, d2 - d1, d1 - d3 of the rows, then the same of the columns."""
     for quarter, (operation, a, b) in enumerate(
         (("vsubps", 0, 2), ("vaddps", 1, 2), ("vsubps", 2, 1), ("vsubps", 1, 3))
     ):
@@ -244,7 +245,7 @@ def _mix_input(asm: Assembler) -> None:
 
 
 def _mix_gradient(asm: Assembler) -> None:
-    """e0, e0 + e1, e0 - e1, e1 of the rows, and of these the same of the columns; the sign of the last is left to later."""
+    """e0, e0 + e1, e0 - e1, e1 of the rows, then the same of the columns; the sign of the last is applied later."""
     for i, base in enumerate((R8, R9)):
         asm.move(8 + i, Address(base))
         asm.move(10 + i, Address(base, R10))
@@ -261,11 +262,12 @@ def _mix_gradient(asm: Assembler) -> None:
 
 # Products
 
-_AHEAD = (None, R10, R11, R12, R13, R14)  # how many bytes the rows of the weights are ahead of the first of them
+_AHEAD = (None, R10, R11, R12, R13, R14)  # byte offsets of the weights' rows from the first
 
 
 def _multiply(asm: Assembler) -> None:
-    """The sixteen products: `rsi` is a panel of sixteen columns, `rax` goes down its rows; `r15` along the weights, `rbp` down the result."""
+    """The sixteen products: `rsi` is a panel of sixteen columns, `rax` iterates over its rows; `r15` over the weights, `rbp` over
+    the result's rows."""
     _set(asm, "factor", "weight")
     _set(asm, "second", "x into")
     _set(asm, "result", "products")
@@ -298,7 +300,7 @@ def _multiply(asm: Assembler) -> None:
 
 
 def _rows(asm: Assembler, some: int) -> None:
-    """A panel with the next rows of the weights."""
+    """Multiply a panel with the next rows of the weights."""
     asm.copy_register(RAX, RSI)
     asm.load_register(RCX, _at("inner"))
     asm.push(R15)
@@ -328,7 +330,7 @@ def _rows(asm: Assembler, some: int) -> None:
 
 
 def _gather(asm: Assembler) -> None:
-    """From the sixteen products of each tile to its four numbers, plane by plane."""
+    """Transform the sixteen products of each tile to its four results, plane by plane."""
     _set(asm, "image left", "images")
     _set(asm, "source", "y")
     _set(asm, "into image", "products")
@@ -373,7 +375,7 @@ def _gather(asm: Assembler) -> None:
 
 
 def _unmix(asm: Assembler) -> None:
-    """m0 + m1 + m2 and m1 - m2 - m3 of the rows, and of these the same of the columns; then columns side by side."""
+    """m0 + m1 + m2 and m1 - m2 - m3 of the rows, then the same of the columns; then interleave the columns."""
     for i, step in enumerate(_WITHIN):
         upper, lower = i, 4 + i
         asm.move(8, Address(_QUARTERS[1], step))
@@ -398,7 +400,7 @@ def _unmix(asm: Assembler) -> None:
 
 
 def _copy_result(asm: Assembler) -> None:
-    """The rows of the scratch plane to the result's, whose last eight columns are written again if they fill no vector."""
+    """Copy the rows of the scratch plane to the result; its last eight columns are written again if they do not fill a vector."""
     for register, name in ((R8, "y scratch"), (R9, "source"), (RCX, "y rows"), (R11, "y line"), (R12, "y pitch")):
         asm.load_register(register, _at(name))
     asm.load_register(R10, _at("y tail"))
@@ -431,9 +433,10 @@ def _copy_result(asm: Assembler) -> None:
 
 
 def _add_products(asm: Assembler) -> None:
-    """For each of the sixteen, each row of `g` and each of `x`: add the sum of their products. The rows come in whole groups.
+    """For each of the sixteen, each row of `g` and each of `x`: add the sum of their products. The rows come in full groups.
 
-    `r8` to `r10` are rows of `g`, `r11` to `r14` of `x`, `rax` counts along them. `r15` goes down the sums, of which four lie side by side.
+    `r8` to `r10` are rows of `g`, `r11` to `r14` of `x`; `rax` is the offset in them. `r15` iterates over the sums, four of which
+    are contiguous.
     """
     _set(asm, "factor", "g into")
     _set(asm, "second", "x into")

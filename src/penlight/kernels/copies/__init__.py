@@ -1,4 +1,4 @@
-"""Contiguous copies. NumPy makes them, but for large transposed matrices of four-byte elements: kernels.py, 2 to 11 times as fast."""
+"""Contiguous copies. NumPy makes them, except for large transposed matrices of four-byte elements: kernels.py is 2 to 11 times as fast."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _kernels = lazy_import(globals(), "_kernels", ".kernels")
 _threads = lazy_import(globals(), "_threads", "..waiting_threads")
 
 FROM = 1 << 15  # elements; NumPy copies smaller matrices as fast
-# Elements from and to 16-bit floats: for fewer, looking for a kernel takes longer than it saves
+# Elements, in conversions from and to 16-bit floats: below, finding a kernel takes longer than it saves
 LEAST_CONVERTED = 1 << 11
-_GRAIN = 1 << 15  # elements that are worth waking a thread for
-_ROWS = 64  # of a transposed matrix that a thread takes together
+_GRAIN = 1 << 15  # elements per thread, at least
+_ROWS = 64  # of a transposed matrix per range of a thread
 
 
 class _Plan(NamedTuple):
-    """Arguments of the kernel: where in both arrays it begins, in bytes, sizes and strides."""
+    """Arguments of the kernel: byte offsets in both arrays, sizes and strides."""
 
     source: int
     target: int
@@ -47,7 +47,7 @@ def fresh(x: np.ndarray) -> np.ndarray:
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:
-    """The array itself if it is contiguous, else a copy that is."""
+    """The array itself if it is contiguous, else a contiguous copy."""
     return x if x.flags.c_contiguous else fresh(x)
 
 
@@ -55,7 +55,7 @@ Dim = tuple[int, int, int]  # a size, and its strides in the source and the targ
 
 
 def _merged(shape: Any, source: Any, target: Any) -> list[Dim]:
-    """The dimensions of more than one element, in the order of the target's memory, those that are one merged."""
+    """The dimensions of size above one, in the target's memory order; dimensions that are contiguous in both arrays are merged."""
     dims = sorted([d for d in zip(shape, source, target) if d[0] > 1], key=lambda d: -abs(d[2]))
     merged: list[Dim] = []
     for n, step, into in dims:
@@ -67,7 +67,7 @@ def _merged(shape: Any, source: Any, target: Any) -> list[Dim]:
 
 
 def _plan(dims: list[Dim], source: int = 0, target: int = 0) -> _Plan:
-    """A plan for up to four dimensions: the first of them first, where it is shared between threads, the last ones last."""
+    """A plan for up to four dimensions: the first one, which threads split, comes first, the last ones last."""
     one = (1, 0, 0)
     lead = dims[:-2] or [one]
     whole = [lead[0], *[one] * (2 - len(lead)), *lead[1:], *dims[-2:]]
@@ -79,7 +79,7 @@ def _plan(dims: list[Dim], source: int = 0, target: int = 0) -> _Plan:
 def _plans(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> list[_Plan] | None:
     """Plans for a transposed matrix, or several of them; None for another layout.
 
-    The last dimension of the target has its elements side by side, and some other dimension has them so in the source.
+    The target is contiguous along its last dimension, the source along some other one.
     """
     *outer, last = _merged(shape, source, target) or [(1, 0, 0)]
     beside = next((d for d in outer if abs(d[1]) == 4), None)
@@ -88,7 +88,7 @@ def _plans(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, .
         return None
     n, step, into = beside
     begin = end = 0
-    if step < 0:  # the other way round in both
+    if step < 0:  # reverse it in both
         begin, end, step, into = (n - 1) * step, (n - 1) * into, -step, -into
     if rest:
         return [_plan([*rest, (n, step, into), last], begin, end)]

@@ -1,4 +1,5 @@
-"""Conversions of floats. Those from and to 16-bit floats, and to int32, have machine code for large arrays: NumPy's take up to 6 ns an element.
+"""Conversions of floats. Large arrays are converted from and to 16-bit floats, and to int32, by machine code: NumPy takes up to 6
+ns per element.
 
 See Note [Narrow arrays].
 """
@@ -26,17 +27,17 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 
 def plain_mask(mask: np.ndarray) -> np.ndarray:
-    """A mask whose bytes are 0 and 1: those of one that was read from a file, or is a view of other numbers, may be anything, and what is not 0 holds."""
+    """The mask with bytes 0 and 1 only: a mask read from a file, or a view of another dtype, may hold any bytes, and nonzero means True."""
     return mask.view(np.uint8) != 0
 
 
 def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """x.astype(dtype), rounded to the nearest; what is too large becomes infinite.
+    """x.astype(dtype), rounded to nearest; values that are too large become infinite.
 
-    What has no 16 bits becomes float32 on its way to a 16-bit float, as in PyTorch: a float64 is rounded twice.
+    Wider dtypes go through float32 to a 16-bit float, as in PyTorch: a float64 is rounded twice.
     """
     if is_half(dtype):
-        kind = x.dtype.kind  # the bytes of a bool may be others than 0 and 1, which only NumPy's own conversions know
+        kind = x.dtype.kind  # bytes of a bool may differ from 0 and 1, which only NumPy's own conversions handle
         if x.dtype == _DOUBLE or kind == "b" or (x.size >= LEAST_CONVERTED and kind in "iu"):
             x = _cast(x, _FLOAT)
         if x.dtype != _FLOAT:
@@ -60,14 +61,14 @@ def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
 
 
 def cast_operand(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """x.astype(dtype), to be read only: what is repeated in `x` is converted once. NumPy's own copy would lie in memory in an order of its own."""
+    """x.astype(dtype), read-only: elements that are broadcast in `x` are converted once. NumPy's own copy would have another memory order."""
     if 0 not in x.strides or not x.size:
         return cast(x, dtype)
     return np.broadcast_to(cast(once(x), dtype), x.shape)
 
 
 def once(x: np.ndarray) -> np.ndarray:
-    """x without repetitions: with one element along dimensions that it is repeated along."""
+    """`x` with broadcast (stride 0) dimensions reduced to size one."""
     return x[tuple([slice(None) if stride else slice(1) for stride in x.strides])]
 
 
@@ -80,7 +81,8 @@ def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def truncate(x: np.ndarray) -> np.ndarray | None:
-    """x.astype(int32) of floats, which rounds towards 0, by machine code; what has no int32 becomes the least one. None if there is none."""
+    """x.astype(int32) of floats, rounded towards 0, by machine code; values outside int32 become its minimum. None if there is no
+    machine code."""
     if x.size < LEAST_CONVERTED:
         return None
     if is_half(x.dtype):
@@ -93,18 +95,18 @@ def _copy(x: np.ndarray, out: np.ndarray) -> None:
 
 
 # ----- float16 from and to float32 in a few passes of integer arithmetic, where no machine code runs -------------
-# NumPy converts one number after the other, in 2 and 3.5 ns, and in 90 ns where a result is below the normal numbers, for which it sets a flag.
+# NumPy converts one element at a time, in 2 and 3.5 ns, and in 90 ns if the result is subnormal, for which it sets a flag.
 
 
 Array = np.ndarray
 _BLOCK = 1 << 15  # elements
-_SCALE = np.float32(2.0**112)  # the bits of a half in those of a float32 are a number that is too small by this
+_SCALE = np.float32(2.0**112)  # a half's bits, read as a float32, are too small by this factor
 # Bits of float32: infinity, 2**16, which is larger than every half, and 2**-14, the smallest normal half
 _INFINITY, _TOO_LARGE, _SMALLEST = 0x7F800000, 0x47800000, 0x38800000
 
 
 def to_single(x: Array) -> Array:
-    """A contiguous array of float16 as float32."""
+    """Convert a contiguous float16 array to float32."""
     result = np.empty(x.shape, np.float32)
     flat, out = x.reshape(-1), result.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
@@ -120,7 +122,7 @@ def to_single(x: Array) -> Array:
 
 
 def to_half(x: Array) -> Array:
-    """A contiguous array of float32 as float16, rounded to the nearest, to even if two are."""
+    """Convert a contiguous float32 array to float16, rounded to nearest even."""
     result = np.empty(x.shape, np.float16)
     flat, out = x.reshape(-1), result.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
@@ -134,7 +136,7 @@ def to_half(x: Array) -> Array:
                 made[...] = part
             continue
         small = (bits < _SMALLEST).nonzero()[0] if bits.min() < _SMALLEST else None
-        # Normal halves: the exponent less the difference of the biases, and what is cut off rounds the rest.
+        # Normal halves: subtract the difference of the biases from the exponent, and round by the bits that are cut off.
         odd = bits >> 13
         odd &= 1
         bits += 0xFFF - (112 << 23)

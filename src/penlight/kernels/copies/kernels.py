@@ -1,6 +1,6 @@
-"""Transposed copies of matrices of four-byte elements, by squares of eight by eight. Who calls this: kernels/copies/.
+"""Transposed copies of matrices of four-byte elements, in squares of eight by eight; called by kernels/copies/.
 
-NumPy copies one element after the other where neither array's rows lie along the other's, and reads a cache line for each.
+For these NumPy copies one element at a time, and reads a cache line for each.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .. import executable
 from ..native import _table
 from ..native._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-SQUARE = 8  # elements, as many as a vector has
+SQUARE = 8  # elements per vector
 _FIRST = 8 * (len(_table.SAVED) + 1)  # the offset of the seventh argument on the stack
 # Arguments: the range of the first dimension, the sizes of the next two, the two arrays, and those on the stack.
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
@@ -25,8 +25,8 @@ def _on_stack(offset: int) -> Address:
 
 @lru_cache(None)
 def transpose_kernel() -> Any:
-    """A kernel over the first of four dimensions, whose strides in both arrays are in bytes, from an offset in bytes on. The elements of the third
-    dimension are neighbours in the source, those of the last in the target."""
+    """A kernel over the first of four dimensions; offsets and strides in both arrays are in bytes. The source is contiguous along
+    the third dimension, the target along the last."""
 
     def write(asm: Assembler) -> None:
         source, target = R8, R9
@@ -58,11 +58,11 @@ def transpose_kernel() -> Any:
 
 
 def _write_squares(asm: Assembler) -> None:
-    """A matrix from `r10` to `r11`, of at least eight by eight: the third dimension lies side by side in the first, the last in the other."""
+    """Transpose a matrix of at least eight by eight from `r10`, contiguous along the third dimension, to `r11`, contiguous along the last."""
     rows_left, columns_left, source, target = R12, R13, R14, R15
 
     def back(left: int, label: str, *moves: tuple[int, int | Address]) -> None:
-        """Where fewer than eight are left, but some, go back so that there are eight: each pointer by as many times a step."""
+        """If one to seven elements are left, move each pointer back so that the last eight are done again."""
         asm.compare_number(left, SQUARE)
         asm.jump(label, "not less")
         for pointer, step in moves:
@@ -79,7 +79,7 @@ def _write_squares(asm: Assembler) -> None:
     asm.copy_register(rows_left, RCX)
     asm.push(R10)
     asm.push(R11)
-    shift = 16  # what was pushed
+    shift = 16  # bytes that were pushed
     asm.label("eight rows")
     back(rows_left, "whole rows", (R10, 4), (R11, _on_stack(_INTO[2] + shift)))
     asm.load_register(columns_left, _on_stack(_LENGTH + shift))
@@ -111,7 +111,7 @@ def _write_squares(asm: Assembler) -> None:
 
 
 def _transpose(asm: Assembler) -> None:
-    """The first eight registers as the rows of a matrix; the other eight become its columns."""
+    """Transpose: the first eight registers hold the rows of a matrix, the other eight receive its columns."""
     for i in range(4):
         asm.binary("vunpcklps", 8 + 2 * i, 2 * i, 2 * i + 1)
         asm.binary("vunpckhps", 9 + 2 * i, 2 * i, 2 * i + 1)

@@ -1,4 +1,4 @@
-"""Arrays that fill their memory without gaps, but not in the order of their dimensions, as transposed ones do: elementwise kernels see them in that order."""
+"""Dense arrays with permuted strides (transposes): views in memory order, so that elementwise kernels see contiguous arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _order(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> O
 
 
 def order_of(array: np.ndarray) -> Order | None:
-    """The order of an array's dimensions in memory, and the way back; None if there are gaps.
+    """The permutation of an array's dimensions to memory order, and its inverse; None if there are gaps.
 
     >>> order_of(np.zeros((2, 3, 4)).transpose(2, 0, 1))
     ((1, 2, 0), (2, 0, 1))
@@ -32,7 +32,7 @@ def order_of(array: np.ndarray) -> Order | None:
 
 
 def in_memory_order(kernel: Callable[..., Any], array: np.ndarray, *rest: Any) -> Any:
-    """`kernel(array, *rest)` of an elementwise kernel, which sees a dense array in the order of memory, so that its results have it too."""
+    """`kernel(array, *rest)` for an elementwise kernel: it sees a dense array in memory order, so its results have the same order."""
     order = order_of(array)
     if order is None:
         return kernel(array, *rest)
@@ -43,16 +43,17 @@ def in_memory_order(kernel: Callable[..., Any], array: np.ndarray, *rest: Any) -
 
 
 # Note [Layouts]
-# The result of an elementwise function lies in memory as PyTorch lays it out. Operands of one shape that are all contiguous, all channels last, or all
-# dense with the same strides hand their strides on. Otherwise the result is dense, with its dimensions in the order of the first operand's strides; where
-# those are 0, as in an expanded dimension, or equal, the next operand decides, and else the order of dimensions. A copy is laid out in the same way, but that a dense array
-# always hands its strides on. NumPy differs where operands disagree, where they are expanded, and in the strides of dimensions of size 1.
+# The result of an elementwise function lies in memory as PyTorch lays it out. If operands of one shape are all contiguous, all
+# channels last, or all dense with the same strides, the result gets their strides. Otherwise the result is dense, with its
+# dimensions in the order of the first operand's strides; if two strides are equal or 0 (an expanded dimension), the next operand
+# decides, and finally the order of dimensions. A copy is laid out in the same way, except that a copy of a dense array always
+# keeps its strides. NumPy differs if operands disagree or are expanded, and in the strides of dimensions of size 1.
 
 Operand = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides in bytes, itemsize
 
 
 class Layout(NamedTuple):
-    """The order of dimensions in memory, the outermost first; the way back; and the strides in elements, if that order does not tell them."""
+    """The memory order of dimensions, outermost first; its inverse; and the strides in elements, if the order does not imply them."""
 
     order: tuple[int, ...]
     back: tuple[int, ...]
@@ -111,10 +112,10 @@ def _broadcast_strides(shape: tuple[int, ...], own: tuple[int, ...], strides: tu
 
 
 def _sorted_dims(shape: tuple[int, ...], strides: Sequence[Sequence[int]]) -> list[int]:
-    """The dimensions, the outermost first: an insertion sort that passes over pairs for which no operand decides."""
+    """The dimensions, outermost first: an insertion sort that skips pairs for which no operand decides."""
 
     def inside(a: int, b: int) -> int:
-        """Positive if dimension b lies inside of a, negative if outside, 0 if that is open."""
+        """Positive if dimension b is inside a, negative if outside, 0 if undecided."""
         for steps in strides:
             if steps[a] and steps[b]:
                 if steps[a] != steps[b]:
@@ -136,7 +137,7 @@ def _sorted_dims(shape: tuple[int, ...], strides: Sequence[Sequence[int]]) -> li
 
 
 def _with_layout(array: np.ndarray, layout: Layout) -> np.ndarray:
-    """An array whose dimensions are in the order of memory, in that of the layout."""
+    """Restore the layout's order of dimensions in an array whose dimensions are in memory order."""
     if layout.strides is None:
         return array.transpose(layout.back)
     shape = [array.shape[d] for d in layout.back]
@@ -144,7 +145,7 @@ def _with_layout(array: np.ndarray, layout: Layout) -> np.ndarray:
 
 
 def in_layout(kernel: Callable[..., Any], *values: Any) -> Any:
-    """`kernel(*values)` of an elementwise kernel, the results laid out as PyTorch's are. See Note [Layouts].
+    """`kernel(*values)` for an elementwise kernel, with results laid out as in PyTorch. See Note [Layouts].
 
     >>> x, y = np.zeros((2, 3, 4)).transpose(2, 0, 1), np.zeros((4, 2, 3))
     >>> in_layout(np.add, x, y).strides == x.strides
@@ -166,7 +167,7 @@ def in_layout(kernel: Callable[..., Any], *values: Any) -> Any:
 
 
 def empty_like(array: np.ndarray, dtype: Any = None, make: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
-    """Memory for a copy of an array, or what else `make(shape, dtype)` makes. See Note [Layouts].
+    """An uninitialised array laid out as a copy of `array`, or the result of `make(shape, dtype)` in that layout. See Note [Layouts].
 
     >>> empty_like(np.broadcast_to(np.zeros(3), (2, 3))).strides
     (24, 8)
@@ -179,7 +180,7 @@ def empty_like(array: np.ndarray, dtype: Any = None, make: Callable[..., np.ndar
 
 
 def in_format(make: Callable[..., np.ndarray], shape: Sequence[int], dtype: Any, memory_format: Any) -> np.ndarray:
-    """What `make(shape, dtype)` makes, in a memory format.
+    """The result of `make(shape, dtype)`, in a memory format.
 
     >>> in_format(np.empty, (2, 3, 4, 5), np.int8, "torch.channels_last").strides
     (60, 1, 15, 3)
@@ -194,7 +195,7 @@ def in_format(make: Callable[..., np.ndarray], shape: Sequence[int], dtype: Any,
 
 
 def astype(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """A copy in another dtype, laid out as PyTorch's are."""
+    """A copy in another dtype, laid out as in PyTorch."""
     if array.flags.c_contiguous:
         return array.astype(dtype)
     out = empty_like(array, dtype)

@@ -1,24 +1,24 @@
-"""Elementwise work: ufuncs, functions of ufuncs, derivative rules, and kernels that are written as bodies.
+"""Elementwise work: ufuncs, functions of ufuncs, derivative rules, and kernels written as bodies.
 
 Note [Elementwise work]
-Elementwise means that any part of the result depends on the same part of the operands only. All such work takes one way:
+Elementwise means that any part of the result depends only on the same part of the operands. All such work takes one path:
 
     attempt -> plan -> machine code
 
 `attempt` looks up a plan by one key: the function, the dtypes of its operands, and their layout if they are not contiguous arrays of one shape. A
-plan is made once (plans.py). If the function can be traced (Note [Bodies as machine code] in compiler/trace.py) and a backend compiles it, the plan is a
-compiled kernel, called directly with the arrays. If not, the plan is none, and NumPy does the work (blocks.py): in one piece, or on blocks that stay
-in the cache, by several threads. From which sizes on, strategies.py says.
+plan is made once (plans.py). If the function can be traced (Note [Bodies as machine code] in compiler/trace.py) and a backend
+compiles it, the plan is a compiled kernel, called directly with the arrays. If not, the plan says so, and NumPy does the work
+(blocks.py): in one call, or in blocks that fit in the cache, on several threads. The size thresholds are in strategies.py.
 
-A function is a ufunc; a function of arrays that returns a result, as the rules of ops are; or an `Elementwise`, whose body writes to `out`.
-Scalars among the operands are passed to the kernel, so that one kernel serves all their values. A function that looks at them (`if slope > 1`) has
-a kernel for each value.
+A function is a ufunc; a function of arrays that returns a result, such as the rules of ops; or an `Elementwise`, whose body
+writes to `out`. Scalar operands are arguments of the kernel, so one kernel serves all their values. A function that branches on
+them (`if slope > 1`) has a kernel for each value.
 
-NumPy takes more than half a microsecond for each of its functions, however few the elements; a compiled kernel takes about one for all that it does,
-and as long to be looked up. So bodies of several ufuncs are compiled for arrays of any size, and from the first call on: results must not depend on
-how often something was called before.
+NumPy takes more than half a microsecond for each of its functions, however few the elements; a compiled kernel takes about one
+microsecond in all, and another to look up. So bodies of several ufuncs are compiled for arrays of any size, and at the first
+call: results must not depend on the number of earlier calls.
 
-Results have the layout that NumPy would give them, whoever computes them.
+Results have the layout that NumPy would give them, whichever implementation computes them.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _kernels: dict[Any, Elementwise] = {}  # of `as_kernel`
 def attempt(
     function: Any, values: tuple[Any, ...], out: np.ndarray | None = None, sum_to: tuple[int, ...] | None = None
 ) -> np.ndarray | None:
-    """function(*values) by machine code; None if there is none, or not for such values.
+    """function(*values) by machine code; None if there is none for such values.
 
-    `out`, contiguous, may be one of the operands. With `sum_to` the result is summed to that shape, and not written down before.
+    `out`, contiguous, may be one of the operands. With `sum_to` the result is summed to that shape without being stored first.
     """
     if not _native.available():
         return None
@@ -83,7 +83,9 @@ def attempt(
         elif kind is float or kind is int:
             key.append(kind)
             if by_value:
-                key.append(value if value and value == value else repr(value))  # -0.0 is not 0.0, NaN is itself
+                key.append(
+                    value if value and value == value else repr(value)
+                )  # tells -0.0 from 0.0, and finds NaN again
             else:
                 scalars.append(value)
         else:
@@ -99,7 +101,7 @@ def attempt(
         plan = _plans[plan_key]
     except KeyError:
         plan = _planning.make(plan_key, function, values, arrays, out, flat, sum_to, by_value)
-    except TypeError:  # a value that cannot be looked up
+    except TypeError:  # an unhashable value
         return None
     if type(plan) is str:
         if plan is _planning.NUMPY:
@@ -129,7 +131,7 @@ def attempt(
 
 
 def apply(function: Any, *values: Any) -> Any:
-    """function(*values), of a ufunc or of an elementwise function of arrays."""
+    """function(*values), for a ufunc or an elementwise function of arrays."""
     result = attempt(function, values)
     return _blocks.run(function, values) if result is None else result
 
@@ -142,22 +144,22 @@ def apply_into(ufunc: Any, *operands: Any) -> None:
 
 
 def apply_summed(shape: tuple[int, ...], rule: Callable[..., Any], *values: Any) -> Any:
-    """`apply` of a gradient that is to be summed to a shape: in the same pass where that can be, else as it is."""
+    """`apply` for a gradient that is then summed to a shape: summed in the same pass if possible, else returned unsummed."""
     result = None if shape == values[0].shape else attempt(rule, values, None, shape)
     return apply(rule, *values) if result is None else result
 
 
 def one_pass(kernel: K, least: int = COMPILED) -> K:
-    """Mark an op's kernel that is made of ufuncs on its operands only, so that arrays of that many elements are given to `apply`."""
+    """Mark an op's kernel as made only of ufuncs on its operands, so that arrays of at least that many elements go to `apply`."""
     kernel.one_pass = least  # type: ignore[attr-defined]
     return kernel
 
 
 class Elementwise:
-    """A kernel written as a body: `body(*arrays, out, *scalars)` writes to `out`, which is as large as each of the arrays and has the first one's
-    dtype. It is called without `out`, and returns that. What is written in 16 bits is computed in float32 and rounded once.
+    """A kernel written as a body: `body(*arrays, out, *scalars)` writes to `out`, which has the arrays' size and the first one's
+    dtype. Callers omit `out`, which is returned. 16-bit results are computed in float32 and rounded once.
 
-    A body is called with arrays, or with stand-ins for them when it is compiled, or when another function is that calls it.
+    A body is called with arrays, or with tracing placeholders when it, or a function that calls it, is compiled.
 
     >>> @Elementwise
     ... def scaled(x, out, factor=2.0):
@@ -166,7 +168,7 @@ class Elementwise:
     (array([2., 2.]), array([3., 3.]))
     """
 
-    by_value = False  # whether it looks at its scalars, so that it has a plan for each of their values
+    by_value = False  # whether it branches on its scalars, and so has a plan for each of their values
 
     def __init__(self, body: Callable[..., None], arrays: int | None = None) -> None:
         self.body = body
@@ -189,18 +191,18 @@ class Elementwise:
 
 
 def as_kernel(body: Callable[..., None], arrays: int) -> Elementwise:
-    """The kernel of a body of so many arrays, which may be made anew for each call: it is known by its code and what it holds."""
+    """The kernel of a body of so many arrays. The body may be a new function at each call: its code and closure identify it."""
     key = _planning.signature(body), arrays
     try:
         return _kernels[key]
     except KeyError:
         made = _kernels[key] = Elementwise(body, arrays)
         return made
-    except TypeError:  # it holds an array, or the like
+    except TypeError:  # its closure holds an array, or another unhashable value
         return _Uncompiled(body, arrays)
 
 
 class _Uncompiled(Elementwise):
-    """A kernel that no plan is kept for: it cannot be looked up."""
+    """A kernel without a cached plan: it is not hashable."""
 
     __hash__ = None  # type: ignore[assignment]

@@ -8,10 +8,10 @@ Trivially NumPy, so not here:
 Gradients at kinks are PyTorch's. Each kernel takes arrays of any float dtype and shape and returns a new array.
 
 Note [Selecting without branches]
-`np.where`, `copyto(where=)` and `putmask` branch on every element: 4 ns each when the mask is random, as activations' masks are. Here
-a mask becomes an integer of all zeros or all ones bits, and selecting is a bitwise AND: 0.4 ns. Unlike a product with 0
-and 1, it gives exactly 0 also where the gradient is inf or NaN. For the same reason `clip` is preferred to
-`maximum` with a scalar, which has no vectorised loop.
+`np.where`, `copyto(where=)` and `putmask` branch on every element: 4 ns each when the mask is random, as activations' masks are.
+Here a mask becomes integers with all bits 0 or all bits 1, and selecting is a bitwise AND: 0.4 ns. Unlike a product with 0 and 1,
+it gives exactly 0 even where the gradient is inf or NaN. `clip` is also preferred to `maximum` with a scalar, which has no
+vectorised loop.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SIXTH = float(np.float32(1 / 6))
 
 def drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     """out = 0 where `dropped`, `values` elsewhere; see Note [Selecting without branches]."""
-    if isinstance(values, np.generic):  # a gradient of no dimension
+    if isinstance(values, np.generic):  # a 0-d gradient
         values = np.asarray(values)
     elif type(values) is not np.ndarray:
         values.drop(dropped, out)  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
@@ -50,7 +50,7 @@ def drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
 
 
 def blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
-    """out = `other` where `chosen`, else as it was; see Note [Selecting without branches]."""
+    """out = `other` where `chosen`, unchanged elsewhere; see Note [Selecting without branches]."""
     if type(out) is not np.ndarray:
         out.blend(other, chosen)  # type: ignore[attr-defined]
         return
@@ -99,7 +99,7 @@ def _expm1(x: np.ndarray) -> np.ndarray:
 
 @Elementwise
 def relu(x: np.ndarray, out: np.ndarray) -> None:
-    """max(x, 0). Of 0 and -0 the result is x: NumPy gives the second operand."""
+    """max(x, 0). For x = 0 or -0 the result is x: NumPy returns the second operand."""
     np.maximum(x.dtype.type(0), x, out=out)
 
 
@@ -170,7 +170,7 @@ def gelu(x: np.ndarray, out: np.ndarray, approximate: str = "none") -> None:
 
 
 def _gelu_slope(x: np.ndarray, out: np.ndarray) -> None:
-    """The distribution function, and x times the density."""
+    """The normal distribution function, and x times the density."""
     _normal_cdf(x, out)
     density = x * x
     density *= -0.5
@@ -204,7 +204,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, out: np.ndarray, approximate:
 
 
 def _gelu_slope_everywhere(x: np.ndarray, out: np.ndarray) -> None:
-    """The quotient for gelu's slope without a look at the values: limited, then 0 and 1 beyond its ends, NaN for infinity."""
+    """The quotient for gelu's slope without branching on values: x is clamped, then 0 and 1 are set beyond the ends, NaN for infinity."""
     error_functions.gelu_slope32(x.clip(-error_functions.SLOPE32_END, error_functions.SLOPE32_END), out)
     blend(np.zeros(1, out.dtype), x < -error_functions.SLOPE32_END, out)
     blend(np.ones(1, out.dtype), x > error_functions.SLOPE32_END, out)
@@ -227,7 +227,7 @@ def gelu_and_cdf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @Elementwise
 def gelu_backward_by_cdf(grad: np.ndarray, x: np.ndarray, cdf: np.ndarray, out: np.ndarray) -> None:
-    """`gelu_backward`, from the distribution function at `x`."""
+    """`gelu_backward`, given the distribution function at `x`."""
     np.multiply(x, x, out)
     out *= -0.5
     np.exp(out, out)
@@ -318,7 +318,7 @@ def logsigmoid_backward(grad: np.ndarray, x: np.ndarray, out: np.ndarray) -> Non
 
 # Note [Mish without logarithms]
 # tanh(log(1 + e)) with e = e^x is n / (n + 2), n = e (e + 2): one exponential, no cancellation. Beyond 22 the quotient and
-# the derivative are 1 in every precision, so x is cut there, before e^2 could overflow.
+# the derivative are 1 in every precision, so x is clamped there, before e^2 could overflow.
 
 _MISH_CUT = 22.0
 
@@ -359,7 +359,7 @@ def mish_backward(grad: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
 
 
 def hardtanh(x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
-    """x limited to [low, high]."""
+    """x clamped to [low, high]."""
     if x.size >= COMPILED and x.dtype.kind not in "iub":
         return _limited(x, low, high)
     wide = widen(x)
@@ -389,7 +389,7 @@ def hardsigmoid(x: np.ndarray, out: np.ndarray) -> None:
 
 @Elementwise
 def hardsigmoid_backward(grad: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
-    """grad / 6 strictly between -3 and 3, else 0. PyTorch's sixth is a float32 whatever the dtype, so it is here."""
+    """grad / 6 strictly between -3 and 3, else 0. As in PyTorch, the factor 1/6 is a float32 for every dtype."""
     inside = x > -3.0
     inside &= x < 3.0
     np.multiply(grad, _SIXTH, out)
@@ -435,7 +435,7 @@ def leaky_relu_backward(grad: np.ndarray, x: np.ndarray, out: np.ndarray, slope:
 
 @Elementwise
 def softshrink(x: np.ndarray, out: np.ndarray, width: float = 0.5) -> None:
-    """x moved towards 0 by `width`, 0 within +-width."""
+    """x shifted towards 0 by `width`; 0 within +-width."""
     x.clip(-width, width, out=out)
     np.subtract(x, out, out)
 

@@ -1,9 +1,9 @@
-"""Elementwise work by NumPy: in one piece, or on blocks that stay in the cache, by several threads. See Note [Elementwise work].
+"""Elementwise work by NumPy: in one call, or in blocks that fit in the cache, on several threads. See Note [Elementwise work].
 
-A ufunc runs on one range for each thread, straight into its part of the result. A rule like `grad * (1 - result * result)` runs on blocks of BLOCK
-elements: its temporaries are as small as a block and stay in the cache, where whole ones would each be written to memory and read again. Operands of
-one shape that are contiguous are cut as flat arrays, others along the first dimension, with what broadcasts along it left whole. What cannot be cut,
-and what turns out not to be elementwise, runs in one piece.
+A ufunc runs on one range per thread, directly into its part of the result. A rule like `grad * (1 - result * result)` runs on blocks of BLOCK
+elements: its temporaries are as small as a block and stay in the cache, where full-size ones would each be written to memory and
+read again. Contiguous operands of one shape are split as flat arrays, others along the first dimension; operands that broadcast
+along it are passed in full. Operands that cannot be split, and functions that turn out not to be elementwise, run in one call.
 """
 
 from __future__ import annotations
@@ -57,34 +57,34 @@ def _run(function: Any, values: tuple[Any, ...]) -> Any:
 
 
 def _calls_kernels(function: Any, values: tuple[Any, ...]) -> bool:
-    """Whether a rule asks its namespace for more than ufuncs: for kernels, which work in blocks and threads of their own."""
+    """Whether a rule uses more than ufuncs of its namespace: kernels, which have their own blocks and threads."""
     spaces = [value for value in values if type(getattr(value, "exp", None)) is np.ufunc]
     names = function.__code__.co_names if spaces else ()
     return any(type(getattr(spaces[0], name, np.exp)) is not np.ufunc for name in names)
 
 
 class _Cut(NamedTuple):
-    """Operands that are cut into ranges."""
+    """Operands that are split into ranges."""
 
     shape: tuple[int, ...]  # of the result
-    length: int  # what is cut: all elements, or the first dimension
+    length: int  # of what is split: all elements, or the first dimension
     values: list[Any]
-    parted: list[bool]  # which of them are cut
-    flat: bool  # whether they are cut as flat arrays
+    parted: list[bool]  # which operands are split
+    flat: bool  # whether they are split as flat arrays
 
     def part(self, low: int, high: int) -> list[Any]:
         """The operands in a range."""
         return [value[low:high] if parted else value for value, parted in zip(self.values, self.parted, strict=True)]
 
     def of(self, result: np.ndarray) -> np.ndarray:
-        """The result, as it is cut."""
+        """The result, viewed as it is split."""
         return result.reshape(-1) if self.flat else result
 
 
 def _cut(values: tuple[Any, ...]) -> _Cut | None:
-    """How operands are cut; None if they are not.
+    """How operands are split; None if they are not.
 
-    Only where the result is contiguous in either way of computing it: a gradient's or a result's strides must not depend on its size.
+    They are split only if the result is contiguous either way: strides must not depend on the size.
     """
     arrays = [v for v in values if type(v) is np.ndarray and v.ndim]
     if not arrays:
@@ -127,7 +127,7 @@ def _in_ranges(ufunc: Any, operands: tuple[Any, ...], grain: int) -> Any:
 
 
 def _in_blocks(rule: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """A rule on blocks whose results are copied together."""
+    """Run a rule on blocks, and copy their results into one array."""
     cut = _cut(values)
     if cut is None:
         return rule(*values)
@@ -144,7 +144,7 @@ def _in_blocks(rule: Callable[..., Any], values: tuple[Any, ...]) -> Any:
         or first.base is not None
         or any(first is value for value in given)
     ):
-        return rule(*values)  # hands on an operand, or depends on more than its part
+        return rule(*values)  # returns an operand, or is not elementwise
     result = np.empty(cut.shape, first.dtype)
     out = cut.of(result)
     out[:step] = first
@@ -168,7 +168,7 @@ def _are_halves(operands: tuple[Any, ...]) -> bool:
 
 
 def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
-    """A ufunc of halves, which NumPy computes in float32 too, one after the other."""
+    """A ufunc on halves, in float32. NumPy also computes it in float32, but element by element."""
     flat = [o.reshape(-1) for o in operands]
 
     def part(low: int, high: int) -> Any:
@@ -196,7 +196,7 @@ def _by_singles(ufunc: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def fill(kernel: Elementwise, values: tuple[Any, ...]) -> Any:
-    """What a kernel gives for values that no machine code takes as they are."""
+    """The result of a kernel for values that machine code does not accept directly."""
     arrays, scalars = values[: kernel.arrays], values[kernel.arrays :]
     for a in arrays:
         if type(a) is not np.ndarray or not a.ndim or not a.flags.c_contiguous or is_half(a.dtype):
@@ -215,13 +215,13 @@ def fill(kernel: Elementwise, values: tuple[Any, ...]) -> Any:
 
 
 def _fill_converted(kernel: Elementwise, arrays: tuple[Any, ...], scalars: tuple[Any, ...]) -> Any:
-    """The same of all that are not contiguous arrays: stand-ins, scalars, 16-bit floats, arrays with gaps."""
-    if not isinstance(arrays[0], (np.ndarray, np.generic)):  # a stand-in: what calls the kernel is being traced
+    """Like `fill`, for operands that are not contiguous arrays: placeholders, scalars, 16-bit floats, arrays with gaps."""
+    if not isinstance(arrays[0], (np.ndarray, np.generic)):  # a placeholder: the kernel's caller is being traced
         out: Any = trace.Stand()
         kernel.body(*arrays, out, *scalars)
         return out
     first: Any = arrays[0]
-    if not all([type(a) is np.ndarray and a.ndim for a in arrays]):  # of no dimension, or NumPy's scalars
+    if not all([type(a) is np.ndarray and a.ndim for a in arrays]):  # 0-d arrays, or NumPy's scalars
         shape = first.shape
         found = kernel(*[np.asarray(a).reshape(-1) if not np.ndim(a) else a for a in arrays], *scalars)
         return found.reshape(shape)
@@ -243,7 +243,7 @@ def _fill_halves(kernel: Elementwise, values: tuple[Any, ...]) -> Any:
 
 
 def total(kernel: Elementwise, *values: Any) -> float:
-    """The sum of what a kernel gives, without storing that."""
+    """The sum of a kernel's results, without storing them."""
     arrays, scalars = values[: kernel.arrays], values[kernel.arrays :]
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
     found: float | None = plans.total(kernel, flat, scalars) if flat[0].size else None

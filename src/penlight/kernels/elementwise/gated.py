@@ -15,7 +15,7 @@ from .strategies import COMPILED
 
 
 def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A weight for each channel (dim 1), or a single one, shaped to broadcast against x."""
+    """One weight, or one per channel (dim 1), shaped to broadcast against x."""
     if weight.size == 1:
         return weight.reshape(())
     return weight.reshape((-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
@@ -35,7 +35,7 @@ def _prelu_share(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
 
 
 def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.ndarray, *rest: Any) -> np.ndarray | None:
-    """The function by machine code, with the weight as one number or as one for each row, which is a channel of an image."""
+    """The function by machine code, with the weight as one scalar, or one per row, which is a channel of an image."""
     if weight.size == 1:
         return attempt(function, (x, weight.reshape(()), *rest))
     if x.ndim < 3:
@@ -50,7 +50,7 @@ def _whole_sum(x: np.ndarray) -> np.ndarray:
 
 @quiet
 def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """x for x > 0, weight * x below; one weight, or one for each channel (dim 1)."""
+    """x for x > 0, weight * x below; one weight, or one per channel (dim 1)."""
     wide = np.asarray(widen(x), order="C")
     if wide.size >= COMPILED:
         result = _prelu_by_machine(_prelu_of, wide, widen(weight))

@@ -1,4 +1,4 @@
-"""How operands that broadcast, or are parts of wider arrays, are seen as rows of elements. See Note [Rows by their offsets] in compiler/rows.py."""
+"""Views operands that broadcast, or are slices of wider arrays, as rows of elements. See Note [Rows by their offsets] in compiler/rows.py."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from .strategies import LEAST_COLUMNS, MOST_OFFSETS
 
 
 class Layout(NamedTuple):
-    """The rows of some operands and of a result, which is contiguous."""
+    """The rows of some operands and of a contiguous result."""
 
     shape: tuple[int, ...]  # of the result
     columns: int
-    outer: tuple[int, ...]  # the sizes of the dimensions that count rows
-    steps: tuple[tuple[int, ...], ...]  # for each operand, how many bytes those are apart
-    vectors: tuple[bool, ...]  # whether an operand's elements are beside each other along a row; else it is one number
+    outer: tuple[int, ...]  # sizes of the dimensions that index rows
+    steps: tuple[tuple[int, ...], ...]  # each operand's strides along those, in bytes
+    vectors: tuple[bool, ...]  # whether an operand is contiguous along a row; else it is a scalar there
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return prod(self.outer)
 
     def table(self) -> np.ndarray:
-        """For each row, where it begins in each operand, in bytes from the operand's beginning."""
+        """For each row, its byte offset in each operand."""
         return (_table if self.is_small else _table.__wrapped__)(self.outer, self.steps)
 
     @property
     def is_small(self) -> bool:
-        """Whether the table is kept."""
+        """Whether the table is cached."""
         return self.rows * len(self.steps) <= MOST_OFFSETS
 
 
@@ -58,17 +58,18 @@ def _strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 def layout_of(
     arrays: list[np.ndarray], itemsizes: list[int], result: int | None = None, cut: int | None = None
 ) -> Layout | None:
-    """The layout of operands that broadcast, with elements of these sizes, and of a result with elements of `result` bytes, if not None.
+    """The layout of operands that broadcast, with these item sizes, and of a result with elements of `result` bytes, if not None.
 
-    The rows' elements are those of the dimensions from `cut` on; if that is None, of as many as are contiguous. None if they are not along
-    the last dimensions, or if rows would be short. Operands must be ordered in memory as their dimensions are: then the result is, too.
+    A row spans the dimensions from `cut` on; if that is None, as many as are contiguous. Returns None if the contiguous
+    dimensions are not the last ones, or if rows would be short. The operands' dimensions must be in memory order: then the
+    result's are, too.
     """
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     if 0 in shape:
         return None
     strides = [_strides(a, shape) for a in arrays]
     if not all(map(_ordered, strides)) or any(step % size for own, size in zip(strides, itemsizes) for step in own):
-        return None  # kernels count whole elements
+        return None  # kernels use offsets in elements
     if result is not None:
         strides.append(contiguous_strides(shape, result))
         itemsizes = [*itemsizes, result]
@@ -95,6 +96,6 @@ def layout_of(
 
 
 def _ordered(strides: tuple[int, ...]) -> bool:
-    """Whether dimensions that are further on are closer in memory; dimensions that are broadcast do not count."""
+    """Whether strides decrease from dimension to dimension; broadcast dimensions do not count."""
     own = [s for s in strides if s]
     return all(a >= b for a, b in pairwise(own)) and all(s > 0 for s in own)

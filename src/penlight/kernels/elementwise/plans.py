@@ -1,9 +1,10 @@
-"""How elementwise work is done by machine code: plans for functions and operands of certain dtypes and layouts. See Note [Elementwise work].
+"""Plans: machine code for elementwise functions of operands with given dtypes and layouts. See Note [Elementwise work].
 
-Contiguous operands of one shape have one plan, whatever that shape is. Operands that broadcast, or are parts of wider arrays, are read as they are, row
-by row: Note [Rows by their offsets]. So is what is summed to a shape, the gradient of an operand that was broadcast: that of a column `c` in
-`x * c` is the sum along each row of `grad * x`, that of a row the sum of all rows. A sum along a row is one in float32 with four times eight parts; for sums
-of rows see Note [Sums over rows] in compiler/rows.py.
+Contiguous operands of one shape share a plan for all shapes. Operands that broadcast, or are slices of wider arrays, are read in
+place, row by row: Note [Rows by their offsets]. Results that are summed to a shape, the gradients of broadcast operands, are
+computed in the same way: the gradient of a column `c` in `x * c` is the sum along each row of `grad * x`, that of a row the sum
+of all rows. A sum along a row is taken in float32, in four times eight partial sums; for sums of rows see Note [Sums over rows]
+in compiler/rows.py.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ from .strategies import (
 _FLOAT, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 _dtype_of, _size_of = attrgetter("dtype"), attrgetter("size")
 _NEVER = 1 << 62  # elements
-NUMPY: Any = "NumPy"  # the plan where there is no machine code
-BY_VALUE: Any = "by value"  # the plan of a function that looks at scalars: it has one for each of their values
+NUMPY: Any = "NumPy"  # the plan if there is no machine code
+BY_VALUE: Any = "by value"  # the plan of a function that branches on scalars: it has one for each of their values
 
 
 class Plan:
@@ -56,10 +57,11 @@ class Plan:
         self.run, self.partial = kernel.run, kernel.partial
         self.grain = GRAIN if kernel.length > LONG else CHEAP_GRAIN
         self.most = 2 * self.grain  # elements; more are shared between threads
-        self.uneven = 7 * kernel.narrow  # bits of the number of elements that must be 0
+        self.uneven = 7 * kernel.narrow  # low bits of the size that must be 0
 
     def may_hold(self, out: np.ndarray, shape: tuple[int, ...] | None) -> bool:
-        """Whether a result may be written to an array that may be an operand: what a partial kernel has written over cannot be computed again."""
+        """Whether the result may be written to `out`, which may be an operand: after a partial kernel has overwritten it, NumPy
+        could not recompute."""
         if self.partial or out.shape != shape or out.dtype != self.dtype:
             return False
         if not out.flags.writeable:
@@ -67,7 +69,7 @@ class Plan:
         return True
 
     def share(self, size: int, arrays: list[np.ndarray], out: np.ndarray, scalars: list[Any]) -> None:
-        """Run over contiguous arrays: by several threads if they are large, and on the last elements that fill no vector apart."""
+        """Run over contiguous arrays: on several threads if they are large, and separately on the tail that fills no vector."""
         numbers = [float(scalar) for scalar in scalars]
         rest = size & self.uneven
         over(self.run, size - rest, self.grain, *arrays, out, *numbers, multiple=8)
@@ -76,7 +78,7 @@ class Plan:
 
 
 def _run_rest(run: Any, arrays: list[np.ndarray], rest: int, numbers: list[float], written: list[int]) -> None:
-    """Run a flat kernel on the last elements, in arrays of eight. See Note [Narrow arrays]."""
+    """Run a flat kernel on the tail, in arrays of eight elements. See Note [Narrow arrays]."""
     ends = [array.reshape(-1)[-rest:] for array in arrays]
     padded = [np.zeros(8, array.dtype) for array in arrays]
     for whole, end in zip(padded, ends, strict=True):
@@ -87,7 +89,7 @@ def _run_rest(run: Any, arrays: list[np.ndarray], rest: int, numbers: list[float
 
 
 class _Broadcast(Plan):
-    """For operands of one shape, some of which are one number everywhere."""
+    """For operands of one shape, some of which are scalars broadcast to it."""
 
     def __init__(self, kernel: Kernel, dtype: np.dtype[Any], shape: tuple[int, ...], which: tuple[int, ...]) -> None:
         super().__init__(kernel, dtype)
@@ -107,7 +109,7 @@ class _Broadcast(Plan):
 
 
 class _Rows(Plan):
-    """For operands whose rows lie anywhere: see Note [Rows by their offsets]. Some of them are `widened` to float32 first."""
+    """For operands whose rows have arbitrary offsets: see Note [Rows by their offsets]. Some of them are `widened` to float32 first."""
 
     def __init__(self, kernel: Kernel, dtype: np.dtype[Any], layout: Layout, widened: tuple[int, ...]) -> None:
         super().__init__(kernel, dtype)
@@ -140,7 +142,7 @@ class _Rows(Plan):
 
 
 class _Sums(_Rows):
-    """The same, where what is computed is summed: `down` over all rows, else along each row."""
+    """Like `_Rows`, with a sum of the result: `down` over all rows, else along each row."""
 
     def __init__(
         self, kernel: Kernel, layout: Layout, widened: tuple[int, ...], down: bool, shape: tuple[int, ...]
@@ -160,7 +162,7 @@ class _Sums(_Rows):
 
 
 class _InMemoryOrder:
-    """For operands that are dense in another order of dimensions, all in the same one: they are seen in the order of memory."""
+    """For dense operands with the same permuted strides: they are viewed in memory order."""
 
     def __init__(self, order: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         self.order, self.back = order
@@ -183,7 +185,7 @@ def make(
     plan_key: tuple[Any, ...], function: Any, values: tuple[Any, ...], arrays: list[np.ndarray], out: np.ndarray | None,
     flat: bool, sum_to: tuple[int, ...] | None, by_value: bool = False,
 ) -> Any:  # fmt: skip
-    """The plan for a function and such values, which is kept at `plan_key`."""
+    """The plan for a function and such values, cached under `plan_key`."""
     if len(_plans) >= MOST_PLANS:
         _plans.clear()
     body = body_of(function, values, len(arrays), by_value)
@@ -210,13 +212,13 @@ def _plan(
     floats = dtypes - {_BOOL}
     if len(floats) > 1 and not isinstance(function, Elementwise):
         floats = {array.dtype for array in arrays} - {_BOOL}
-        if not all(map(is_half, floats)) or len(floats) > 1:  # beside which there may be a number in float32
+        if not all(map(is_half, floats)) or len(floats) > 1:  # a single one may be combined with a float32 scalar
             return NUMPY
     if out is not None:
         results = [out.dtype]
     elif isinstance(function, Elementwise):
         results = [arrays[0].dtype]
-    else:  # whether the result is a number or a truth value shows when the kernel is made
+    else:  # tracing the kernel shows whether the result is a float or a bool
         results = [*floats, _BOOL]
     once = isinstance(function, Elementwise) or getattr(function, "rounds_once", False)
     for dtype in results:
@@ -227,14 +229,14 @@ def _plan(
 
 
 def _common_order(arrays: list[np.ndarray]) -> Any:
-    """The order of memory that all arrays have, if it is another than that of their dimensions, which must be the same."""
+    """The memory order that all arrays share, if it differs from the order of dimensions; their shapes must be equal."""
     orders = {(order_of(array), array.shape) for array in arrays}
     order = orders.pop()[0]
     return None if orders or order is None or order[0] == tuple(range(len(order[0]))) else order
 
 
 def _plan_for(function: Any, body: Body, arrays: list[np.ndarray], dtype: np.dtype[Any], flat: bool, once: bool) -> Any:
-    """The plan for a result of this dtype; of 16 bits, it is rounded once, or whatever is computed on the way too."""
+    """The plan for a result of this dtype. A 16-bit result is rounded only `once`, or after every operation."""
     result = "int32" if dtype == np.int32 else kind_of(dtype)
     types = [*[kind_of(a.dtype) for a in arrays], result]
     if result is None:
@@ -264,7 +266,7 @@ def _plan_for(function: Any, body: Body, arrays: list[np.ndarray], dtype: np.dty
 
 
 def _least(function: Any, kernel: Kernel, first: np.ndarray) -> int:
-    """From how many elements on a kernel is used on contiguous arrays."""
+    """The least number of contiguous elements for which a kernel is used."""
     if isinstance(function, Elementwise):
         return COMPILED if kernel.narrow else 0
     if type(function) is not np.ufunc or is_half(first.dtype):
@@ -289,7 +291,7 @@ def _sums(body: Body, arrays: list[np.ndarray], shape: tuple[int, ...]) -> Any:
 
 
 def _summed_dimensions(whole: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, bool] | None:
-    """(first dimension of a row, whether rows are summed up) if a sum to `shape` is over the first dimensions, or the last."""
+    """(first dimension of a row, whether rows are summed) if a sum to `shape` is over the first dimensions or the last."""
     padded = (1,) * (len(whole) - len(shape)) + shape
     gone = [i for i, (n, m) in enumerate(zip(whole, padded, strict=True)) if n != m]
     kept = [i for i, (n, m) in enumerate(zip(whole, padded, strict=True)) if n == m != 1]
@@ -301,7 +303,7 @@ def _summed_dimensions(whole: tuple[int, ...], shape: tuple[int, ...]) -> tuple[
 
 
 def define_sums(rows: Rows, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, down: bool) -> None:
-    """The kernel of what is computed for placed arrays, summed."""
+    """The kernel that sums the body's results for `placed` arrays."""
     element, result = trace.placed_element(rows, body, arrays, numbers), rows.sums() if down else rows.per_row()
 
     def value() -> Value:
@@ -316,7 +318,7 @@ def define_sums(rows: Rows, body: Callable[..., Any], arrays: tuple[str, ...], n
 def placed(
     arrays: list[np.ndarray], types: list[Any], result: int | None, cut: int | None = None
 ) -> tuple[Layout, tuple[int, ...], list[str]] | None:
-    """The layout of arrays of these kinds, which of them must be `widened` for it, and what `define_rows` calls them."""
+    """The layout of arrays of these types, which of them it needs `widened`, and their types for `define_rows`."""
     layout = layout_of(arrays, [a.itemsize for a in arrays], result, cut)
     if layout is None:
         return None
@@ -333,7 +335,7 @@ def placed(
 
 
 def widened(arrays: list[np.ndarray], which: tuple[int, ...]) -> list[np.ndarray]:
-    """The arrays, some of them as float32, repeated where they were: a kernel that goes by their layout must find the same one."""
+    """The arrays, some converted to float32. Broadcast dimensions stay broadcast, so that the kernel finds the same layout."""
     return [cast_operand(a, _FLOAT) if i in which else a for i, a in enumerate(arrays)]
 
 
@@ -341,7 +343,7 @@ def widened(arrays: list[np.ndarray], which: tuple[int, ...]) -> list[np.ndarray
 
 
 class Body:
-    """What is traced: called with the arrays, the result, and the scalars that are passed."""
+    """The function that is traced: called with the arrays, the result, and the scalar arguments."""
 
     def __init__(self, function: Any, roles: tuple[Any, ...], arrays: int) -> None:
         self.function, self.roles, self.arrays = function, roles, arrays
@@ -360,12 +362,12 @@ class Body:
         else:
             result = function(*values)
             if any(result is value for value in values):
-                raise trace.Untraceable  # it hands an operand on, which needs no copy
+                raise trace.Untraceable  # it returns an operand, which needs no copy
             out[...] = result
 
 
 def body_of(function: Any, values: tuple[Any, ...], arrays: int, by_value: bool) -> Body:
-    """The body of a function; an operand is an array, a scalar that is passed, or itself, in a tuple."""
+    """The body of a function; an operand is an array, a scalar argument, or a constant, in a tuple."""
     roles: list[Any] = []
     for value in values:
         if type(value) is np.ndarray:
@@ -376,7 +378,7 @@ def body_of(function: Any, values: tuple[Any, ...], arrays: int, by_value: bool)
 
 
 class _Namespace:
-    """Stands for `xp`, with a `where` for stand-ins."""
+    """A replacement for `xp` whose `where` accepts placeholders."""
 
     def __init__(self, namespace: Any) -> None:
         self._namespace = namespace
@@ -386,25 +388,27 @@ class _Namespace:
 
 
 def _namespace(value: Any) -> Any:
-    """The namespace that a rule runs in made fit for stand-ins; anything else as it is."""
+    """The namespace of a rule, adapted to placeholders; any other value unchanged."""
     return _Namespace(value) if type(getattr(value, "exp", None)) is np.ufunc else value
 
 
 @lru_cache(None)
 def kind_of(dtype: np.dtype[Any]) -> str | None:
-    """What a kernel calls this dtype; None if it knows none of it."""
+    """A kernel's name for this dtype; None if kernels do not support it."""
     name = dtype.name
     return name if name in ELEMENTS and name[:3] != "int" and dtype.isnative else None
 
 
 def signature(value: Any) -> Any:
-    """What makes a function what it is: its code and all that it holds, which must not change; hashable if that is."""
+    """The identity of a function: its code and its closure's values, which must not change; hashable if they are."""
     if type(value) is FunctionType:
         held = value.__closure__ or ()
         return value.__code__, value.__defaults__, *[signature(cell.cell_contents) for cell in held]
     if type(value) is tuple:
         return tuple([signature(v) for v in value])
-    return repr(value) if type(value) in (float, bool) else value  # NaN is itself, -0.0 is not 0.0, True is not 1
+    return (
+        repr(value) if type(value) in (float, bool) else value
+    )  # finds NaN again, and tells -0.0 from 0.0 and True from 1
 
 
 def _without_scalars(signature: Any) -> Any:
@@ -427,14 +431,14 @@ def compiled(
     broadcast: tuple[int, ...] = (),
     **options: Any,
 ) -> Kernel | None:
-    """The kernel of a body by a definition of compiler/trace.py, compiled at the first call; None if it cannot be."""
+    """The kernel of a body by a definition of compiler/trace.py, compiled at the first call; None if that is not possible."""
     key = (identity, define, arrays, scalars, broadcast, *options.values())
     try:
         return _kernels[key]
     except KeyError:
         pass
     except TypeError:
-        return None  # it holds an array, or the like
+        return None  # its closure holds an array, or another unhashable value
     family = _without_scalars(identity), define, arrays
     _variants[family] += 1
     if _variants[family] > MOST_VARIANTS:
@@ -443,7 +447,7 @@ def compiled(
         made = Kernel(
             define, define is trace.define_flat, broadcast, body=body, arrays=arrays, numbers=scalars, **options
         )
-    except Exception:  # whatever is wrong, NumPy does the work, or says so
+    except Exception:  # whatever went wrong, NumPy does the work, or raises the error
         made = None
     _kernels[key] = made
     return made
@@ -453,7 +457,7 @@ def has_nan(x: np.ndarray) -> bool:
     """Whether there is NaN among floats."""
     if x.itemsize == 2:
         return bool(np.isnan(x).any())
-    square = np.vdot(x, x)  # NaN then and only then, and found in one pass
+    square = np.vdot(x, x)  # NaN if and only if x has one; a single pass
     return bool(square != square)
 
 
@@ -461,7 +465,7 @@ def has_nan(x: np.ndarray) -> bool:
 
 
 def update(body: Callable[..., None], arrays: list[np.ndarray], scalars: list[float]) -> bool:
-    """Do what `body(*arrays, *scalars)` does to contiguous arrays of one size, which may be written over; whether there is machine code for it."""
+    """Run `body(*arrays, *scalars)`, which may overwrite contiguous arrays of one size, by machine code; return whether there is any."""
     if not native.available():
         return False
     key = signature(body), len(scalars), *map(_dtype_of, arrays)
@@ -484,9 +488,9 @@ def update(body: Callable[..., None], arrays: list[np.ndarray], scalars: list[fl
 
 
 def total(function: Elementwise, arrays: list[np.ndarray], scalars: tuple[float, ...]) -> float | None:
-    """The sum of what a kernel gives for contiguous arrays of float32 and of one size; None if there is no machine code for it.
+    """The sum of a kernel's results for contiguous float32 arrays of one size; None if there is no machine code for it.
 
-    It is a sum in float64 of sums of 4096 in float32, which in turn have eight parts.
+    It is a float64 sum of float32 sums of 4096 elements, each in eight partial sums.
     """
     if not native.available() or any(array.dtype != _FLOAT for array in arrays):
         return None

@@ -1,8 +1,9 @@
 """The inner loops of matrix products: sums of products that stay in registers.
 
-Either six rows of the first matrix by sixteen columns of the second: for each inner index, two vectors of the second matrix are multiplied with one number
-of each row (`outer_products`). Or three rows by four rows, both long: sums of eight partial sums each, which are added up in the end (`dot_step`).
-In both ways twelve registers hold sums, so that no addition waits for the one before.
+There are two tiles. Six rows of the first matrix by sixteen columns of the second: for each inner index, two vectors of the
+second matrix are multiplied by one scalar of each row (`outer_products`). Or three rows by four rows, both long: each result is
+eight partial sums, which are added up at the end (`dot_step`). Both keep twelve sums in registers, so that no addition waits for
+the previous one.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ G_ROWS, X_ROWS = 3, 4
 
 
 def clear(asm: Assembler, count: int) -> None:
-    """Zeros in the first registers."""
+    """Set the first registers to zero."""
     for register in range(count):
         asm.binary("vxorps", register, register, register)
 
 
 def in_groups(asm: Assembler, left: int, write: Callable[[int], None]) -> None:
-    """Rows in groups of at most six, while there are some `left`; `write` writes what is done to a group, and counts them down."""
+    """Loop over rows in groups of at most six while any are `left`; `write` emits the code for one group and decrements `left`."""
     asm.label("some rows")
-    asm.compare_number(left, 8)  # better four and four than six and two, which would leave the processor waiting
+    asm.compare_number(left, 8)  # four and four is faster than six and two: two rows are too few independent sums
     asm.jump("not eight", "not zero")
     asm.jump("four rows")
     asm.label("not eight")
@@ -39,7 +40,7 @@ def in_groups(asm: Assembler, left: int, write: Callable[[int], None]) -> None:
 
 
 def groups_of_rows(rows: int) -> list[int]:
-    """How many rows the groups of `in_groups` have."""
+    """The group sizes that `in_groups` uses."""
     groups = []
     while rows:
         groups.append(4 if rows == 8 else min(rows, _MOST))
@@ -50,10 +51,11 @@ def groups_of_rows(rows: int) -> list[int]:
 def outer_products(
     asm: Assembler, rows: int, left: int, term: Callable[[int, int, int], Iterator[int]], double: bool = False
 ) -> None:
-    """Add products to registers 0 to 2 * rows - 1, for as many inner indices as a register says; those up to 11 are used.
+    """Add products to registers 0 to 2 * rows - 1, for `left` inner indices; registers up to 11 are used.
 
-    `term(number, left, right)` loads two vectors, and the number of each row just before it yields the row; then it goes on to the next index.
-    Few rows have several sums each, which are added up in the end: so no addition waits for the one before.
+    `term(number, left, right)` loads two vectors, then the scalar of each row just before it yields that row, then advances to
+    the next index. A few rows use several sums each, which are added up at the end, so that no addition waits for the previous
+    one.
     """
     kind = "pd" if double else "ps"
     sums = 2 * rows
@@ -78,7 +80,7 @@ def outer_products(
 
 
 def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], step: int = RAX) -> None:
-    """Multiply eight numbers of each of three rows with those of four: `rax` and `step` bytes from where the registers point."""
+    """Multiply eight elements of each of three rows with those of four, at `rax` and `step` bytes from the registers' addresses."""
     for i, pointer in enumerate(first):
         asm.move(12 + i, Address(pointer, RAX))
     for j, pointer in enumerate(second):
@@ -88,7 +90,7 @@ def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], st
 
 
 def add_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> None:
-    """Add up the partial sums, and add them to three rows of four numbers in memory, or fewer; `target` goes on to the next row."""
+    """Add up the partial sums, and add them to at most three rows of four elements in memory; `target` advances row by row."""
     for i in range(rows):
         first = X_ROWS * i
         asm.binary("vhaddps", first, first, first + 1)
@@ -103,7 +105,7 @@ def add_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> Non
 
 
 def add_double_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> None:
-    """The same for float64."""
+    """`add_totals` for float64."""
     for i in range(rows):
         first = X_ROWS * i
         asm.binary("vhaddpd", first, first, first + 1)

@@ -1,4 +1,4 @@
-"""Kernels with many parameters take one table of them, which has the addresses of their arrays as well."""
+"""Kernels with many parameters take one pointer to a table, which also holds the addresses of their arrays."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from .. import call, parallel, waiting_threads
 from ..addresses import address
 from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-_GRAIN_NS = 20_000  # of work that another thread is worth while for
+_GRAIN_NS = 20_000  # of work per thread, at least
 SAVED = (RBX, RBP, R12, R13, R14, R15)
 
 
 def scratch(size: int) -> np.ndarray:
-    """Room for so many float32, that begins where a cache line does."""
+    """A buffer of `size` float32, aligned to a cache line."""
     memory = np.empty(size + 16, np.float32)
     start = -address(memory) // 4 % 16
     return memory[start : start + size]
 
 
 class Table:
-    """The layout of a table: 64-bit numbers by their names, then masks of eight lanes. `rdi` points to it while a kernel runs."""
+    """The layout of a table: named 64-bit integers, then masks of eight lanes. `rdi` points to it while a kernel runs."""
 
     def __init__(self, names: list[str], masks: list[str]) -> None:
         self.positions = {name: position for position, name in enumerate(names)}
         self.masks = {name: len(names) + 4 * i for i, name in enumerate(masks)}
         self.size = len(names) + 4 * len(masks)
 
-    # For whoever writes a kernel
+    # For writing kernels
 
     def at(self, name: str) -> Address:
         return Address(RDI, None, 8 * self.positions[name])
@@ -40,44 +40,44 @@ class Table:
         return Address(RDI, None, 8 * self.masks[name])
 
     def set(self, asm: Assembler, name: str, source: str) -> None:
-        """Copy a number, by way of `rax`."""
+        """Set a field; clobbers `rax`."""
         asm.load_register(RAX, self.at(source))
         asm.store_register(self.at(name), RAX)
 
     def advance(self, asm: Assembler, name: str, by: str) -> None:
-        """Add a number to another, by way of `rax`."""
+        """Add to a field; clobbers `rax`."""
         asm.load_register(RAX, self.at(by))
         asm.add_to_memory(self.at(name), RAX)
 
     def again(self, asm: Assembler, counter: str, label: str) -> None:
-        """Count down, by way of `rax`, and back to a label while that is not 0."""
+        """Decrement a field and jump to a label while it is not 0; clobbers `rax`."""
         asm.load_register(RAX, self.at(counter))
         asm.add_number(RAX, -1)
         asm.store_register(self.at(counter), RAX)
-        asm.jump(label, "not zero")  # writing to memory leaves the condition as it is
+        asm.jump(label, "not zero")  # the store does not change the flags
 
 
 def job_count(items: int, cost: float) -> int:
-    """How many copies of a table are worth while for work on so many items that takes about `cost` ns; lets helpers work if it is more than one."""
+    """The number of jobs (copies of a table) to split `items` into, for work of about `cost` ns; starts helpers if it is more than one."""
     if items < 2 or cost < 2 * _GRAIN_NS:
         return 1
     threads = parallel.native_thread_count()
     if threads > 1:
         waiting_threads.start(threads - 1)
-    # Twice as many as threads where that is cheap: whoever is late does fewer.
+    # Twice as many as threads if that is cheap: late threads do fewer.
     return min(
         items, 2 * threads if threads > 1 and cost > 16 * threads * _GRAIN_NS else threads, int(cost / _GRAIN_NS)
     )
 
 
 def ranges(items: int, jobs: int) -> np.ndarray:
-    """Where the items of each job begin, and where the last one's end."""
+    """The first item of each job, and the end of the last job."""
     return np.arange(jobs + 1) * items // jobs
 
 
 @lru_cache(1)
 def _shared_driver() -> Any:
-    """`run(step, jobs, kernel, tables, size)`: the kernel, by its address, for tables that are `size` bytes apart."""
+    """`run(step, jobs, kernel, tables, size)`: calls the kernel at an address for tables that are `size` bytes apart."""
     asm = Assembler()
     for register in SAVED:
         asm.push(register)
@@ -103,37 +103,38 @@ def _shared_driver() -> Any:
 
 
 class At(NamedTuple):
-    """An address so many bytes behind the begin of an array, which may be known by its name only."""
+    """An address: an array, which may be given by name only, and an offset in bytes."""
 
     array: Any
-    offset: Any = 0  # a number, or an array of them
+    offset: Any = 0  # an integer, or an array of integers
 
 
 def _number(value: int | np.ndarray | At) -> int:
-    """What stands in a table for a number, an array, or an address in one."""
+    """The table entry for an integer, an array, or an address in one."""
     if isinstance(value, At):
         return call.data_address(value.array) + int(value.offset)
     return call.data_address(value) if isinstance(value, np.ndarray) else value
 
 
 class Plan:
-    """Tables for kernels, and what these point to, for calls that differ only in where arrays begin.
+    """Tables for kernels, and the data they point to, for calls that differ only in the addresses of arrays.
 
-    To fill in a table takes longer than many a small kernel runs. So whoever has a plan for certain sizes keeps it: a call copies its numbers and adds the
-    addresses of its arrays to those that stand for addresses in them. "plan" is the array of the numbers themselves.
+    Filling in a table takes longer than many small kernels run. So callers cache a plan for given sizes: a call copies its
+    integers and adds the addresses of its arrays to the entries that are offsets in them. The array name "plan" means the array
+    of these integers itself.
     """
 
     def __init__(self) -> None:
         self._words: list[np.ndarray] = []
         self._size = 0
         self._positions: dict[str, list[np.ndarray]] = {}
-        self._held: list[Any] = []  # arrays whose addresses stand in tables
+        self._held: list[Any] = []  # arrays whose addresses are in tables
         self._finished: tuple[np.ndarray, list[str], np.ndarray, np.ndarray] | None = None
 
     def table(
         self, layout: Table, numbers: dict[str, int | np.ndarray | At], masks: dict[str, int] | None = None
     ) -> At:
-        """Append a table; masks are given by how many lanes they select."""
+        """Append a table; a mask is given as the number of lanes it selects."""
         words = np.zeros(layout.size, np.int64)
         for name, lanes in (masks or {}).items():
             start = 2 * layout.masks[name]
@@ -152,7 +153,7 @@ class Plan:
         return self._append(words)
 
     def records(self, columns: list[Any]) -> At:
-        """Append a list of records: a column is numbers or addresses, all of the same length, or one number for all."""
+        """Append a list of records: each column is a list of integers or addresses, all of the same length, or one integer for all."""
         count = max(np.size(c.offset if isinstance(c, At) else c) for c in columns)
         words = np.zeros((count, len(columns)), np.int64)
         for i, column in enumerate(columns):
@@ -170,7 +171,7 @@ class Plan:
         return position
 
     def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, np.ndarray]) -> None:
-        """Call a kernel for tables that are `apart` bytes apart, at the same time where there are threads."""
+        """Call a kernel for tables that are `apart` bytes apart, in parallel if there are threads."""
         if self._finished is None:
             lengths = [sum(map(len, found)) for found in self._positions.values()]
             positions = np.concatenate([position for found in self._positions.values() for position in found])
@@ -193,12 +194,12 @@ class Plan:
 
 
 def function(write: Callable[[Assembler], None]) -> Any:
-    """A kernel of a table, from what writes its instructions."""
+    """A kernel that takes a table, from a function that emits its instructions."""
     return load_function(write, "table")
 
 
 def load_function(write: Callable[[Assembler], None], signature: str) -> Any:
-    """A kernel with this signature (Note [Calling machine code]), from what writes its instructions, which may use all registers."""
+    """A kernel with this signature (Note [Calling machine code]), from a function that emits its instructions, which may use all registers."""
     asm = Assembler()
     for register in SAVED:
         asm.push(register)
@@ -211,13 +212,13 @@ def load_function(write: Callable[[Assembler], None], signature: str) -> Any:
 
 
 def count(asm: Assembler, register: int, label: str) -> None:
-    """Count a register down, and back to a label while it is not 0."""
+    """Decrement a register and jump to a label while it is not 0."""
     asm.add_number(register, -1)
     asm.jump(label, "not zero")
 
 
 def multiples(asm: Assembler, one: int, two: int, three: int) -> None:
-    """Registers with two and three times what the first one holds."""
+    """Set registers to two and three times the first one."""
     asm.copy_register(two, one)
     asm.add(two, one)
     asm.copy_register(three, two)

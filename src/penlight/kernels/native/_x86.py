@@ -1,13 +1,13 @@
 """An assembler for the few x86-64 instructions that the native kernels are made of.
 
 Vectors are AVX2's: eight float32, or four float64, in a `ymm` register. Each method of `Assembler` appends one instruction to `code`.
-Jumps go to labels; constants lie behind the code and are addressed relative to the instruction.
+Jumps go to labels; constants follow the code and are addressed relative to the instruction.
 
 Note [Encoding]
-A vector instruction is the three-byte VEX prefix (C4), its opcode, and ModRM with what follows it. The prefix holds, inverted,
-the high bits of the register numbers and the second source (vvvv); `space` says which opcode table is meant (1: 0F, 2: 0F 38,
-3: 0F 3A), `pp` which of the older prefixes it replaces (0: none, 1: 66). Instructions on addresses and counters have the
-one-byte REX prefix (4x) instead. Every memory operand is written with a four-byte displacement: longer, but one form.
+A vector instruction consists of the three-byte VEX prefix (C4), its opcode, and ModRM with its operands. The prefix holds,
+inverted, the high bits of the register numbers and the second source (vvvv); `space` selects the opcode table (1: 0F, 2: 0F 38,
+3: 0F 3A), `pp` the legacy prefix it replaces (0: none, 1: 66). Instructions on addresses and counters have the one-byte REX
+prefix (4x) instead. Every memory operand has a four-byte displacement: longer, but one form.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ class Address(NamedTuple):
     scale: int = 1
 
     def moved(self, offset: int) -> Address:
-        """The address so many bytes further on."""
+        """The address plus an offset in bytes."""
         return self._replace(offset=self.offset + offset)
 
 
 class Pooled(NamedTuple):
-    """A constant behind the code: eight times one 32-bit pattern, or four times one of 64 bits if it is `wide` or has more bits."""
+    """A constant after the code: a 32-bit pattern repeated eight times, or a 64-bit one repeated four times if it is `wide` or
+    needs more bits."""
 
     bits: int
     wide: bool = False
 
     def packed(self) -> bytes:
-        """Its bytes, as a register of 256 bits holds them."""
+        """Its bytes in a 256-bit register."""
         return struct.pack("<Q", self.bits) * 4 if self.wide or self.bits >> 32 else struct.pack("<I", self.bits) * 8
 
 
@@ -54,13 +55,13 @@ _BINARY = {
     "vfmadd231ps": (0xB8, 2, 1), "vfmadd231pd": (0xB8, 2, 1 | _W),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1),
 }  # fmt: skip
-# How to round to an integer.
+# Modes of rounding to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
 # Shifts of each lane by a fixed count: (opcode, its extension).
 _SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6)}
 
 
-# Conditions of jumps, moves and bytes: the low four bits of their opcodes. Negative numbers are "above" all others.
+# Conditions of jumps, moves and bytes: the low four bits of their opcodes. "above" compares unsigned: negative integers are above all others.
 CONDITIONS = {
     "below": 0x2, "not below": 0x3, "equal": 0x4, "not equal": 0x5, "not above": 0x6, "above": 0x7, "not negative": 0x9,
     "unordered": 0xA, "ordered": 0xB, "less": 0xC, "not less": 0xD, "not greater": 0xE, "greater": 0xF,
@@ -69,13 +70,13 @@ CONDITIONS = {
 
 
 class Assembler:
-    """Machine code in the making."""
+    """Machine code under construction."""
 
     def __init__(self) -> None:
         self.code = bytearray()
         self._labels: dict[str, int] = {}
-        self._jumps: list[tuple[int, str]] = []  # where a displacement stands, and what it leads to
-        self._pooled: list[tuple[int, int, Pooled]] = []  # where it stands, where its instruction ends, the pattern
+        self._jumps: list[tuple[int, str]] = []  # offset of a displacement, and its label
+        self._pooled: list[tuple[int, int, Pooled]] = []  # its offset, the end of its instruction, the constant
 
     # Vectors
 
@@ -114,7 +115,7 @@ class Assembler:
         self._vector(0x2E, 2, 1, source, target, mask)  # vmaskmovps
 
     def load_one(self, target: int, source: Address, double: bool = False) -> None:
-        """One number in the lowest lane; the others become 0."""
+        """Load one scalar into the lowest lane; the others become 0."""
         pp = 3 if double else 2
         self._vector(0x10, 1, pp, target, source, wide=False)
 
@@ -128,15 +129,15 @@ class Assembler:
         self._vector(0x06, 3, 1, target, source, source, b"\x01")  # vperm2f128
 
     def halves(self, target: int, first: int, second: int, order: int) -> None:
-        """Each half of the target from one of the four of the sources, numbered by a digit of `order` in base 16."""
+        """Each half of the target is one of the sources' four halves, selected by a hexadecimal digit of `order`."""
         self._vector(0x06, 3, 1, target, second, first, bytes((order,)))  # vperm2f128
 
     def pick(self, target: int, first: int, second: int, order: int) -> None:
-        """Within each half two lanes of `first`, then two of `second`, each numbered by two bits of `order`."""
+        """Within each half, two lanes of `first`, then two of `second`, each selected by two bits of `order`."""
         self._vector(0xC6, 1, 0, target, second, first, bytes((order,)))  # vshufps
 
     def pairs(self, target: int, source: int, order: int) -> None:
-        """Reorder the four pairs of lanes, each numbered by two bits of `order`."""
+        """Permute the four pairs of lanes, each selected by two bits of `order`."""
         self._vector(0x01, 3, 1 | _W, target, source, tail=bytes((order,)))  # vpermpd
 
     def move_half(self, target: int, source: Address) -> None:
@@ -156,26 +157,26 @@ class Assembler:
         self._vector(0x19, 3, 1, source, target, tail=b"\x01")  # vextractf128
 
     def forget_upper(self) -> None:
-        """Before returning to code that uses the older instructions, which would be slow otherwise."""
+        """Zero the upper halves, before returning to SSE code, which would be slow otherwise."""
         self.code += b"\xc5\xf8\x77"  # vzeroupper
 
     # Addresses and counters
 
     def load_register(self, target: int, source: Address) -> None:
-        """A 64-bit number from memory."""
+        """Load a 64-bit integer."""
         self._general(b"\x8b", target, source)
 
     def store_register(self, target: Address, source: int) -> None:
-        """A 64-bit number to memory."""
+        """Store a 64-bit integer."""
         self._general(b"\x89", source, target)
 
     def load_part(self, target: int, source: Address, size: int) -> None:
-        """1, 2, 4 or 8 bytes from memory; the register's others become 0."""
+        """Load 1, 2, 4 or 8 bytes; the register's other bytes become 0."""
         opcode = {1: b"\x0f\xb6", 2: b"\x0f\xb7"}.get(size, b"\x8b")
         self._general(opcode, target, source, wide=size == 8)
 
     def store_part(self, target: Address, source: int, size: int) -> None:
-        """The lowest 1, 2, 4 or 8 bytes to memory."""
+        """Store the lowest 1, 2, 4 or 8 bytes."""
         if size == 2:
             self.code += b"\x66"
         opcode = b"\x88" if size == 1 else b"\x89"
@@ -195,14 +196,14 @@ class Assembler:
         self.code += bytes((0xFF, 0xD0 + register))
 
     def go_to(self, register: int) -> None:
-        """Go on at an address in one of the first eight registers, for good."""
+        """Jump to the address in one of the first eight registers."""
         self.code += bytes((0xFF, 0xE0 + register))
 
     def multiply(self, target: int, source: int | Address) -> None:
         self._general(b"\x0f\xaf", target, source)
 
     def divide(self, by: int) -> None:
-        """`rax` by a register among the first eight, rounded down; `rdx` is the remainder."""
+        """Divide `rax` by one of the first eight registers, rounded down; `rdx` is the remainder."""
         self.zero(RDX)
         self.code += bytes((0x48, 0xF7, 0xF0 + by))
 
@@ -249,7 +250,7 @@ class Assembler:
         self._labels[name] = len(self.code)
 
     def jump(self, to: str, when: str = "") -> None:
-        """Go on at a label: always, or under one of CONDITIONS after a comparison, or a result."""
+        """Jump to a label: always, or under one of CONDITIONS after a comparison or an arithmetic instruction."""
         self.code += (bytes((0x0F, 0x80 | CONDITIONS[when])) if when else b"\xe9") + bytes(4)
         self._jumps.append((len(self.code) - 4, to))
 
