@@ -275,7 +275,7 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
                return_indices: bool = False) -> Any:  # fmt: skip
-    """The largest element of each window of images (N, C, H, W); the stride is the window's size if not given.
+    """The largest element of each window of images (N, C, H, W); the stride defaults to the window's size.
 
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
@@ -339,7 +339,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def check_rows(input: Tensor, name: str) -> None:
-    """Refuse what is no sequence with channels."""
+    """Refuse an input that is not a sequence with channels."""
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
@@ -376,7 +376,7 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def _norm_of(mean: Tensor, norm_type: float, count: int) -> Tensor:
-    """The norm from the mean of powers; sums below 0 (odd powers) count as 0 where PyTorch says so."""
+    """The norm from the mean of powers; negative sums (odd powers) count as 0 where PyTorch does so."""
     return (mean.sign() * mean.abs().relu()).mul(count).pow(1.0 / norm_type)
 
 
@@ -414,7 +414,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 
 
 def _unpool_size(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
-    """The size of what was pooled: as given, if it is possible at all, else the smallest."""
+    """The size of the pooled input: as given, if possible, else the smallest."""
     dims = len(kernel)
     default = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding))
     if output_size is None:
@@ -451,7 +451,7 @@ def _max_unpool(dims: int, input: Tensor, indices: Tensor, size: Ints) -> Tensor
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool1d` found them.
+    """The inverse of `max_pool1d`: its maxima at their original positions, zeros elsewhere.
 
     >>> values, where = torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 2.0]]), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool1d(values, where, 2)
@@ -466,7 +466,7 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool2d` found them.
+    """The inverse of `max_pool2d`: its maxima at their original positions, zeros elsewhere.
 
     >>> values, where = torch.nn.functional.max_pool2d(torch.arange(4.0).view(1, 2, 2), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool2d(values, where, 2)
@@ -482,7 +482,7 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool3d` found them.
+    """The inverse of `max_pool3d`: its maxima at their original positions, zeros elsewhere.
 
     >>> F = torch.nn.functional
     >>> pooled, where = F.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)
