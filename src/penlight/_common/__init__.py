@@ -1,1 +1,1 @@
-"""What every layer may use: dims and sizes, docstrings, generated functions, warnings, PyTorch's names and signatures."""
+"""Helpers for every layer: dims and sizes, docstrings, generated functions, warnings, PyTorch's names and signatures."""

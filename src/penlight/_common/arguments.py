@@ -1,7 +1,7 @@
-"""What arguments mean, once for all functions that have them: `help` lists them from here.
+"""The meaning of arguments, shared by all functions that have them: `help` lists them from here.
 
-A docstring says what is special about a function; what `dim` or `keepdim` is need not be said again in each. A line of the table is
-a name, or `function.name` where it means something else there, and its meaning.
+A docstring describes what is specific to a function; it need not repeat the meaning of `dim` or `keepdim`. A line of the table is an
+argument name, or `function.name` if the meaning differs there, and its meaning.
 """
 
 from __future__ import annotations
@@ -752,25 +752,25 @@ w_hh: the weight of the state, (gates * hidden_size, hidden_size)
 w_ih: the weight of the input, (gates * hidden_size, input_size)
 """
 _meanings: dict[str, str] = {}
-_explained: set[type] = set()  # the classes whose methods are
+_explained: set[type] = set()  # classes with completed methods
 _OURS = ("penlight", "torch")
 
 
 def meaning(function: str, argument: str) -> str | None:
-    """What an argument of a function means.
+    """The meaning of a function's argument.
 
     >>> meaning("topk", "k"), meaning("sum", "keepdim")
     ('how many', 'keep a reduced dimension with size 1')
     """
     if not _meanings:
         lines = [line.partition(": ") for line in _TABLE.strip().splitlines()]
-        # At once, since other threads find it filled then.
+        # In one step, because other threads then find it complete.
         _meanings.update({name: words for names, _, words in lines for name in names.split(", ")})
     return _meanings.get(f"{argument}.{function}") or _meanings.get(argument)
 
 
 def explain(names: Mapping[str, Any]) -> None:
-    """Completes the docstrings of the public functions, classes and their methods in a module, or of the methods of a class."""
+    """Complete the docstrings of the public functions, classes and their methods in a module, or of the methods of a class."""
     for name, value in list(names.items()):
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         if (
@@ -786,11 +786,11 @@ def explain(names: Mapping[str, Any]) -> None:
                 explain({n: member for n, member in list(vars(part).items()) if not isinstance(member, type)})
 
 
-@lru_cache(1024)  # torch.exp and Tensor.exp have the same
+@lru_cache(1024)  # torch.exp and Tensor.exp share one
 def explained(
     function: Any, name: str, out: bool = False, in_place: str | None = None, elementwise: bool = False
 ) -> str | None:
-    """The docstring of a function or class with what it does not explain itself: arguments, with `out` also `out=`, and what it returns.
+    """The docstring of a function or class, completed by what it does not explain itself: arguments (`out=` if `out`) and return value.
     `in_place` is the docstring of an in-place form.
 
     >>> def is_small(input, keepdim=False) -> bool:

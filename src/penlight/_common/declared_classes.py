@@ -1,4 +1,4 @@
-"""Classes that are declared, or written in several files."""
+"""Classes that are declared in tables, or written in several files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def declared_init(declared: Any, use: Callable[[Any, dict[str, Any]], Any]) -> Any:
-    """A method with the declared signature, such as an `__init__`, that calls `use(self, arguments)`, with all arguments by name.
+    """A method with the declared signature, such as an `__init__`, that calls `use(self, arguments)` with all arguments by name.
 
     >>> class Point:
     ...     def __init__(self, x, y=0): ...
@@ -24,7 +24,7 @@ def declared_init(declared: Any, use: Callable[[Any, dict[str, Any]], Any]) -> A
 
     @functools.wraps(declared)
     def made(self: Any, *args: Any, **kwargs: Any) -> Any:
-        declared(self, *args, **kwargs)  # does nothing but check the arguments
+        declared(self, *args, **kwargs)  # only checks the arguments
         return use(self, {**blank, **dict(zip(positional, args)), **kwargs})
 
     return made
@@ -54,7 +54,7 @@ _OF_THE_PART = {
 
 
 def take_over(cls: type, *parts: type) -> None:
-    """Make the members of these classes `cls`'s own, under its name. So it inherits from none of them.
+    """Copy the members of these classes into `cls`, under its name, so that it need not inherit from them.
 
     >>> class Speaking:
     ...     def speak(self):

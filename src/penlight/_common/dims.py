@@ -1,4 +1,4 @@
-"""Dimensions and sizes as numbers: what tensors themselves, the ops and the functions that make tensors all ask for."""
+"""Normalises dimensions and sizes, for tensors, ops and creation functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def wrap_dim(dim: Any, ndim: int) -> int:
-    """A dimension as a number from 0 on; a 0-d tensor counts as having one."""
+    """A dimension as a non-negative index; a 0-d tensor counts as having one dimension."""
     if type(dim) is not int:
         dim = as_int(dim)
     span = ndim or 1
@@ -17,14 +17,14 @@ def wrap_dim(dim: Any, ndim: int) -> int:
 
 
 def wrap_existing_dim(dim: Any, ndim: int) -> int:
-    """The same where a 0-d tensor has none."""
+    """`wrap_dim` for functions in which a 0-d tensor has no dimensions."""
     if not ndim:
         raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")
     return wrap_dim(dim, ndim)
 
 
 def as_int(value: Any) -> int:
-    """An integer, also from a NumPy integer or a one-element integer tensor; no float and no bool."""
+    """An int, also from a NumPy integer or a one-element integer tensor; refuses floats and bools."""
     if isinstance(value, (float, bool)):
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     return operator.index(value)
@@ -40,7 +40,7 @@ def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
     else:
         return args
     try:
-        return (as_int(args[0]), *map(operator.index, args[1:]))  # PyTorch minds a bool as the first only
+        return (as_int(args[0]), *map(operator.index, args[1:]))  # PyTorch refuses a bool only as the first
     except TypeError:
         bad = next((a for a in args if not hasattr(a, "__index__")), args[0])
         raise TypeError(

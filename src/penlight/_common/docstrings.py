@@ -1,4 +1,4 @@
-"""Docstrings of functions that are made by a program, in the form of those that are written by hand."""
+"""Builds docstrings of generated functions in the form of hand-written ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def documented(summary: str, *example: str) -> str:
 
 
 def example(expression: str, result: str) -> Callable[[F], F]:
-    """Ends the docstring of a function or class with an example: an expression, and what it prints.
+    """Append an example to the docstring of a function or class: an expression, and its output.
 
     >>> from penlight._common.docstrings import example
     >>> @example("torch.ones(1)", "tensor([1.])")
@@ -42,16 +42,16 @@ def example(expression: str, result: str) -> Callable[[F], F]:
 
 
 def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:
-    """Ends a class's docstring with an example whose form many classes have in common, if it has values for it.
+    """Append an example to a class's docstring from a template shared by many classes, if values for it are given.
 
-    The first gap of the template is the name of the class, the others are the values.
+    The first placeholder of the template is the name of the class, the others are the values.
     """
     if values is not None and cls.__doc__ is not None:
         cls.__doc__ = documented(cls.__doc__.rstrip(), *template.format(cls.__name__, *values).splitlines())
 
 
 def in_place(op: Any) -> str:
-    """The docstring of the in-place form of an op: `exp_` of `exp`."""
+    """The docstring of an op's in-place form: `exp_` for `exp`."""
     name, values = op.name, "[0.25, 0.5]"
     if name.startswith(_OF_INTEGERS):
         values = "[6, 4]"

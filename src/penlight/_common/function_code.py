@@ -1,10 +1,10 @@
-"""Functions whose code is compiled from generated source, and functions that run other code for a while.
+"""Functions compiled from generated source, and functions that temporarily run other code.
 
 # Note [Compiled at first use]
-Compiling the generated source of one function takes half a millisecond, too much to do for hundreds at import. Such a function
-starts with a short body that generates the source, compiles it, and then makes the function run the result. Whoever holds the
-function has the compiled one from then on. Python documents that `function.__code__` can be assigned; this file is the only one
-that does so, and it assigns whole code objects as `compile` made them. No code object is edited.
+Compiling the generated source of one function takes half a millisecond, too much to do for hundreds at import. Such a function starts with
+a short body that generates the source, compiles it, and makes the function run the result. All references to the function then run the
+compiled code. Python documents that `function.__code__` can be assigned; only this file does so, and it assigns unmodified code objects
+from `compile`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Compiled(NamedTuple):
-    """What a function runs: its code, and the values of the arguments that are not given."""
+    """The code of a function and its argument defaults."""
 
     code: CodeType
     defaults: tuple[Any, ...] | None = None
@@ -27,9 +27,9 @@ class Compiled(NamedTuple):
 
 
 def compile_function(source: str, filename: str, *enclosing: None) -> CodeType:
-    """The code of the function that this source defines; debuggers and tracebacks show the source under the file name.
+    """The code of the function defined by this source; debuggers and tracebacks show the source under the file name.
 
-    `enclosing` is None for each argument of a function around it, which returns it: it has these arguments as free variables.
+    `enclosing` has a None for each argument of an enclosing function that returns it; these arguments are its free variables.
     """
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     space: dict[str, Any] = {}
@@ -40,7 +40,7 @@ def compile_function(source: str, filename: str, *enclosing: None) -> CodeType:
 
 
 def run_instead(function: FunctionType, new: Compiled) -> None:
-    """Make a function run other code from now on, also while other threads call it."""
+    """Make a function run other code from now on, safely even while other threads call it."""
     if new.defaults:
         function.__defaults__ = new.defaults
     function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), **(new.kwdefaults or {})}
@@ -49,14 +49,14 @@ def run_instead(function: FunctionType, new: Compiled) -> None:
 
 
 def own_code_of(function: FunctionType) -> Compiled:
-    """What a function runs, or would run if no handler replaced it."""
+    """The code that a function runs, or would run without a handler."""
     while handler := (function.__kwdefaults__ or {}).get("_handler"):
         function = handler.original
     return Compiled(function.__code__, function.__defaults__, function.__kwdefaults__)
 
 
 def explains_failures(function: F) -> F:
-    """Marks a public function that calls `failed` itself, because a generated function around it would cost too much of its time.
+    """Marks a public function that calls `failed` itself, because a generated wrapper would be too slow for it.
 
     See Note [Failed calls] in ops/machinery/public_functions.py."""
     function.explains_failures = True  # type: ignore[attr-defined]
@@ -64,13 +64,13 @@ def explains_failures(function: F) -> F:
 
 
 def pytorch_names_only(function: F) -> F:
-    """Marks a public function that does not take NumPy's names. See Note [NumPy's names] in ops/machinery/public_functions.py."""
+    """Marks a public function that does not accept NumPy's names. See Note [NumPy's names] in ops/machinery/public_functions.py."""
     function.pytorch_names_only = True  # type: ignore[attr-defined]
     return function
 
 
 def copy_of(function: FunctionType) -> Any:
-    """Another function that runs what this one runs now."""
+    """A new function that runs the present code of this one."""
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -84,13 +84,13 @@ def copy_of(function: FunctionType) -> Any:
 
 
 class Pending:
-    """The source of a function that is not generated yet."""
+    """The source of a function that has not been generated yet."""
 
     __slots__ = ("function", "generate")
 
     def __init__(self, generate: Callable[[], Compiled]) -> None:
         self.generate = generate
-        self.function: Any = None  # the function that is to run the result
+        self.function: Any = None  # the function that will run the result
 
     def compile(self) -> Any:
         run_instead(self.function, self.generate())
@@ -110,7 +110,7 @@ def compiled_when_called(name: str, namespace: dict[str, Any], generate: Callabl
 
 
 def pending_of(function: FunctionType) -> Pending | None:
-    """What a function that was not called yet waits for."""
+    """The pending source of a function that was not called yet."""
     return (function.__kwdefaults__ or {}).get("_pending")
 
 
@@ -118,7 +118,7 @@ def pending_of(function: FunctionType) -> Pending | None:
 
 
 class Handler(Protocol):
-    """What is called instead of a function; `original` is a copy of the function that runs what it ran before."""
+    """Called instead of a function; `original` is a copy of the function with its earlier code."""
 
     original: Any
 
@@ -126,13 +126,13 @@ class Handler(Protocol):
 
 
 def handing_over(function: FunctionType, handler: Handler, filename: str) -> Compiled:
-    """What makes a function return `handler(args, kwargs)`."""
+    """The code that makes a function return `handler(args, kwargs)`."""
     return Compiled(_handing_over(function.__code__.co_freevars, filename), None, {"_handler": handler})
 
 
 @cache
 def _handing_over(free: tuple[str, ...], filename: str) -> CodeType:
-    """Its code. A function can only run code with as many free variables as it has itself, so the code mentions them."""
+    """The code for `handing_over`. A function's code must have as many free variables as the function, so this code mentions them."""
     lines = ["def hand_over(*args, _handler, **kwargs):", "    return _handler(args, kwargs)"]
     if free:
         mentioned = [lines[0], f"    if False: ({', '.join(free)},)", lines[1], "return hand_over"]

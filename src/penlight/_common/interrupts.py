@@ -1,4 +1,4 @@
-"""Holding back Ctrl-C while a process starts or ends: Python would print a traceback of that."""
+"""Defers Ctrl-C while a process starts or ends, because Python would print a traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def let_interrupts(come: bool) -> Any:
-    """Let Ctrl-C interrupt this thread, or hold it back. Gives the signals that were held back; None where none can be, as on Windows."""
+    """Allow Ctrl-C to interrupt this thread, or defer it. Returns the deferred signals; None if signals cannot be deferred, as on Windows."""
     if not hasattr(signal, "pthread_sigmask"):
         return None
     return signal.pthread_sigmask(signal.SIG_UNBLOCK if come else signal.SIG_BLOCK, {signal.SIGINT})
@@ -17,7 +17,7 @@ def let_interrupts(come: bool) -> Any:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Ctrl-C is held back in this thread, and in a process that is started here until it calls `let_interrupts(True)`."""
+    """A context that defers Ctrl-C in this thread, and in a process started here until that calls `let_interrupts(True)`."""
     before = let_interrupts(False)
     try:
         yield

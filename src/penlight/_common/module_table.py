@@ -1,8 +1,8 @@
-"""Modules without a file: PyTorch's layout over ours.
+"""Modules without a file, which map PyTorch's module layout to ours.
 
-PyTorch has a file for each optimiser and for each distribution. Programs import these modules, and pickles name them. Here a file has a
-subject, and a package declares in a table which modules PyTorch makes of it. Such a module has the attributes of the file.
-Modules with nothing behind them here are rows of `compat/_compat_table.py`.
+PyTorch has a file for each optimiser and for each distribution. Programs import these modules, and pickles name them. Here one file covers
+a subject, and a package declares in a table which PyTorch modules the file represents. Such a module has the attributes of the file.
+Modules without an implementation here are rows of `compat/_compat_table.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _files: dict[str, tuple[str, tuple[str, ...]]] = {}  # the file of each module, 
 
 
 class _Module(ModuleType):
-    """Has the public names of its file's, and the others when they are asked for."""
+    """A module with the public names of its file; other names are fetched on access."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -38,8 +38,8 @@ _NO_TORCH = (
 
 
 class TableFinder:
-    """Finds the declared modules. It stands at the end of `sys.meta_path`, so that it is also the last that is asked for PyTorch: an import of
-    that fails with advice, while a mere question (`importlib.util.find_spec`) is answered with None."""
+    """Finds the declared modules. It is the last entry of `sys.meta_path`, so it also sees imports of PyTorch that no other finder
+    resolved: such an import fails with advice, while `importlib.util.find_spec` gets None."""
 
     @classmethod
     def find_spec(cls, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -61,20 +61,20 @@ class TableFinder:
             return
         file, names = _files[module.__name__]
         found = import_module(file)
-        module.__doc__, module.__file__ = found.__doc__, found.__file__  # where `inspect` looks for the source
+        module.__doc__, module.__file__ = found.__doc__, found.__file__  # `inspect` looks for the source there
         module.__all__ = names_of(module.__name__)  # type: ignore[attr-defined]
         vars(module).update({name: getattr(found, name) for name in names})
 
 
 def declare_modules(package: str, **files: str | Mapping[str, str]) -> dict[str, str]:
-    """Makes modules of a package importable that have no file.
+    """Makes modules of a package importable that have no file of their own.
 
-    They are made at once if their file is loaded already, and by `make_modules` at its end if it is loaded when it is first used.
+    They are created immediately if their file is already loaded; otherwise `make_modules` creates them at the end of the file's import.
 
     Args:
         package: the name of the package.
-        files: for each file, which may be one of another package, the names of the module of that name, or the modules that
-            stand in it, with the names of each.
+        files: for each file (possibly of another package), the names in the module of that name, or the modules it represents, with the
+    names in each.
 
     Returns:
         The module of each public name.
@@ -96,12 +96,12 @@ def names_of(module: str) -> list[str]:
 
 
 def file_of(package: str, module: str) -> str:
-    """The file that a module of a package stands in: its own, or the declared one."""
+    """The file that defines a module of a package: its own, or the declared one."""
     return _files.get(f"{package}.{module}", (f"{package}.{module}",))[0].removeprefix(f"{package}.")
 
 
 def make_modules(file: str) -> None:
-    """Makes the modules that are declared for a file. Its classes say that they are from there, also while such a module is being imported."""
+    """Create the modules declared for a file. Its classes report these as their `__module__`, even while such a module is being imported."""
     found = sys.modules[file]
     for module, names in [(module, names) for module, (source, names) in _files.items() if source == file != module]:
         for name in names:
@@ -114,13 +114,13 @@ def make_modules(file: str) -> None:
 def lazy_names(
     package: str, homes: Mapping[str, str], modules: Collection[str], missing: Callable[[str, str], Exception]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package that imports its modules when they are first used.
+    """The `__getattr__` and `__dir__` of a package whose modules are imported at their first use.
 
     Args:
         package: its name.
-        homes: the module that has each name.
+        homes: the module that defines each name.
         modules: modules that are attributes themselves.
-        missing: makes the error for another name.
+        missing: makes the error for an unknown name.
     """
 
     def __getattr__(name: str) -> Any:

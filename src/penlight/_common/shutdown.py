@@ -1,15 +1,15 @@
-"""Everything works until the very end of Python: ops in a late `__del__` import what they need, and find their leaves.
+"""Keeps the package working until the very end of Python: ops in a late `__del__` can still import modules and find their leaves.
 
 Note [Shutdown]
-Many modules of ours are imported inside functions, when something is first called. When Python ends, it first takes the finders out of
-`sys.meta_path`, then replaces the modules in `sys.modules` by None, then empties `sys.modules`, and only then destroys what the user's
-modules held. A `__del__` that runs there could import nothing, not even what is loaded. So an object in `sys.meta_path` restores the finders
-in its own `__del__`, when Python drops them. For loaded modules (ours, NumPy's, the standard library's) it leaves objects in `sys.modules`
-that are no modules, which Python does not replace, and one whose `__del__` brings the modules back after `sys.modules` has been emptied.
-Other modules are left to Python, so that their objects are destroyed in time. What has not been loaded yet is loaded from its file as usual.
+Many modules of the package are imported inside functions, at a first call. When Python exits, it first removes the finders from
+`sys.meta_path`, then replaces the modules in `sys.modules` by None, then empties `sys.modules`, and only then destroys the objects of the
+user's modules. A `__del__` that runs then could import nothing, not even loaded modules. So an object in `sys.meta_path` restores the finders
+in its own `__del__`, when Python drops them. For loaded modules (ours, NumPy's, the standard library's) it puts objects into `sys.modules`
+that are not modules, which Python does not replace, and one whose `__del__` restores the modules after `sys.modules` has been emptied.
+Other modules are left to Python, so that their objects are destroyed in time. Modules not yet loaded are loaded from their files as usual.
 
-The garbage collector, which destroys the user's objects then, breaks weak references before it calls `__del__`: leaves would lose their
-gradients, and bases their views. So tensors that are weakly referenced are kept, too, unless they hold objects of the user's.
+The garbage collector, which then destroys the user's objects, clears weak references before it calls `__del__`: leaves would lose their
+gradients, and bases their views. So weakly referenced tensors are kept alive too, unless they hold user objects.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from weakref import getweakrefcount
 
 _PACKAGE = __name__.partition(".")[0]
 _PACKAGES = {_PACKAGE, "numpy", *sys.stdlib_module_names} - {"__main__"}
-_ATTRIBUTES = ("meta_path", "path", "path_hooks", "path_importer_cache")  # of sys: without them nothing can be imported
+_ATTRIBUTES = ("meta_path", "path", "path_hooks", "path_importer_cache")  # of sys: imports need them
 
 
 class _StandIn:
-    """Has the names of a module, and is no module."""
+    """Has the names of a module, but is not a module."""
 
     def __init__(self, module: ModuleType) -> None:
         self.__dict__ = module.__dict__
@@ -39,7 +39,7 @@ class _StandIn:
 
 
 class _Modules:
-    """Brings modules back when it is taken out of `sys.modules`."""
+    """Restores modules when it is removed from `sys.modules`."""
 
     def __init__(self, modules: dict[str, ModuleType]) -> None:
         self.modules = modules
@@ -49,7 +49,7 @@ class _Modules:
 
 
 class _Finders:
-    """Finds nothing. When it is taken out of `sys.meta_path`, imports are made to work on."""
+    """A finder that finds nothing. When it is removed from `sys.meta_path`, it keeps imports working."""
 
     def __init__(self) -> None:
         self.attributes = {name: getattr(sys, name).copy() for name in _ATTRIBUTES}
@@ -72,9 +72,9 @@ _kept_tensors: list[Any] = []
 
 
 def _referenced_tensors(modules: dict[str, ModuleType]) -> list[Any]:
-    """The tensors that are weakly referenced, and have no attributes of the user's."""
+    """The weakly referenced tensors without user attributes."""
     if (module := modules.get(f"{_PACKAGE}.tensor")) is None:
-        return []  # Ctrl-C came while Penlight was imported
+        return []  # Ctrl-C arrived while Penlight was imported
     tensor = module.Tensor
     kinds = [kind for kind in (tensor, *tensor.__subclasses__()) if not hasattr(kind, "__del__")]
     found = [each for each in gc.get_referrers(*kinds) if type(each) in kinds]
@@ -83,4 +83,4 @@ def _referenced_tensors(modules: dict[str, ModuleType]) -> list[Any]:
 
 @atexit.register
 def _work_on() -> None:
-    sys.meta_path = [*sys.meta_path, _Finders()]  # a new list, which nothing else holds
+    sys.meta_path = [*sys.meta_path, _Finders()]  # a new list, to which nothing else refers

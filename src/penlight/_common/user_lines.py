@@ -1,4 +1,4 @@
-"""Lines of the user's program: where in it an op, a write or an error happened."""
+"""Locates the line of the user's program at which an op, a write or an error happened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .user_warnings import is_ours
 
 
 class Line(NamedTuple):
-    """A line of a program. Printed it looks as in a traceback; its text is read when it is asked for.
+    """A line of a program. It prints as in a traceback; its text is read on access.
 
     >>> from penlight._common.user_lines import Line
     >>> Line("train.py", 31, "step").short
@@ -25,12 +25,12 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line itself, or nothing if its file can't be read."""
+        """The text of the line, or nothing if its file can't be read."""
         return linecache.getline(self.file, self.number).strip()
 
     @property
     def short(self) -> str:
-        """The name of the file, or of the cell of a notebook, and the number of the line."""
+        """The name of the file or notebook cell, and the line number."""
         cell = _cell(self.file)
         return f"{basename(self.file) if cell is None else cell[1]}:{self.number}"
 
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 def _cell(file: str) -> tuple[str, str] | None:
-    """What IPython's tracebacks call a file that it made of a cell: `("Cell", "In[3]")`."""
+    """IPython's name for the file it made of a cell, as in its tracebacks: `("Cell", "In[3]")`."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return None if shell is None else shell.compile.format_code_name(file)
 
@@ -58,17 +58,17 @@ def user_frame() -> FrameType | None:
 def user_line() -> Line | None:
     """The innermost line that is not Penlight's own."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame.f_code.co_filename):  # `watch` asks at every op: not by `user_frame`
+    while frame is not None and is_ours(frame.f_code.co_filename):  # `user_frame` inlined: `watch` needs it at each op
         frame = frame.f_back
     return None if frame is None else line_of(frame)
 
 
-# What stands between a program and a function that it calls: see function_code.py and _takeover.py.
+# Frames between a program and the function it calls: see function_code.py and _takeover.py.
 _BETWEEN = {"_first_call", "__call__", "hand_over", "handle", "__torch_function__"}
 
 
 def entered() -> str:
-    """The name of the function of Penlight's that the program has called."""
+    """The name of the Penlight function that the program called."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and is_ours(frame.f_code.co_filename):
@@ -79,13 +79,13 @@ def entered() -> str:
 
 
 _MOST = 4096
-_lines: dict[tuple[int, int], tuple[CodeType, Line]] = {}  # of what runs again and again, by code and instruction
+_lines: dict[tuple[int, int], tuple[CodeType, Line]] = {}  # cached lines, by code and instruction
 
 
 def line_of(frame: FrameType) -> Line:
-    """The line that a frame is at."""
+    """The line that a frame is executing."""
     code = frame.f_code
-    key = id(code), frame.f_lasti  # the hash of a code object and the number of a line take much longer
+    key = id(code), frame.f_lasti  # hashing a code object or computing a line number takes much longer
     known = _lines.get(key)
     if known is None:
         if len(_lines) >= _MOST:

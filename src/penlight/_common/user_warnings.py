@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user's program, however deep in the package they are given."""
+"""Warnings that point to the line of the user's program, however deep in the package they are issued."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 @lru_cache(4096)
 def is_ours(filename: str) -> bool:
-    """Whether code is Penlight's, by the name of its file: of the package, or generated."""
+    """Whether code belongs to Penlight, judged by its file name: in the package, or generated."""
     return filename.startswith((_PACKAGE, "<penlight "))
 
 
@@ -39,7 +39,7 @@ always = False  # torch.set_warn_always
 
 
 def warn_once(message: str) -> None:
-    """Warn the first time only, unless `torch.set_warn_always` says otherwise."""
+    """Warn only the first time, unless `torch.set_warn_always` was set."""
     if always or message not in _warned:
         _warned.add(message)
         warn_user(message)

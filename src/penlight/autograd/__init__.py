@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.arguments import explain as _explain
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from .gradcheck import gradcheck, gradgradcheck  # now: `import penlight.autograd.gradcheck` must not hide the function
+from .gradcheck import gradcheck, gradgradcheck  # now: a later import of the module would hide the function
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -58,7 +58,7 @@ __all__ = [
     "variable",
 ]
 
-# What is imported when it is first used: the module that each name is in.
+# Lazy imports: the module that defines each name.
 _LAZY = {
     "DeviceType": "profiler_util",
     "Function": "function",
@@ -107,7 +107,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_LAZY, *_MODULES})
 
 
-# `_calls` has what these do. It needs Tensor, which needs this package: penlight/__init__.py binds it when all is there.
+# `_calls` implements these. It needs Tensor, which needs this package, so penlight/__init__.py binds it once both are imported.
 
 
 def backward(

@@ -1,4 +1,4 @@
-"""What `autograd.backward` and `autograd.grad` do: check their arguments, run the engine, hand out the gradients."""
+"""Implements `autograd.backward` and `autograd.grad`: checks their arguments, runs the engine, returns the gradients."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def backward(
         return
     for tensor in wanted:
         if not is_edge(tensor):
-            tensor.retain_grad()  # how a non-leaf gets its `.grad`; a leaf's AccumulateGrad does that anyway
+            tensor.retain_grad()  # gives a non-leaf its `.grad`; a leaf's AccumulateGrad does that anyway
     execute(roots, found, keep, create_graph, Captures(input_edges(wanted), accumulate=True))
 
 
@@ -106,7 +106,7 @@ def grad(
 
 
 def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradients that a pass was given, one for each output."""
+    """The gradients passed to a backward pass, one for each output."""
     if grads is None:
         return (None,) * len(outputs)
     grads = as_tuple(grads)
@@ -118,8 +118,8 @@ def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def _results(
     wanted: Any, grads: Any, allow_unused: bool, materialize: bool, given: Sequence[Any] = ()
 ) -> tuple[Any, ...]:
-    """The gradients as tensors. One that is an array that the pass was given, or found before, is that tensor, as in PyTorch; one
-    that shares the memory of a given tensor shares its version."""
+    """The gradients as tensors. If a gradient is an array that the caller passed, or one seen before, the result is that same tensor, as
+    in PyTorch; if it shares the memory of a passed tensor, it shares its version counter."""
     results: list[Any] = []
     tensors: dict[int, Tensor] = {id(t._array): t for t in given if t is not None}
     for index, (tensor, grad) in enumerate(zip(wanted, grads)):
@@ -163,7 +163,7 @@ def _share_version(grad: Tensor, given: Sequence[Any]) -> None:
 def _batched_grad(
     roots: Any, grads: Any, keep: bool, create_graph: bool, wanted: Any, allow_unused: bool, materialize: bool
 ) -> Any:
-    """One pass for the whole batch of gradients: vmap over the engine."""
+    """One pass for the full batch of gradients: vmap over the engine."""
     from ..func.level import BatchLevel
 
     count = next(g for g in grads if g is not None).shape[0]
@@ -187,7 +187,7 @@ _BATCHED = (
 
 
 def is_edge(value: Any) -> bool:
-    """Whether this is a GradientEdge. (The class is in graph.py, which need not be imported for that.)"""
+    """Whether this is a GradientEdge. (Avoids importing its class from graph.py.)"""
     return isinstance(value, tuple) and hasattr(value, "ownership_token")
 
 
@@ -203,7 +203,7 @@ def as_edge(value: Any) -> Edge:
 
 
 def _described(value: Any) -> tuple[Any, Any, bool]:
-    """Shape, dtype and requires_grad of a tensor or of the tensor that a GradientEdge stands for; None for unknown."""
+    """Shape, dtype and requires_grad of a tensor or of the tensor that a GradientEdge represents; None for unknown."""
     if isinstance(value, Tensor):
         return value.shape, value.dtype, value.requires_grad
     if not is_edge(value):
@@ -218,7 +218,7 @@ def _described(value: Any) -> tuple[Any, Any, bool]:
 
 
 def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False) -> list[Any]:
-    """The gradients that a pass starts with: given ones checked, missing ones 1 for a scalar."""
+    """The gradients that a pass starts with: passed ones are checked, a missing one is 1 for a scalar."""
     found: list[Any] = []
     for index, (out, grad) in enumerate(zip(outputs, grads)):
         if isinstance(out, Tensor) and not batched:
@@ -257,7 +257,7 @@ _ONE = {d.np: np.ones((), d.np) for d in (dtypes.float32, dtypes.float64)}
 
 
 def usual_grad(out: Tensor, grad: Any) -> Tensor | None:
-    """The gradient to start from in the two cases that are nearly all there are; None if it is neither."""
+    """The starting gradient in the two most frequent cases; None otherwise."""
     array = out._array
     if grad is None:
         if array.ndim or out._level is not None or getattr(out, "_edge", NO_EDGE) is NO_EDGE:
@@ -279,7 +279,7 @@ def _implicit(shape: Any, dtype: Any) -> Tensor:
 
 
 def root_edges(outputs: Sequence[Any]) -> list[Edge]:
-    """Where a pass starts."""
+    """The edges from which a pass starts."""
     edges = []
     for index, out in enumerate(outputs):
         edge = edge_of(out) if isinstance(out, Tensor) else as_edge(out)
@@ -297,7 +297,7 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
 
 
 def input_edges(inputs: Sequence[Any]) -> list[Edge]:
-    """Where the gradients that were asked for arrive."""
+    """The edges at which the requested gradients arrive."""
     edges = []
     for value in inputs:
         if not isinstance(value, Tensor) and not is_edge(value):

@@ -1,4 +1,4 @@
-"""Custom functions: tying forward's results into the graph, and checking the gradients that backward returns."""
+"""Custom functions: attach forward's results to the graph, and check the gradients that backward returns."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def tie_outputs(
     ctx: BackwardCFunction, inputs: list[Tensor], output: Any, recorded: bool, separate: bool
 ) -> tuple[Any, ...]:
-    """Make forward's results outputs of the node `ctx` (if `recorded`), then save what `save_for_backward` got.
+    """Make forward's results outputs of the node `ctx` (if `recorded`), then save the tensors passed to `save_for_backward`.
 
-    `separate` says that the context was set up apart from forward, by `setup_context`.
+    `separate`: the function has its own `setup_context`.
     """
     outputs = list(output) if isinstance(output, tuple) else [output]
     ctx.outputs = len(outputs)
@@ -96,7 +96,7 @@ def _marked(tensors: Sequence[Any] | None, message: str) -> dict[int, Tensor]:
 
 
 def _check_modified(out: Tensor, is_input: bool, count: int, inputs: list[Tensor]) -> None:
-    """Refuse an in-place change that autograd can't account for."""
+    """Refuse an in-place change that autograd cannot track."""
     if out.requires_grad and isinstance(views.edge_of(out)[0], AccumulateGrad):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
@@ -122,7 +122,7 @@ def _check_modified(out: Tensor, is_input: bool, count: int, inputs: list[Tensor
 
 
 def _attach(ctx: BackwardCFunction, nr: int, out: Tensor, is_input: bool, modified: bool) -> Tensor:
-    """`out` as output `nr` of the node."""
+    """Make `out` output `nr` of the node."""
     if modified and is_input:
         out._grad = None
         if out._view is not None:
@@ -139,14 +139,14 @@ def _attach(ctx: BackwardCFunction, nr: int, out: Tensor, is_input: bool, modifi
 
 
 def _same(tensor: Tensor) -> Tensor:
-    """A view of all of a tensor: what stands for an input that forward returned as it was."""
+    """A view of a full tensor, returned in place of an input that forward returned unchanged."""
     view = wrap(tensor._array)
     views.link(view, tensor)
     return view
 
 
 def _keep_out(out: Tensor, is_input: bool, modified: bool) -> Tensor:
-    """An output that has no gradient here."""
+    """An output that gets no gradient from this node."""
     if not out.requires_grad:
         return _same(out) if is_input and not modified else out
     if is_input:
@@ -157,7 +157,7 @@ def _keep_out(out: Tensor, is_input: bool, modified: bool) -> Tensor:
 
 
 def _save(ctx: BackwardCFunction, recorded: bool) -> None:
-    """Keep what `save_for_backward` got. See Note [Saved inputs and saved outputs] in autograd/saved.py."""
+    """Save the tensors passed to `save_for_backward`. See Note [Saved inputs and saved outputs] in autograd/saved.py."""
     tensors, ctx.to_save = ctx.to_save, None
     if not tensors:
         return
@@ -175,13 +175,13 @@ def _save(ctx: BackwardCFunction, recorded: bool) -> None:
 
 
 def zeros_for(ctx: BackwardCFunction, nr: int) -> Tensor | None:
-    """Zeros for an output whose gradient did not arrive."""
+    """Zeros for an output that received no gradient."""
     found = ctx._output_metadata[nr]
     return None if found is None else wrap(np.zeros(found[0], found[1]))
 
 
 def check_gradients(ctx: BackwardCFunction, returned: Any) -> tuple[Any, ...]:
-    """What backward returned as one gradient for each edge of the node: counted, checked, summed to shape, cast."""
+    """Backward's return value as one gradient for each edge of the node: counted, checked, reduced to shape, cast."""
     grads = returned if isinstance(returned, tuple) else (returned,)
     expected = len(ctx._are_tensors)
     if len(grads) > expected and all(g is None for g in grads[expected:]):
@@ -211,7 +211,7 @@ def check_gradients(ctx: BackwardCFunction, returned: Any) -> tuple[Any, ...]:
 
 
 def fit(node: Node, index: int, grad: Tensor, shape: tuple[int, ...], np_dtype: Any) -> Tensor:
-    """A gradient in the shape and dtype of what it is the gradient of; refuses one that can't be."""
+    """A gradient in the shape and dtype of its tensor; raises if it cannot be converted."""
     array = grad._array
     if array.shape != shape:
         if not _expandable(shape, array.shape):

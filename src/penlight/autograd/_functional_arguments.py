@@ -1,4 +1,4 @@
-"""torch.autograd.functional: what goes in and out of its functions, and PyTorch's objections to it."""
+"""torch.autograd.functional: argument checks, conversion of inputs and outputs, and PyTorch's errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unwrapped(tensors: Any, several: bool) -> Any:
 
 
 def prepared(tensors: Sequence[Tensor], create_graph: bool, need_graph: bool = True) -> tuple[Tensor, ...]:
-    """New tensors with these values that require grad: still part of the caller's graph if one is to be created."""
+    """New tensors with these values that require grad; with create_graph they stay connected to the caller's graph."""
     made = []
     for tensor in tensors:
         fresh = tensor.view_as(tensor) if create_graph else tensor.detach()
@@ -40,7 +40,7 @@ def prepared(tensors: Sequence[Tensor], create_graph: bool, need_graph: bool = T
 
 
 def finish(tensors: Sequence[Any], create_graph: bool) -> tuple[Any, ...]:
-    """Results leave the graph unless it was asked for."""
+    """Detach the results unless create_graph was requested."""
     return tuple(tensors) if create_graph else tuple(t.detach() for t in tensors)
 
 
@@ -51,7 +51,7 @@ def gradients(
     create_graph: bool,
     keep: bool = False,
 ) -> tuple[Any, ...]:
-    """`autograd.grad` that skips outputs without a gradient and gives None for inputs without one."""
+    """`autograd.grad` that skips outputs without a graph and returns None for inputs without a gradient."""
     if vector is None:
         vector = (None,) * len(outputs)
     pairs = [(o, v) for o, v in zip(outputs, vector) if o is not None and o.requires_grad]
@@ -80,7 +80,7 @@ _NONE = {
 def filled(
     grads: Sequence[Any], like: Sequence[Tensor], strict: bool, create_graph: bool, stage: str
 ) -> tuple[Any, ...]:
-    """Zeros where there is no gradient; in strict mode that is an error."""
+    """Replace missing gradients by zeros; in strict mode, raise."""
     found = []
     for index, (grad, tensor) in enumerate(zip(grads, like)):
         if grad is None and strict:
@@ -111,7 +111,7 @@ _MISSING = "The output of the user-provided function is independent of input {}.
 
 
 def require_grad_everywhere(tensors: Sequence[Any], what: str, strict: bool) -> None:
-    """In strict mode, refuse what does not depend on the inputs."""
+    """In strict mode, refuse outputs that do not depend on the inputs."""
     if not strict:
         return
     for index, tensor in enumerate(tensors):
@@ -122,7 +122,7 @@ def require_grad_everywhere(tensors: Sequence[Any], what: str, strict: bool) -> 
 
 
 def single_output(outputs: Sequence[Any], was_tuple: bool, name: str) -> Any:
-    """The only output of a function that must return one number."""
+    """The only output of a function that must return a scalar."""
     if was_tuple:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if outputs[0].numel() != 1:
@@ -131,7 +131,7 @@ def single_output(outputs: Sequence[Any], was_tuple: bool, name: str) -> Any:
 
 
 def check_vector(vector: Sequence[Tensor], like: Sequence[Tensor], several: bool) -> None:
-    """Refuse a vector that does not have the shapes of what it multiplies."""
+    """Refuse a vector whose shapes differ from those of the tensors it multiplies."""
     if several and len(vector) != len(like):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}.")
     if not several and len(vector) != 1:
@@ -146,14 +146,14 @@ def check_vector(vector: Sequence[Tensor], like: Sequence[Tensor], several: bool
 
 
 def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, tuple[Any, ...]]:
-    """A tensor or tuple of tensors as a tuple, and whether it was one. Without names, they may be anything."""
+    """A tensor or tuple of tensors as a tuple, and whether it was one. Without names, elements of any type are accepted."""
     if arg_name is None and fn_name is None:
         return isinstance(inp, tuple), inp if isinstance(inp, tuple) else (inp,)
     return as_tuple(inp, str(arg_name), str(fn_name))
 
 
 def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
-    """Tuples, or tuples of tuples, as what they were made from: those of one element without the tuple."""
+    """Undo `_as_tuple`: unwrap tuples (or tuples of tuples) that were made from a single tensor."""
     if isinstance(to_unpack, tuple):
         outer, inner = to_unpack
         rows = res if inner else tuple(row[0] for row in res)
@@ -162,14 +162,14 @@ def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
 
 
 def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
-    """Gradients, also in tuples of tuples, outside of the graph unless it was asked for."""
+    """Detach gradients, also in nested tuples, unless create_graph was requested."""
     if create_graph:
         return inputs
     return tuple(t.detach() if isinstance(t, Tensor) else _grad_postprocess(t, create_graph) for t in inputs)
 
 
 def _construct_standard_basis_for(tensors: Sequence[Tensor], tensor_numels: Sequence[int]) -> tuple[Tensor, ...]:
-    """The unit vectors of all elements of some tensors: for each tensor its part of them, one vector in a row."""
+    """The standard basis of the space of all elements of some tensors: for each tensor its part of the basis, one vector per row."""
     rows, start, parts = sum(tensor_numels), 0, []
     for tensor, count in zip(tensors, tensor_numels):
         part = tensor.new_zeros(rows, count)

@@ -20,7 +20,7 @@ _module = lazy_import(globals(), "_module", ".forward_ad")
 
 
 def floating(outputs: Sequence[Any]) -> list[Tensor]:
-    """The outputs that can have a gradient."""
+    """The outputs that can have gradients."""
     return [o for o in outputs if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
 
 
@@ -38,9 +38,9 @@ def _values(fn: Callable[..., Any], inputs: Sequence[Any]) -> list[np.ndarray[An
 def _difference(
     fn: Callable[..., Any], inputs: Sequence[Any], array: Any, where: Any, step: Any, scale: float, index: Any = None
 ) -> list[np.ndarray[Any, Any]]:
-    """How much the outputs change when `array[where]` moves by `step` both ways, over twice `scale`.
+    """The central difference of the outputs: `array[where]` moves by `step` in both directions, divided by twice `scale`.
 
-    It writes to the input's memory behind autograd's back, and puts everything back.
+    It writes to the input's memory without autograd's knowledge, and restores it.
     """
     before = array[where].copy()
     try:
@@ -75,7 +75,7 @@ def numerical_jacobian(
     eps: float,
     forward: bool = False,
 ) -> tuple[Tensor, ...]:
-    """For each output its Jacobian with respect to `target`, one of the inputs, by central differences."""
+    """The Jacobian of each output with respect to `target`, one of the inputs, by central differences."""
     if not forward and any(o.is_complex() for o in floating(outputs)):
         raise ValueError(
             "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return complex outputs."
@@ -102,7 +102,7 @@ def numerical_jacobian(
 def numerical_product(
     fn: Callable[..., Any], inputs: Sequence[Any], target: Tensor, direction: Any, eps: float
 ) -> list[np.ndarray[Any, Any]]:
-    """The change of each output along a direction of one input; for a complex input along two, as one complex number."""
+    """The directional derivative of each output along a direction of one input; for a complex input along two, combined into one complex number."""
     array = target._array
 
     def along(u: Any, unit: complex = 1) -> list[np.ndarray[Any, Any]]:
@@ -141,7 +141,7 @@ def _passes(output: Tensor, wanted: list[Tensor], vectors: Sequence[Any]) -> lis
 
 
 def _stacked(wanted: list[Tensor], passes: list[tuple[Any, ...]]) -> tuple[list[Any], bool, bool]:
-    """The gradients of several passes as columns, and whether their sizes and dtypes are those of the inputs."""
+    """The gradients of several passes as columns, and whether their sizes and dtypes match the inputs."""
     sizes_ok = types_ok = True
     found = []
     for index, tensor in enumerate(wanted):
@@ -166,7 +166,7 @@ def _stacked(wanted: list[Tensor], passes: list[tuple[Any, ...]]) -> tuple[list[
 def analytical_jacobian(
     inputs: Sequence[Any], output: Tensor, settings: Settings, vectors: Any = None
 ) -> tuple[Tensor, ...]:
-    """The same, checked."""
+    """`analytical_rows`, checked."""
     found = analytical_rows(inputs, output, settings.nondet_tol, vectors)
     if not found.types_ok and settings.check_grad_dtypes:
         raise GradcheckError("Gradient has dtype mismatch")
@@ -185,7 +185,7 @@ def analytical_jacobian(
 
 
 def forward_ad() -> Any:
-    """The forward-mode module, if it is there."""
+    """The forward-mode module, if available."""
     if not hasattr(_module, "dual_level"):
         raise NotImplementedError("forward mode is not there yet: gradcheck without check_forward_ad")
     return _module
@@ -194,7 +194,7 @@ def forward_ad() -> Any:
 def tangents(
     fn: Callable[..., Any], inputs: Sequence[Any], moved: dict[int, Any], check_dtypes: bool = False
 ) -> list[Any]:
-    """The tangents of the outputs when the inputs at these indices have these tangents; None where there is none."""
+    """The tangents of the outputs if the inputs at these indices have these tangents; None for an output without one."""
     fw = forward_ad()
     with fw.dual_level():
         duals = [fw.make_dual(i.detach(), wrap(moved[k])) if k in moved else i for k, i in enumerate(inputs)]
@@ -210,7 +210,7 @@ def tangents(
 def forward_jacobians(
     fn: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], settings: Settings, directions: Any = None
 ) -> list[list[Tensor]]:
-    """By forward mode, for each input: the Jacobian of each output, or its product with a direction of that input."""
+    """For each input, by forward mode: the Jacobian of each output, or its product with a direction of that input."""
     indices = [k for k, i in enumerate(inputs) if isinstance(i, Tensor) and i.requires_grad]
     if any(inputs[k].is_complex() for k in indices):
         raise ValueError("Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad.")
@@ -236,7 +236,7 @@ def _forward_rows(out: Tensor, rows: list[Any]) -> Tensor:
 
 
 def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
-    """An input without a tangent must act as one whose tangent is zero."""
+    """An input without a tangent must behave like one with a zero tangent."""
     indices = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     moved = {i: np.ones(inputs[i]._array.shape, inputs[i]._array.dtype) for i in indices}
     for skipped in indices:
@@ -255,13 +255,13 @@ def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
 
 
 class Part:
-    """Which part of complex outputs (or, in forward mode, inputs) a comparison looks at."""
+    """Which part of complex outputs (or, in forward mode, inputs) a comparison covers."""
 
     def __init__(self, indices: Sequence[int] = (), imaginary: bool = False, forward: bool = False) -> None:
         self.indices, self.imaginary, self.forward = indices, imaginary, forward
 
     def mismatch(self, analytical: Tensor, numerical: Tensor, output: int, input: int) -> str:
-        """PyTorch's message about two Jacobians that differ."""
+        """PyTorch's message for two Jacobians that differ."""
         part = "imaginary" if self.imaginary else "real"
         element = "inputs" if self.forward else "outputs"
         prefix = ""
@@ -282,7 +282,7 @@ def close(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:
 
 
 def backward_mode(func: Callable[..., Any], func_out: Any, inputs: Any, outputs: Any, settings: Settings) -> None:
-    """Compare backward passes with differences. Of a complex output, the imaginary and the real part by themselves."""
+    """Compare backward passes with finite differences. The imaginary and real parts of a complex output are compared separately."""
     compare = _fast if settings.fast else _slow
     if not any(o.is_complex() for o in as_tuple(func_out)):
         compare(func, func_out, inputs, outputs, settings, Part())
@@ -301,7 +301,7 @@ def _part_of_outputs(func: Callable[..., Any], name: str) -> Callable[..., Any]:
 def forward_mode(
     func: Callable[..., Any], func_out: Any, inputs: Any, outputs: Any, settings: Settings, check_undefined: bool
 ) -> None:
-    """Compare forward mode with differences. Of complex inputs, the imaginary and the real part by themselves."""
+    """Compare forward mode with finite differences. The imaginary and real parts of complex inputs are compared separately."""
     compare = _fast if settings.fast else _slow
     indices = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.is_complex()]
     if not indices:
@@ -322,7 +322,7 @@ def forward_mode(
 
 
 def _part_of_inputs(func: Callable[..., Any], indices: list[int], inputs: Any, name: str) -> Callable[..., Any]:
-    """`func` of the real or imaginary parts of its complex inputs, the other parts staying as they are."""
+    """`func` as a function of the real or imaginary parts of its complex inputs, with the other parts fixed."""
 
     def part(*args: Any) -> Any:
         whole = list(args)
@@ -365,7 +365,7 @@ def _expect_zero(jacobians: list[Any], tolerance: float) -> None:
 
 
 def _vector(tensor: Tensor, generator: Any, real: bool = False) -> np.ndarray[Any, Any]:
-    """A random direction of length 1 with as many entries as a tensor has elements."""
+    """A random unit vector with as many entries as a tensor has elements."""
     dtype = tensor._array.dtype
     if real and dtype.kind == "c":
         dtype = np.dtype(f"f{dtype.itemsize // 2}")
@@ -375,7 +375,7 @@ def _vector(tensor: Tensor, generator: Any, real: bool = False) -> np.ndarray[An
 
 
 def _fast(func: Callable[..., Any], func_out: Any, inputs: Any, outputs: Any, settings: Settings, part: Part) -> None:
-    """Compare v^T J u for random u and v: as many function calls as inputs instead of as many as their elements."""
+    """Compare v^T J u for random u and v: one function call per input instead of one per element."""
     func_out = as_tuple(func_out)
     wanted = inputs_with_grad(inputs)
     generator = Generator()
@@ -427,7 +427,7 @@ def _in_full(
     settings: Settings,
     part: Part,
 ) -> str:
-    """What slow mode would have compared: for the message of a failure in fast mode."""
+    """The full comparison of slow mode, for the error message when fast mode fails."""
     target = inputs_with_grad(inputs)[i]
     numerical = numerical_jacobian(func, inputs, func_out, target, settings.eps, part.forward)[nr]
     if part.forward:

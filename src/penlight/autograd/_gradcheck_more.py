@@ -1,4 +1,4 @@
-"""gradcheck: what is checked besides the Jacobians, and the function that gradgradcheck checks."""
+"""gradcheck: the checks other than the Jacobians, and the function that gradgradcheck checks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .views import edge_of
 
 
 def check_inputs(inputs: Sequence[Any]) -> None:
-    """Warn about single precision; refuse inputs that no difference quotient can be taken of."""
+    """Warn about single precision; refuse inputs without a difference quotient."""
     for index, tensor in enumerate(inputs):
         if not (isinstance(tensor, Tensor) and tensor.requires_grad):
             continue
@@ -49,7 +49,7 @@ def check_inputs(inputs: Sequence[Any]) -> None:
 
 
 def multiplied_by_grad_output(outputs: Sequence[Tensor], inputs: Sequence[Any], masked: bool) -> None:
-    """Zero gradients of the outputs must give zero gradients of the inputs, of their dtype and size."""
+    """Zero gradients of the outputs must give zero gradients of the inputs, with the inputs' dtypes and sizes."""
     wanted = _wanted(inputs)
     zeros = [_zeros_like(o) for o in outputs]
     for found, tensor in zip(differentiate(outputs, wanted, zeros, allow_unused=True) if outputs else (), wanted):
@@ -79,7 +79,7 @@ def _zeros_like(tensor: Tensor) -> Tensor:
 
 
 class UndefinedGradBackward(Node):
-    """Gives no gradient at all."""
+    """Returns no gradient at all."""
 
     __slots__ = ()
 
@@ -95,14 +95,14 @@ class UndefinedGradBackward(Node):
 
 
 def without_grad(tensor: Tensor) -> Tensor:
-    """The same values, but no gradient comes back through it."""
+    """The same values, behind a node that returns no gradient."""
     out = wrap(tensor._array)
     out._edge = (UndefinedGradBackward((edge_of(tensor),)), 0)
     return out
 
 
 def undefined_backward(func: Callable[..., Any], outputs: Sequence[Tensor], inputs: Sequence[Any]) -> None:
-    """Gradients that do not arrive must count as zeros: for all outputs together, then for each by itself."""
+    """Missing gradients must count as zeros: for all outputs together, then for each alone."""
     wanted = _wanted(inputs)
     fresh = differentiable(func(*inputs))
     cases = [[without_grad(o) for o in fresh]]
@@ -145,7 +145,7 @@ def _warn_undefined() -> None:
 
 
 def batched_grad(inputs: Sequence[Any], output: Tensor, index: int) -> None:
-    """Gradients of a batch of two must be those of its members."""
+    """The gradients of a batch of two must equal those of its members."""
     wanted = inputs_with_grad(inputs)
     vectors = [randn_like(output) for _ in range(2)]
     rows = [differentiate(output, wanted, v, retain_graph=True, allow_unused=True) for v in vectors]
@@ -168,7 +168,7 @@ def _batch_message(output: int, input: int, found: Any, expected: Any, story: st
 
 
 def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
-    """Tangents of a batch of two must be those of its members."""
+    """The tangents of a batch of two must equal those of its members."""
     fw = forward_ad()
     try:
         from ..func import vmap  # type: ignore[attr-defined,unused-ignore]
@@ -219,7 +219,7 @@ def random_grad_outputs(outputs: Sequence[Tensor], noncontiguous: bool) -> tuple
 
 
 def gradient_function(func: Callable[..., Any], inputs: tuple[Any, ...], grads: tuple[Any, ...]) -> Callable[..., Any]:
-    """A function of the inputs and of gradients of the outputs: the gradients of the inputs."""
+    """A function that maps the inputs and gradients of the outputs to the gradients of the inputs."""
     of_inputs = {i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad}
     of_grads = {i for i, g in enumerate(grads) if g.requires_grad}
 

@@ -1,4 +1,4 @@
-"""The forward-mode derivative of an op: from its own rules by its kind, or as it is written out."""
+"""The forward-mode derivative of an op: derived from its rules according to its kind, or given explicitly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: Any) -> list[Any]:
-    """The tangents of an op's results from those of its inputs: by its kind, or by transposing its rules."""
+    """The tangents of an op's results from those of its inputs: by the op's kind, or by transposing its rules."""
     env = dict(zip(op.parameters, arguments))
     results = result if isinstance(result, tuple) else (result,)
     if op.kind == "multi":
@@ -38,14 +38,14 @@ def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: An
 
 
 def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: list[bool]) -> list[Any]:
-    """What a rule asks for, from the arguments and results at hand."""
+    """The values that a rule needs, taken from the arguments and results."""
     env["grad"] = env["grads"] = grad
     env["xp"], env["needs"] = graph, needs
     return [env[want] if want in env else _told(op, want, env) for want in op.wants[name]]
 
 
 def _told(op: Op, want: str, env: dict[str, Any]) -> Any:
-    """A shape or dtype that a rule asks for."""
+    """A shape or dtype that a rule needs."""
     value = env[want.rpartition("_")[0]]
     if value is None:
         return None
@@ -72,7 +72,7 @@ def _zeros(tensor: Any) -> Any:
 
 
 def _linear(op: Op, env: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-    """The op itself on the tangents, zeros where an input has none."""
+    """The op applied to the tangents, with zeros for inputs that have none."""
     arguments = []
     for p in op.parameters:
         value = env[p]

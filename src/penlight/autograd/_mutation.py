@@ -1,8 +1,8 @@
-"""allow_mutation_on_saved_tensors: in-place writes to saved tensors are made harmless by copying first.
+"""allow_mutation_on_saved_tensors: makes in-place writes to saved tensors safe by copying them first.
 
 # Note [Copy before a write]
-Inside the context a node's saved tensor is a handle. An op that is about to write to memory says so (`write_watchers` in
-ops/machinery/dispatch.py); handles of tensors that share that memory get a copy then. What is never written to is never copied.
+Inside the context a node's saved tensor is a handle. An op that is about to write to memory announces it (`write_watchers` in
+ops/machinery/dispatch.py); handles of tensors that share that memory then get a copy. Memory that is never written to is never copied.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _graph = lazy_import(globals(), "_graph", ".graph")
 
 
 class _Handle:
-    """Stands for one saved tensor; `tensor` is the copy once its memory was written to."""
+    """Represents one saved tensor; `tensor` is the copy once its memory was written to."""
 
     __slots__ = ("__weakref__", "tensor")
 
@@ -34,15 +34,15 @@ class _Handle:
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved in one `with allow_mutation_on_saved_tensors()` block."""
+    """The saved tensors of one `with allow_mutation_on_saved_tensors()` block."""
 
     def __init__(self) -> None:
         self.open = True
-        # By memory (the identity of the version counter that all views of it share, which is kept alive by the entry).
+        # Keyed by memory (the identity of the version counter shared by all its views, which the entry keeps alive).
         self.saved: dict[int, tuple[Any, WeakSet[_Handle]]] = {}
 
     def clear(self) -> None:
-        """Forget everything: graphs recorded in this context can't run backward any more."""
+        """Forget everything: graphs recorded in this context can no longer run backward."""
         self.open = False
         self.saved.clear()
 
@@ -61,7 +61,7 @@ class _AllowMutationOnSavedContext:
         return handle.tensor
 
     def before_write(self, tensor: Tensor) -> None:
-        """Copy what was saved of the memory that is about to change."""
+        """Copy the saved tensors whose memory is about to change."""
         found = self.saved.pop(id(tensor._vc), None)
         if found is None:
             return

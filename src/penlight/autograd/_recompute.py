@@ -1,11 +1,11 @@
-"""checkpoint without re-entrance: saved tensors are computed again when backward asks for the first of them.
+"""Non-reentrant checkpoint: saved tensors are recomputed when backward first needs one of them.
 
 # Note [Frames and holders]
-While the function runs forward, a pack hook replaces each tensor that a node saves by an empty holder. The frame of
-the call lists them, weakly. When backward unpacks the first holder, the frame runs the function again under another pack
-hook, which fills the holders in the same order, and stops as soon as the last is full (early stop). What a pass filled
-belongs to that pass: a second backward over a retained graph computes it again. Holders whose node is gone, because part
-of the graph was freed, stay empty. A checkpoint in a checkpoint works because an inner frame's inputs are themselves
+During the forward pass, a pack hook replaces each tensor that a node saves by an empty holder. The frame of the call keeps weak references
+to them. When backward unpacks the first holder, the frame runs the function again under another pack
+hook, which fills the holders in the same order, and stops as soon as the last is full (early stop). The values belong to that pass: a
+second backward over a retained graph recomputes them. Holders whose node is gone, because part of the graph was freed, stay empty. Nested
+checkpoints work because an inner frame's inputs are themselves
 saved through the outer frame's hook.
 """
 
@@ -34,7 +34,7 @@ from .packing import Kept
 _state = lazy_import(globals(), "_state", "..amp._state")
 
 
-# What `set_checkpoint_early_stop` and `set_checkpoint_debug_enabled` say; None leaves it to the arguments of `checkpoint`.
+# The settings of `set_checkpoint_early_stop` and `set_checkpoint_debug_enabled`; None defers to the arguments of `checkpoint`.
 settings: dict[str, bool | None] = {"early_stop": None, "debug": None}
 
 _TIP = """
@@ -53,19 +53,19 @@ def debug_enabled() -> bool | None:
 
 @example("issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)", "True")
 class CheckpointError(RuntimeError):
-    """Recomputing a checkpoint gave something else than the forward pass did."""
+    """Recomputing a checkpoint gave a different result than the forward pass."""
 
 
 class _Stop(Exception):
-    """All that backward needs is recomputed."""
+    """Raised to stop a recomputation once backward has everything it needs."""
 
 
 class _Pass:
-    """Stands for a backward pass when a saved tensor is read outside of any."""
+    """Represents a backward pass when a saved tensor is read outside of any pass."""
 
 
 class GraphExecGroup:
-    """Backward passes inside share what they recompute; they must not need the same saved tensor.
+    """Backward passes inside share their recomputed values; they must not need the same saved tensor.
 
     >>> from penlight.utils.checkpoint import GraphExecGroup
     >>> with GraphExecGroup():
@@ -90,7 +90,7 @@ GraphExecGroup.__module__ = "penlight.utils.checkpoint"
 
 
 class Surroundings:
-    """The state of the random numbers and of autocast at one point, put up again for a `with` block."""
+    """The random-number and autocast state at one point, restored for a `with` block."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
         self.preserve = preserve_rng_state
@@ -117,7 +117,7 @@ _AMP = __name__.partition(".")[0] + ".amp"
 
 
 def _autocast_settings() -> dict[str, Any]:
-    """How autocast is set; off if its module was never imported."""
+    """The autocast settings; off if its module was never imported."""
     if _AMP not in sys.modules:
         return {"enabled": False}
     return {
@@ -128,7 +128,7 @@ def _autocast_settings() -> dict[str, Any]:
 
 
 class Watching:
-    """A context in which this object sees each op."""
+    """A context in which this object observes each op."""
 
     def __enter__(self) -> Any:
         modes.open_slow_mode()
@@ -145,7 +145,7 @@ class Watching:
 
 
 class Holder:
-    """Instead of a saved tensor: by backward pass, what was recomputed for it."""
+    """Replaces a saved tensor: holds the recomputed value for each backward pass."""
 
     __slots__ = ("__weakref__", "values")
 
@@ -174,9 +174,9 @@ class Frame:
         self.args = [Kept(a, nobody, pair) if isinstance(a, Tensor) else a for a in args]
         self.holders: list[weakref.ref[Holder]] = []
         self.descriptions: list[Any] = []
-        self.recomputed: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # pass: how many were saved
-        self.complete = False  # the forward is done
-        self.lenient = False  # a backward inside the function made the counts differ rightly
+        self.recomputed: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # pass: tensors saved
+        self.complete = False  # whether the forward pass is finished
+        self.lenient = False  # a backward inside the function may legitimately change the counts
         self.explain: Callable[[CheckpointError], Any] | None = None
 
     def pack(self, tensor: Tensor) -> Holder:
@@ -209,7 +209,7 @@ class Frame:
             self.compare(filling.count, current)
 
     def compare(self, count: int, current: Any) -> None:
-        """Refuse a recomputation that saved another number of tensors, or other ones."""
+        """Refuse a recomputation that saved a different number of tensors, or different ones."""
         if count != len(self.holders):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
@@ -232,7 +232,7 @@ class Frame:
 
 
 class _Filling:
-    """The pack hook of a recomputation: fills the holders of a frame in their order."""
+    """The pack hook of a recomputation: fills the holders of a frame in order."""
 
     def __init__(self, frame: Frame, current: Any) -> None:
         self.frame, self.current, self.count = frame, current, 0
@@ -277,7 +277,7 @@ def _take(holder: Holder, current: Any) -> Tensor:
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve_rng_state: bool,
         context_fn: Callable[[], Any], determinism_check: str, early_stop: bool, recorder: Any) -> Any:  # fmt: skip
-    """Call a function so that backward recomputes what its nodes would have saved."""
+    """Call a function so that backward recomputes the tensors that its nodes would have saved."""
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     forward_context, recompute_context = context_fn()

@@ -1,7 +1,7 @@
-"""Checkpoints that see each op: selective ones keep the results of some, debugging ones log all.
+"""Checkpoints that observe each op: selective ones keep the results of some, debugging ones log all.
 
-While the function runs forward, a policy is asked about each op; while it runs again, the kernels of the kept ones are
-skipped and their results taken from storage. The graph is recorded all the same, so the saved tensors match.
+During the forward pass, a policy decides about each op; during recomputation, ops that were kept skip their kernels and reuse the stored
+results. The graph is recorded in both cases, so the saved tensors match.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .anomaly_mode import _stack
 
 @example("torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name", "'MUST_SAVE'")
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)"""
+    """A policy's decision about an op: keep its result, or recompute it. (There is no device to offload to.)"""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -39,7 +39,7 @@ _KEEP = (
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told besides the op: its result, and whether this is the recomputation (it never is).
+    """The context passed to a policy along with the op: the op's result, and whether this is the recomputation (it never is).
 
     >>> from penlight.utils import checkpoint as c
     >>> def policy(ctx, op, *args, **kwargs):
@@ -53,7 +53,7 @@ class SelectiveCheckpointContext:
         self.is_recompute, self.op_output = is_recompute, op_output
 
 
-# Ops that no policy is asked about. Here `detach` is no op, so there are none.
+# Ops that bypass the policy. `detach` is not an op here, so there are none.
 SAC_IGNORED_OPS: set[Any] = set()
 
 _MISMATCH = (
@@ -80,14 +80,14 @@ class _Kept:
 
 
 class _Counting(Watching):
-    """A context in which this object sees each op and counts how often it ran."""
+    """A context in which this object observes each op and counts how often it ran."""
 
     def __enter__(self) -> Any:
         self.counts: dict[OpOverload, int] = {}
         return super().__enter__()
 
     def key_of(self, op: Any) -> tuple[OpOverload, int]:
-        """Which op this is, and how often it ran before."""
+        """The op, and how often it ran before."""
         key = overload_of(op)
         index = self.counts.get(key, 0)
         self.counts[key] = index + 1
@@ -95,7 +95,7 @@ class _Counting(Watching):
 
 
 class _Caching(_Counting):
-    """The forward: asks the policy about each op and keeps what it says."""
+    """The forward pass: asks the policy about each op and stores the results to keep."""
 
     def __init__(self, policy: Callable[..., Any], storage: dict[Any, dict[int, Any]]) -> None:
         self.policy, self.storage = policy, storage
@@ -106,14 +106,14 @@ class _Caching(_Counting):
         said = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), key, *arguments)
         if isinstance(said, bool):
             said = CheckpointPolicy.MUST_SAVE if said else CheckpointPolicy.PREFER_RECOMPUTE
-        # A view costs nothing to make again, and a write must be made again.
+        # A view is free to recompute, and a write must be repeated.
         keep = said in _KEEP and not inplace and not op.view
         self.storage.setdefault(key, {})[index] = _Kept(out) if keep else _AGAIN
         return out
 
 
 class _Cached(_Counting):
-    """The recomputation: takes what was kept instead of computing it."""
+    """The recomputation: reuses the stored results."""
 
     def __init__(self, storage: dict[Any, dict[int, Any]], allow_mutation: bool) -> None:
         self.storage, self.allow_mutation = storage, allow_mutation
@@ -139,7 +139,7 @@ class _Cached(_Counting):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """Two contexts for `checkpoint(context_fn=...)` that keep the results of the ops that a policy (or a list) names.
+    """Two contexts for `checkpoint(context_fn=...)` that keep the results of the ops selected by a policy (or a list).
 
     >>> import functools, penlight as torch
     >>> from penlight.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
@@ -234,7 +234,7 @@ def _traces(label: str, log: list[tuple[str, list[str]]]) -> str:
 
 
 class _Logging(Watching):
-    """A context that writes each op into a log. It can be entered again: a retained graph recomputes twice."""
+    """A context that logs each op. It can be re-entered: a retained graph recomputes twice."""
 
     def __init__(self, log: list[tuple[str, list[str]]]) -> None:
         self.log = log

@@ -1,16 +1,16 @@
-"""What happens to a gradient that arrives at a leaf: it is added into the leaf's `.grad`.
+"""Adds a gradient that arrives at a leaf into the leaf's `.grad`.
 
 # Note [Who owns a gradient]
-An array that arrives at a leaf becomes its `.grad` without a copy if nobody else holds it. Reference counts tell: a rule may hand
-on the same array twice, or one that the user holds. The same goes for a view of a whole array that nobody else holds: the
-gradient of a transposed weight comes transposed twice. What the count is for an array that only the engine holds is measured
-at import, since Python versions differ.
+An array that arrives at a leaf becomes its `.grad` without a copy if nothing else holds a reference to it. The reference count tells:
+a rule may return the same array twice, or one that the user holds. The same applies to a view of a full array that nothing else
+holds: the gradient of a transposed weight arrives transposed twice. The count of an array that only the engine holds is measured
+at import, because it differs between Python versions.
 
 # Note [Read-only gradients]
-A rule may hand on a read-only array where PyTorch's gradient has memory of its own: the gradient of a mean is one number, which
-would be written to memory only to be multiplied by the next rule. `writable` gives it that memory before anybody else than the
-engine sees it: a hook, a custom Function, the caller of `autograd.grad`. What PyTorch expands (the gradient of a sum) is a broadcast
-that can be written to, with strides of 0.
+A rule may return a read-only array where PyTorch's gradient has its own memory: the gradient of a mean is a single value, which
+would be expanded in memory only to be multiplied by the next rule. `writable` gives it memory before anything outside the
+engine sees it: a hook, a custom Function, the caller of `autograd.grad`. Gradients that PyTorch expands (that of a sum) are
+writable broadcasts, with strides of 0.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ ALONE = _count_alone()
 
 
 def writable(grad: Any) -> np.ndarray[Any, Any]:
-    """A gradient in the form in which it is handed out. See Note [Read-only gradients]."""
+    """A gradient in the form that leaves the engine. See Note [Read-only gradients]."""
     array = grad if type(grad) is _ndarray else np.asarray(grad)
     return array if array.flags.writeable else array.copy()
 
 
 def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
-    """Add the array that arrived at a leaf into its `.grad`: in place if there is one, else as it is if nobody else holds it."""
+    """Add the array that arrived at a leaf into its `.grad`: in place if there is one, else without a copy if nothing else holds the array."""
     grad = arrived.pop(leaf, None)
     if grad is None:
         return
@@ -87,30 +87,30 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
             _add(into, grad, into)
         else:
             _add(into, grad, out=into, casting="unsafe")
-    except ValueError:  # what is there has got another shape: the op says so in PyTorch's words
+    except ValueError:  # `.grad` has another shape now: the op raises PyTorch's error
         present.add_(_wrap(grad))
     bump(present)
 
 
 def _takes_gradient(edge: Edge) -> bool:
-    """Whether what was a leaf when the graph was made still takes gradients: it may have been told to require none."""
+    """Whether a former leaf still takes gradients: requires_grad may have been turned off since the graph was made."""
     _require_leaf(edge[0])
     return edge is not NO_EDGE
 
 
 def require_leaf(leaf: AccumulateGrad) -> None:
-    """The same, before the hooks of the leaf run."""
+    """`_require_leaf`, before the hooks of the leaf run."""
     _require_leaf(getattr(leaf._ref(), "_edge", NO_EDGE)[0])
 
 
 def _require_leaf(node: Node | None) -> None:
-    """Refuse a gradient for what was a leaf when the graph was made, and is a result now: it was detached in place, then written to."""
+    """Refuse a gradient for a former leaf that is now the result of an op: it was detached in place, then written to."""
     if node is not None and not isinstance(node, AccumulateGrad):
         raise RuntimeError("leaf variable has been moved into the graph interior")
 
 
 def _own(grad: Any, like: Any, shape: tuple[int, ...]) -> Any:
-    """A gradient that nobody else holds, in the layout of its leaf: itself, the whole that it is a view of, or a copy."""
+    """A gradient that nothing else holds, in the layout of its leaf: itself, the full array that it is a view of, or a copy."""
     if grad.dtype is not like.dtype or grad.strides != like.strides:
         return copy_like(grad, like)
     base = grad.base
@@ -129,17 +129,17 @@ def _own(grad: Any, like: Any, shape: tuple[int, ...]) -> Any:
 
 
 def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
-    """The same for one array that the caller holds, too."""
+    """`accumulate` for an array that the caller holds too."""
     accumulate(leaf, {leaf: grad})
 
 
-# From this many bytes on it pays to look whether a gradient can be added to the one that is there already.
+# From this many bytes on, checking whether the present gradient can be added to in place pays off.
 LARGE = 1 << 14
 
 
 def join(grads: dict[Any, Any], key: Any, nr: int, present: Any, arrived: Any, ours: set[Any]) -> None:
-    """Add a second gradient to the one that is present under a key. The sum is the engine's own: it goes into `ours`, unless it is
-    no array (a number, a tensor) or of other dtype or shape than what arrives."""
+    """Add a second gradient to the one present under a key. The engine owns the sum and notes it in `ours`, unless it is not an array (a
+    scalar, a tensor) or differs from the new gradient in dtype or shape."""
     if key is None:
         return
     if type(present) is list:  # one for each output of a node
@@ -172,7 +172,7 @@ HELD = _count_held()
 
 
 def copy_like(grad: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy of a gradient in the layout of the tensor that it belongs to."""
+    """A copy of a gradient in the layout of its tensor."""
     grad = np.asarray(grad)
     dense = like.flags.c_contiguous or 0 in like.strides or like.size == 0
     fresh = np.empty(grad.shape, like.dtype) if dense or grad.shape != like.shape else None
@@ -187,13 +187,13 @@ def copy_like(grad: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
-    """Add a tensor into a leaf's `.grad`; while a graph is made, as a new tensor, for the old one is part of history."""
+    """Add a tensor into a leaf's `.grad`; with create_graph as a new tensor, because the old one is part of the graph."""
     variable = leaf.variable
     if not variable.requires_grad:
         return
     _require_leaf(variable._edge[0])
     present = variable._grad
-    if any(t is not None and t._level is not None for t in (grad, present, variable)):  # of a class that dispatches
+    if any(t is not None and t._level is not None for t in (grad, present, variable)):  # of a dispatching class
         leaf._grad = variable._grad = (
             (grad if grad_mode.get() else grad.detach()) if present is None else present + grad
         )
@@ -208,5 +208,5 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
 
 
 def _wrap(array: Any) -> Tensor:
-    globals()["_wrap"] = _tensor.wrap  # the tensor module needs this package: it can't be imported at the top
+    globals()["_wrap"] = _tensor.wrap  # circular: the tensor module needs this package
     return _tensor.wrap(array)  # type: ignore[no-any-return]

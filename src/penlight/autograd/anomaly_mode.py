@@ -1,4 +1,4 @@
-"""Anomaly mode: each node remembers where in the forward pass it was made, and a backward that fails or makes NaNs says so.
+"""Anomaly mode: each node records where in the forward pass it was made, and a backward error or a NaN gradient reports it.
 
 >>> import penlight as torch
 >>> torch.is_anomaly_enabled()
@@ -23,7 +23,7 @@ from .node import Node
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
-# The node that the engine is running: nodes made meanwhile (create_graph) have it as their parent.
+# The node that the engine is running: the parent of nodes made meanwhile (create_graph).
 _running: ContextVar[Node | None] = ContextVar("penlight_anomaly_running", default=None)
 
 
@@ -38,7 +38,7 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode looks for NaNs in gradients.
+    """Whether anomaly mode checks gradients for NaN.
 
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
     ...     print(torch.is_anomaly_check_nan_enabled())
@@ -61,7 +61,7 @@ def _set(enabled: bool, check_nan: bool) -> None:
 
 
 class detect_anomaly:
-    """Inside, a backward that fails tells which line of the forward it belongs to, and NaN gradients are errors.
+    """Inside, an error in backward shows the forward line that caused it, and NaN gradients are errors.
 
     >>> import penlight as torch, warnings
     >>> x = torch.zeros(1, requires_grad=True)
@@ -110,7 +110,7 @@ class set_detect_anomaly:
 
 
 def _remember(node: Node) -> None:
-    """Note in a new node where it was made, and by which node if that was in a backward pass."""
+    """Record in a new node where it was made and, during a backward pass, by which node."""
     node.metadata["traceback_"] = _stack()
     parent = _running.get()
     if parent is not None:
@@ -118,7 +118,7 @@ def _remember(node: Node) -> None:
 
 
 def _stack(all_frames: bool = True) -> list[str]:
-    """The lines of Python that are running, outermost first, down to the last that is the user's own; or only the user's."""
+    """The running lines of Python, outermost first, down to the last line of the user's code; or only the user's lines."""
     frame: Any = sys._getframe(1)
     while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
@@ -136,7 +136,7 @@ def _stack(all_frames: bool = True) -> list[str]:
 
 
 def _watch(node: Node, go: Callable[[], Any]) -> Any:
-    """Run a node; explain its error if it has one, and refuse NaNs."""
+    """Run a node; explain its error if it raises, and refuse NaN gradients."""
     outer = _running.get()
     _running.set(node)
     try:
@@ -160,7 +160,7 @@ def _check_nan(node: Node, results: Any) -> None:
 
 
 def _story(node: Node) -> list[str]:
-    """Where a node was made, then where the node was made in whose backward that happened, and so on."""
+    """Where a node was made, then where the node was made whose backward made it, and so on."""
     lines = node.metadata.get("traceback_")
     if lines is None:
         return [

@@ -1,23 +1,23 @@
 """The engine: one loop that runs the backward graph, youngest node first.
 
 # Note [Order of execution]
-A node's inputs exist before it, so reverse creation order is a topological order, and the one PyTorch's queue follows. Leaves
-are the exception: an AccumulateGrad runs as soon as the last of its consumers has.
+A node is created after its inputs, so reverse creation order is a topological order, and PyTorch's queue follows it too. Leaves are the
+exception: an AccumulateGrad runs as soon as its last consumer has run.
 
 # Note [Two namespaces]
 Gradients travel as ndarrays unless something must see them as tensors: create_graph=True, or a slow mode (forward mode,
 batching). Then the same rules run on tensors through differentiable ops. Hooks get tensors in either namespace.
 
 # Note [What is captured]
-`autograd.grad` takes a gradient where it arrives. A node that must run anyway, on the way to another input, gives it before
-the hooks on its tensor; one that need not run gives it after them. That is what PyTorch does. `backward(inputs=...)`
+`autograd.grad` captures a gradient where it arrives. A node that must run anyway, on the way to another input, captures it before the
+tensor hooks; a node that need not run, after them. PyTorch does the same. `backward(inputs=...)`
 captures nothing: it runs the nodes on the way to the inputs, and non-leaf inputs keep their gradient by retain_grad().
 
 # Note [Only what was asked for]
-On the way to the gradient of an image, those of the weights are not computed: a rule does not run if its edge leads to nothing
-that was captured. Nodes read their edges by `wanted_edges` then; what such a rule would have used is still looked at, as in
-PyTorch: it may have been modified since. Since most passes want everything, generated code asks only
-while `NAMESPACE["PICKY"]`, the number of passes anywhere in the process that leave something out, is not zero.
+If only the gradient of an image is requested, the gradients of the weights are not computed: a rule is skipped if its edge leads to
+nothing captured. In such a pass nodes read their edges by `wanted_edges`. The saved tensors of a skipped rule are still version-checked,
+as in PyTorch. Most passes need every gradient, so generated code checks this only while `NAMESPACE["PICKY"]`, the number of partial
+passes in the process, is not zero.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _dispatch = lazy_import(globals(), "_dispatch", "..ops.machinery.dispatch")
 
 add = np.add
 _by_age, _array_of = attrgetter("seq"), attrgetter("_array")
-NONE = 1 << 62  # the age of the last consumer of a leaf that has none
-DONE = -1  # and of a leaf that has run
-_DEEPEST = 24  # passes within each other in one thread: each takes a dozen of the thousand frames that Python allows
+NONE = 1 << 62  # the age of the last consumer of a leaf without consumers
+DONE = -1  # the same for a leaf that has run
+_DEEPEST = 24  # nested passes in one thread: each takes a dozen of the thousand frames that Python allows
 
-# The pass that is running in this thread: what hooks on several tensors ask about.
+# The pass running in this thread, which multi-tensor hooks look up.
 task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
 
 # Called around each node while anomaly mode or a profiler is on: `watcher(node, go)`, where `go()` runs the node.
@@ -55,11 +55,11 @@ everywhere: list[Any] = []  # the same for all threads: anomaly mode
 
 
 class Captures:
-    """The edges whose gradients `autograd.grad` or `backward(inputs=...)` asked for."""
+    """The edges whose gradients `autograd.grad` or `backward(inputs=...)` requested."""
 
     def __init__(self, edges: Sequence[Edge], accumulate: bool = False) -> None:
-        self.accumulate = accumulate  # into `.grad` instead of into `grads`: backward(inputs=...)
-        self.leaves = True  # whether only leaves were asked for
+        self.accumulate = accumulate  # into `.grad` instead of `grads`: backward(inputs=...)
+        self.leaves = True  # whether only leaves were requested
         self.indices: dict[Node, list[tuple[int, int]]] = {}
         for index, (node, nr) in enumerate(edges):
             if node is None:
@@ -75,7 +75,7 @@ class Captures:
 
 
 class Task:
-    """One pass of the engine: what it plans to run."""
+    """One pass of the engine, and its execution plan."""
 
     __slots__ = ("__weakref__", "_nodes", "callbacks", "captures", "depth", "last", "needed", "order")
 
@@ -86,12 +86,10 @@ class Task:
         self._nodes: set[Node] | None = None
         self.callbacks: list[Any] | None = None  # called when the pass has ended
         outer = task.get()
-        self.depth: int = (
-            1 if outer is None else outer.depth + 1
-        )  # how many passes run within each other in this thread
+        self.depth: int = 1 if outer is None else outer.depth + 1  # nesting depth of passes in this thread
 
     def runs(self, node: Node) -> bool:
-        """Whether the hooks on this node's tensors are called in this pass."""
+        """Whether this pass calls the hooks on this node's tensors."""
         captures = self.captures
         if node in self.last:
             return captures is None or node in captures.indices
@@ -106,9 +104,9 @@ class Task:
 def execute(
     roots: Sequence[Edge], grads: Sequence[Any], keep: bool, create_graph: bool, captures: Captures | None
 ) -> None:
-    """Run the graph from `roots` with their gradients: into the leaves' `.grad`, or into `captures`.
+    """Run the graph from `roots` with their gradients: accumulate into the leaves' `.grad`, or into `captures`.
 
-    `grads` are tensors; they are taken as arrays unless the tensor namespace is needed. See Note [Two namespaces].
+    `grads` are tensors; their arrays are used unless the tensor namespace is needed. See Note [Two namespaces].
     """
     outer = task.get()
     if outer is not None and outer.depth >= _DEEPEST:
@@ -122,7 +120,7 @@ def execute(
     needed = None if captures is None else _needed(order, captures)
     chosen, picky = order, needed
     if needed is not None and captures.leaves and (len(roots) != 1 or roots[0][0] in needed):  # type: ignore[union-attr]
-        # Nodes that need not run have nothing to give, nor to tell anyone: they are left out.
+        # Nodes off the path to a captured edge are left out.
         chosen, picky = [node for node in order if node in needed], None
     some = needed is not None and not _all_wanted(order, last, needed, captures)
     this = Task(order, last, needed, captures)
@@ -155,9 +153,9 @@ def execute(
 
 
 def _in_a_new_thread(outer: Task, run: Any) -> None:
-    """Run a pass in a thread of its own, in this thread's modes: it begins with an empty stack, where Python allows as many frames again.
+    """Run a pass in a new thread with this thread's modes: the new thread starts with an empty stack, so Python allows it as many frames again.
 
-    Where no thread can be started (Pyodide, limits), it runs in this one, as deep as Python lets it.
+    If no thread can be started (Pyodide, limits), the pass runs in this thread, up to Python's recursion limit.
     """
     failures: list[BaseException] = []
 
@@ -183,33 +181,33 @@ def _in_a_new_thread(outer: Task, run: Any) -> None:
 
 
 def _plain(grads: Sequence[Any]) -> bool:
-    """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
+    """Whether a pass can run on arrays although a slow mode is open: nothing observes it, and it has no tangents or batches."""
     if everywhere or watchers.get() or _dispatch.subclass_levels or not _dispatch.unseen():
         return False
     return all(level.batching for level in _dispatch.interpreters.get()) and all(g._level is None for g in grads)
 
 
 def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:
-    """Whether every leaf was asked for, so that every edge leads to something wanted."""
+    """Whether every leaf was requested, so that every edge is needed."""
     indices = captures.indices
     return captures.leaves and len(last) == len(indices) and len(needed) == len(order) + len(indices)
 
 
 def wanted_edges(node: Node) -> tuple[Edge, ...]:
-    """A node's edges, without those that lead to nothing asked for. See Note [Only what was asked for]."""
+    """A node's edges, without those that lead to nothing requested. See Note [Only what was asked for]."""
     running = task.get()
     if running is None or running.needed is None or node not in running.needed:
-        return node.next_functions  # a node within another: see CopySlices, which has the edges that count
+        return node.next_functions  # a node inside CopySlices, whose own edges count
     needed, indices = running.needed, running.captures.indices  # type: ignore[union-attr]
     return tuple([edge if edge[0] in needed or edge[0] in indices else NO_EDGE for edge in node.next_functions])
 
 
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
-    """The reachable nodes except leaves, youngest first; the age of each leaf's last consumer; a slot for the gradient of each
-    node and leaf, which is a list where there are several outputs."""
+    """The reachable nodes except leaves, youngest first; the age of each leaf's last consumer; and a slot for the gradient of each node
+    and leaf, which is a list if there are several outputs."""
     order: list[Any] = []
     last: dict[Any, int] = {}
-    buffers: dict[Any, Any] = {None: None}  # also the nodes that have been seen; an edge to nowhere counts as seen
+    buffers: dict[Any, Any] = {None: None}  # its keys are the visited nodes; an edge to nowhere counts as visited
     visit = order.append
     for root, _ in roots:
         if root not in buffers:
@@ -218,7 +216,7 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
                 last[root] = NONE
             else:
                 visit(root)
-    for node in order:  # which grows meanwhile
+    for node in order:  # grows during the loop
         for child, _ in node.next_functions:
             if child not in buffers:
                 kind = type(child)
@@ -260,7 +258,7 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
 def _start(
     roots: Sequence[Edge], grads: list[Any], last: dict[Node, int], buffers: dict[Any, Any], graph: bool, captures: Any
 ) -> None:
-    """Put the gradients that a pass begins with in their slots; leaves that wait for no node are complete with that."""
+    """Put the starting gradients in their slots; leaves that wait for no node are then complete."""
     for (root, nr), grad in zip(roots, grads):
         _add(buffers, root, nr, grad)
     grads.clear()
@@ -277,7 +275,7 @@ def _run(
     order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, captures: Captures | None
 ) -> None:
     """The usual pass: on arrays, through all of these nodes."""
-    ours: set[Any] = set()  # places whose gradient is a sum that was made here: more is added to it in place
+    ours: set[Any] = set()  # slots whose gradient is a sum owned by the engine: later gradients are added in place
     ages = set(last.values())
     for node in order:
         grad = buffers.pop(node)
@@ -288,7 +286,7 @@ def _run(
         else:
             results = ()
         edges, index = node.next_functions, 0
-        for arrived in results:  # `zip` would make six objects
+        for arrived in results:  # `zip` would allocate six objects
             if arrived is not None:
                 child, nr = edges[index]
                 buffer = buffers[child]
@@ -297,14 +295,14 @@ def _run(
                 elif child in ours:
                     try:
                         add(buffer, arrived, buffer)
-                    except (TypeError, ValueError):  # a rule gave another dtype or shape
+                    except (TypeError, ValueError):  # a rule returned another dtype or shape
                         buffers[child] = buffer + arrived
                         ours.discard(child)
                 else:
                     join(buffers, child, nr, buffer, arrived, ours)
             index += 1  # noqa: SIM113
         if node.seq in ages:
-            grad = results = arrived = buffer = None  # a leaf asks who else holds its gradient
+            grad = results = arrived = buffer = None  # drop references: a leaf checks who else holds its gradient
             age = node.seq
             for leaf, _ in edges:
                 if leaf in last and last[leaf] == age:
@@ -316,7 +314,7 @@ def _run(
 
 
 def _completed(node: Node, last: dict[Node, int]) -> dict[Any, None]:
-    """The leaves that wait for no node after this one, in the order of its edges."""
+    """The leaves for which this node was the last consumer, in the order of its edges."""
     age = node.seq
     return {child: None for child, _ in node.next_functions if child in last and last[child] == age}
 
@@ -325,7 +323,7 @@ def _loop(
     order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, graph: bool, captures: Any,
     picky: set[Node] | None, only_root: Any,
 ) -> None:  # fmt: skip
-    """A pass of any kind: on tensors or arrays, through all or to what was asked for, with somebody watching."""
+    """The general pass: on tensors or arrays, complete or partial, with observers."""
     watching = (*everywhere, *watchers.get()) if graph else ()
     seen = log.get()
     ours: set[Any] = set()  # as in `_run`
@@ -356,7 +354,7 @@ def _loop(
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
-    """Whether a node must run for what was asked for; takes its gradient if that was. See Note [What is captured]."""
+    """Whether a node must run for a requested gradient; captures the node's own gradient if requested. See Note [What is captured]."""
     taken = node in captures.indices and not captures.accumulate
     if node in needed:
         if taken:
@@ -401,7 +399,7 @@ def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:
 
 
 def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> None:
-    """A leaf's gradient is complete: its hooks, then into `.grad`."""
+    """Called when a leaf's gradient is complete: run its hooks, then accumulate into `.grad`."""
     if captures is not None and leaf not in captures.indices:
         return
     if graph and (captures is None or captures.accumulate) and (everywhere or watchers.get()):
@@ -431,9 +429,9 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
 def stepwise(
     roots: Sequence[Edge], grads: Sequence[Any], keep: bool, into_grad: bool
 ) -> Iterator[tuple[Node, Any, list[Any]]]:
-    """A pass on tensors that stops after each node, and before each leaf takes its gradient: `(node, what arrived, what leaves it)`.
+    """A pass on tensors that yields after each node, and before each leaf takes its gradient: `(node, incoming, outgoing)`.
 
-    What leaves is a list that may be changed until the pass goes on. Without `into_grad` leaves keep the `.grad` that they have.
+    `outgoing` is a list that the caller may change before resuming. Without `into_grad`, leaves keep their `.grad`.
     """
     order, last, buffers = _plan(roots)
     this = Task(order, last, None, None)
@@ -473,7 +471,7 @@ def stepwise(
 
 
 def queue_callback(callback: Any) -> None:
-    """Call this when the backward pass that is running has ended; the innermost, if it runs within another."""
+    """Call this function at the end of the running backward pass; for nested passes, of the innermost."""
     running = task.get()
     if running is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")

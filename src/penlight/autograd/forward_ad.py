@@ -1,4 +1,4 @@
-"""Forward mode: tangents that travel with the values.
+"""Forward mode: tangents are computed along with the values.
 
 >>> import penlight as torch
 >>> import penlight.autograd.forward_ad as fwAD
@@ -8,10 +8,10 @@
 tensor(6.)
 
 # Note [Dual levels]
-While a level is open, ops go through it (`_dispatch.interpreters`). It takes its tangents off the inputs, lets the op run
-below it, computes the result's tangent by the op's own rules on tensors, also below it, and puts it on the result. So levels
-nest, the tangent is itself in the graph if the inputs are, and a saved tensor still has its tangent when the backward
-pass comes: forward over reverse and reverse over forward follow. When a level closes, all its tangents are taken away.
+While a level is open, ops go through it (`_dispatch.interpreters`). It removes its tangents from the inputs, lets the op run
+below it, computes the result's tangent by the op's own rules on tensors, also below it, and attaches it to the result. So levels
+nest, the tangent is itself in the graph if the inputs are, and a saved tensor still has its tangent during the backward
+pass: this gives forward over reverse and reverse over forward. Closing a level removes all its tangents.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class DualLevel:
     batching = False
 
     def __init__(self, name: int = 0) -> None:
-        self.name = name  # how `forward_ad` numbers it
-        self.number = 0  # if it is a transform's: how that is counted among the open ones
+        self.name = name  # its number in `forward_ad`
+        self.number = 0  # if a transform opened it: its index among the open ones
         self.holders: list[weakref.ref[Any]] = []
 
     # ----- Tangents -------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class DualLevel:
             _remember_on_node(self, tensor, tangent)
 
     def clear(self) -> None:
-        """Take all tangents of this level away."""
+        """Remove all tangents of this level."""
         for ref in self.holders:
             holder = ref()
             if holder is None:
@@ -95,7 +95,7 @@ class DualLevel:
     # ----- Ops ------------------------------------------------------------------------------------------------------
 
     def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-        """An op with this level open: its result, with a tangent if an input has one."""
+        """Run an op with this level open: the result has a tangent if an input has one."""
         outer = _below(self)
         try:
             tangents = self._tangents(op, arguments)
@@ -118,12 +118,12 @@ class DualLevel:
         return result
 
     def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
-        """An in-place op: the tangent is that of the op out of place, written where the tensor's tangent is."""
+        """An in-place op: the tangent of the out-of-place op is written into the tensor's tangent."""
         tensor = arguments[0]
         tangents = self._tangents(op, arguments)
         moved = None
         if tangents:
-            # What the tangent's own graph saves must not be what is written to.
+            # Values that the tangent's graph saves must be copied before their memory is overwritten.
             before_write = tensor.clone() if grad_mode.get() else tensor
             moved = self.tangent(self.run(op, (before_write, *arguments[1:])))
         outer = _below(self)
@@ -141,8 +141,8 @@ class DualLevel:
         return tensor
 
     def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: Any = None) -> Any:
-        """`MyFunction.apply` with this level open: its own `jvp` gives the tangents. A level further in asks for the context too:
-        its `jvp` runs with this level open, on what was saved, which has this level's tangents."""
+        """`MyFunction.apply` with this level open: its own `jvp` computes the tangents. An inner level needs the context too: its `jvp`
+        runs with this level open, on saved tensors that have this level's tangents."""
         tangents = [self.tangent(a) for a in args]
         if not any(t is not None for t in tangents):
             outer = _below(self)
@@ -179,7 +179,7 @@ class DualLevel:
         return result
 
     def _tell_node(self, op: Op, tensor: Tensor, before: Any) -> None:
-        """The node of an in-place op saved a clone of the old value, or the new value: they get their tangents too."""
+        """Give tangents to the values that the node of an in-place op saved: a clone of the old value, or the new value."""
         edge = (tensor._base if tensor._base is not None else tensor)._edge
         node: Any = getattr(edge[0], "fn", edge[0])
         if getattr(node, "op", None) is not op:
@@ -191,7 +191,7 @@ class DualLevel:
         self.holders.append(weakref.ref(node))
 
     def _write(self, tensor: Tensor, moved: Any) -> None:
-        """Give a written tensor its new tangent; through a view, also the base."""
+        """Give a written tensor its new tangent; for a view, also its base."""
         outer = _below(self)
         try:
             present = self.tangent(tensor)
@@ -212,7 +212,7 @@ class DualLevel:
         self.attach(tensor, present)
 
     def _tangents(self, op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
-        """The tangents of the inputs that have rules, by name; for a list of tensors a list."""
+        """The tangents of the inputs that have rules, by name; a list for a list of tensors."""
         found: dict[str, Any] = {}
         for name, value in zip(op.parameters, arguments):
             if name not in op.rules:
@@ -229,8 +229,8 @@ class DualLevel:
 
 
 def _check_tangent(ctx: Any, nr: int, out: Tensor, tangent: Any, inputs: list[Any]) -> None:
-    """Refuse what a custom function's `jvp` may not give for an output: the tangent of what has none, or one that is not written, or
-    not a view, where the output is. `inputs` are the arguments, with their tangents and the versions that those had."""
+    """Refuse an invalid result of a custom function's `jvp`: a tangent for a non-differentiable output, or one that is not written in
+    place, or is not a view, where the output is. `inputs` are the arguments, with their tangents and the tangents' versions."""
     if tangent is not None:
         if not isinstance(tangent, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}.")
@@ -266,12 +266,12 @@ def _check_tangent(ctx: Any, nr: int, out: Tensor, tangent: Any, inputs: list[An
 
 
 def _in_memory(view: Tensor, of: Tensor) -> tuple[Any, ...]:
-    """Where the elements of a view lie, seen from another view of the same memory."""
+    """The offset of a view's elements, relative to another view of the same memory."""
     return view.storage_offset() - of.storage_offset(), view.stride()
 
 
 def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
-    """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
+    """A custom function's result at the open forward-mode levels; its context is appended to `contexts`."""
     level = next((level for level in reversed(dispatch.interpreters.get()) if not level.batching), None)
     if level is None:
         return _function.run_forward(cls, args, kwargs, contexts)
@@ -279,7 +279,7 @@ def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contex
 
 
 class _ForwardContext:
-    """A custom function's context as its `jvp` sees it: the saved tensors are those of `save_for_forward`."""
+    """A custom function's context in its `jvp`: the saved tensors are those of `save_for_forward`."""
 
     def __init__(self, ctx: Any) -> None:
         self._ctx = ctx
@@ -296,7 +296,7 @@ class _ForwardContext:
 
 
 class _Hidden:
-    """Tangents taken off an op's arguments while it runs below the level."""
+    """Tangents removed from an op's arguments while it runs below the level."""
 
     def __init__(self, level: DualLevel, arguments: tuple[Any, ...]) -> None:
         self.level = level
@@ -317,7 +317,7 @@ def _has_views(tensor: Tensor) -> bool:
 
 
 def _below(level: DualLevel) -> Any:
-    """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives those that were open."""
+    """Replace the open levels by the forward-mode levels below this one and all vmap levels. Returns those that were open."""
     stack = dispatch.interpreters.get()
     index = stack.index(level)
     dispatch.interpreters.set((*stack[:index], *(above for above in stack[index:] if above.batching)))
@@ -325,7 +325,7 @@ def _below(level: DualLevel) -> Any:
 
 
 def _laid_like(tensor: Tensor, tangent: Any) -> Any:
-    """A tangent that lies in memory as its tensor does, so that a view of the one is a view of the other."""
+    """A tangent with the memory layout of its tensor, so that a view of one is a view of the other."""
     shape, strides = tensor._array.shape, tensor._array.strides
     if tangent._level is None and tangent._array.strides == strides and tangent._array.shape == shape:
         return tangent  # the usual case
@@ -340,7 +340,7 @@ def _laid_like(tensor: Tensor, tangent: Any) -> Any:
 
 
 def _in_as_much_memory(tensor: Tensor, tangent: Any) -> Any:
-    """A tangent in a storage as large as its tensor's, at the same offset: `as_strided` may reach beyond the tensor."""
+    """A tangent in a storage as large as its tensor's, at the same offset, because `as_strided` may reach beyond the tensor."""
     array = tensor._array
     if array.base is None or tangent._level is not None:
         return tangent
@@ -354,7 +354,7 @@ def _in_as_much_memory(tensor: Tensor, tangent: Any) -> Any:
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
-    """A node that saved this very output gives it its tangent again when it is used."""
+    """Lets a node that saved this output restore its tangent when it is used."""
     edge = tensor._edge
     if edge[0] is not None and edge[0].next_functions:
         edge[0].extra().setdefault("tangents", {}).setdefault(edge[1], {})[level] = tangent
@@ -367,7 +367,7 @@ _levels: list[DualLevel] = []
 
 
 def __getattr__(name: str) -> int:
-    """`_current_level`, which libraries read: 0 while a level is open, -1 otherwise."""
+    """`_current_level`, for libraries that read it: 0 while a level is open, -1 otherwise."""
     if name == "_current_level":
         return len(_levels) - 1
     raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute '{name}'")
@@ -382,7 +382,7 @@ def open_level(name: int = 0) -> DualLevel:
 
 
 def close_level(level: DualLevel) -> None:
-    """Close a level of forward mode: its tangents are forgotten.
+    """Close a level of forward mode and drop its tangents.
 
     >>> torch.autograd.forward_ad.enter_dual_level()
     0
@@ -395,7 +395,7 @@ def close_level(level: DualLevel) -> None:
 
 
 def enter_dual_level() -> int:
-    """Open a level; `make_dual` and `unpack_dual` use it until `exit_dual_level`.
+    """Open a forward-mode level for `make_dual` and `unpack_dual`, until `exit_dual_level`.
 
     >>> fwAD = torch.autograd.forward_ad
     >>> level = fwAD.enter_dual_level()
@@ -411,7 +411,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level and forget its tangents.
+    """Close the forward-mode level and drop its tangents.
 
     >>> fwAD = torch.autograd.forward_ad
     >>> level = fwAD.enter_dual_level()
@@ -427,7 +427,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class _set_fwd_grad_enabled:
-    """Whether ops compute tangents.
+    """Turn the computation of tangents on or off.
 
     >>> fwAD = torch.autograd.forward_ad
     >>> with fwAD.dual_level(), fwAD._set_fwd_grad_enabled(False):
@@ -447,7 +447,7 @@ class _set_fwd_grad_enabled:
 
 
 class dual_level:
-    """A level as a context manager.
+    """A forward-mode level as a context manager.
 
     >>> import penlight.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
@@ -541,7 +541,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
-    """A tensor's value without, and its tangent at, a level."""
+    """A tensor's value without its tangent at a level, and that tangent."""
     if tensor._level is not None:
         levels = _batched.levels_of(tensor)
         primal, tangent = lower(level, _batched.physical(tensor))
@@ -559,7 +559,7 @@ def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
 
 
 def current_tangent(tensor: Tensor) -> Any:
-    """The tangent that printing shows: that of the innermost level."""
+    """The tangent that printing shows: at the innermost level."""
     meta = tensor._rare_state
     if meta is None or not meta.tangents:
         return None
@@ -570,7 +570,7 @@ def current_tangent(tensor: Tensor) -> Any:
 
 
 def detach(tensor: Tensor) -> Tensor:
-    """`Tensor.detach` while a slow mode is open: no tangent, but the mark of inference mode."""
+    """`Tensor.detach` while a slow mode is open: drops the tangent, keeps the inference-mode mark."""
     if tensor._level is not None and not tensor._level.batching:
         return tensor._level.detach(tensor)  # type: ignore[no-any-return]
     out = wrap(tensor._array)
@@ -582,7 +582,7 @@ def detach(tensor: Tensor) -> Tensor:
 
 
 def restore_tangent(node: Any, index: int, tensor: Tensor) -> None:
-    """Give a saved output, made a tensor again, the tangent that it had. See Note [Dual levels]."""
+    """Restore the tangent of a saved output. See Note [Dual levels]."""
     known = node.extra().get("tangents", {}).get(index)
     if known:
         meta = meta_of(tensor)

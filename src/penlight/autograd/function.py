@@ -1,12 +1,12 @@
-"""torch.autograd.Function: an op with a backward written by hand.
+"""torch.autograd.Function: an op with a hand-written backward.
 
 # Note [The context is the node]
-What `forward` and `backward` get as `ctx` is the node of the backward graph itself, of a class `MyFunctionBackward` that each
-Function has as `_backward_cls`. The results' edges hold the node; the node holds saved results without their tensors
+The `ctx` of `forward` and `backward` is the node of the backward graph itself. Its class `MyFunctionBackward` is the Function's
+`_backward_cls`. The results' edges hold the node; the node holds saved results without their tensors
 (`packing.Kept`), so that a function that saves its own output makes no reference cycle.
 
-The user's backward always sees tensors: in the array namespace of the engine the gradients are wrapped for it. How forward's
-results are tied into the graph is in `_function_outputs.py`.
+The user's backward always receives tensors: the engine wraps the arrays of its array namespace. `_function_outputs.py` attaches forward's
+results to the graph.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class FunctionCtx:
-    """What `forward` can tell about itself through its `ctx`."""
+    """The interface through which `forward` describes itself, as `ctx`."""
 
     to_save: tuple[Any, ...] | None
     saved_for_forward: tuple[Any, ...] | None
@@ -58,7 +58,7 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
 
-        Save inputs and outputs this way, not as attributes: then in-place changes are noticed and nothing leaks.
+        Save inputs and outputs this way, not as attributes: in-place changes are then detected and nothing leaks.
 
         >>> class Exp(torch.autograd.Function):
         ...     @staticmethod
@@ -101,7 +101,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs `forward` changed in place. Each of them must be returned too.
+        """Declare which inputs `forward` changed in place. Each of them must also be returned.
 
         >>> class AddOne(torch.autograd.Function):
         ...     @staticmethod
@@ -130,7 +130,7 @@ class FunctionCtx:
         )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient. `backward` still gets a gradient for them: zeros.
+        """Declare which outputs have no gradient. `backward` still receives a gradient for them: zeros.
 
         >>> class Order(torch.autograd.Function):
         ...     @staticmethod
@@ -148,7 +148,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether gradients that did not arrive come to `backward` as zeros (a `value` of True, the default) or as None.
+        """Whether `backward` receives missing gradients as zeros (a `value` of True, the default) or as None.
 
         >>> class Pair(torch.autograd.Function):
         ...     @staticmethod
@@ -180,7 +180,7 @@ class _HookMixin:
 
 
 class Error(Node):
-    """Stands behind the gradients of a function that differentiates only once: refuses to go on."""
+    """The node of the gradients of a function that can be differentiated only once: raises when it runs."""
 
     __slots__ = ("message", "outputs")
     runs_on_none = True
@@ -201,7 +201,7 @@ Error.__module__ = "torch.autograd.graph"
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` that is not differentiable itself: a second derivative raises instead of being wrong.
+    """Decorate a `backward` that is not itself differentiable: a second derivative raises instead of being wrong.
 
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
@@ -256,7 +256,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 
     _forward_cls: Any
     _autograd_function_id: int
-    runs_on_none = True  # backward is called also when no gradient arrived
+    runs_on_none = True  # backward is called even if no gradient arrived
 
     to_save: tuple[Any, ...] | None = None
     saved_for_forward: tuple[Any, ...] | None = None
@@ -267,7 +267,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
     needs_input_grad: tuple[bool, ...] = ()
     _are_tensors: tuple[bool, ...] = ()  # for each argument of forward
     _input_metadata: tuple[Any, ...] = ()  # (shape, dtype) of each tensor among the arguments
-    _output_metadata: tuple[Any, ...] = ()  # the same for each output, None for what is no tensor
+    _output_metadata: tuple[Any, ...] = ()  # the same for each output, None for a non-tensor
     _kept: tuple[Kept | None, ...] | Freed = ()
 
     def __repr__(self) -> str:
@@ -283,7 +283,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         return vjp if vjp is not Function.vjp else backward
 
     def apply(self, *args: Any) -> Any:
-        """Call the function's own backward on gradients."""
+        """Call the function's own backward with gradients."""
         if self._forward_cls.boxed_grads_call:
             args = (list(args),)
         return self._get_user_fn()(self, *args)
@@ -292,7 +292,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         return self._get_user_fn()(self, *args)
 
     def apply_jvp(self, *args: Any) -> Any:
-        """Call the function's own forward-mode rule on tangents."""
+        """Call the function's own forward-mode rule with tangents."""
         return self._forward_cls.jvp(self, *args)
 
     @property
@@ -326,7 +326,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         return self._kept
 
     def maybe_clear_saved_tensors(self) -> None:
-        """Forget the saved tensors if the function asked for that by `clear_saved_tensors_on_access`."""
+        """Forget the saved tensors if the function requested that by `clear_saved_tensors_on_access`."""
         if self._forward_cls.clear_saved_tensors_on_access:
             self._kept = (None,)
 
@@ -346,7 +346,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         bare = self._hooks is None
         results = self.run_graph(wrapped if self.outputs != 1 else wrapped[0], keep)
         results = tuple(None if r is None else r._array for r in results)
-        if bare and self._hooks is not None:  # its own backward registered one: it runs already
+        if bare and self._hooks is not None:  # its own backward registered one during this run
             return hooks.after(self, results, [], False)  # type: ignore[no-any-return]
         return results
 
@@ -354,7 +354,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 BackwardCFunction.__module__ = "torch.autograd.function"
 
 
-# What a Function says that lacks a method.
+# The errors of a Function that lacks a method.
 _MISSING = {
     "forward": "You must implement the forward function for custom autograd.Function.",
     "setup_context": "setup_context is not implemented.",
@@ -365,7 +365,7 @@ _MISSING = {
 
 
 class FunctionMeta(type):
-    """Gives each Function the class of its nodes."""
+    """Gives each Function its node class."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         body = {"_forward_cls": cls, "__module__": "torch.autograd.function", "__slots__": ()}
@@ -393,7 +393,7 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what backward needs, apart from `forward`: what composes with torch.func's transforms.
+        """Save what backward needs, separately from `forward`; torch.func's transforms require this form.
 
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
@@ -413,7 +413,7 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of forward's arguments (None for what has none) from those of its outputs.
+        """The gradients of forward's arguments (None for an argument without one), given those of its outputs.
 
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
@@ -433,14 +433,14 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
 
     vjp = backward
 
-    # Whether `ctx.saved_tensors` can be read only once, which frees them early.
+    # Whether `ctx.saved_tensors` can be read only once, so that they are freed early.
     clear_saved_tensors_on_access = False
-    # Whether backward gets its gradients as one list, from which it can drop them early.
+    # Whether backward receives its gradients as one list, from which it can remove them early.
     boxed_grads_call = False
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of forward's outputs from those of its arguments.
+        """The tangents of forward's outputs, given those of its arguments.
 
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
@@ -512,7 +512,7 @@ class Function(_SingleLevelFunction):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` on these arguments and put one node into the graph.
+        """Run `forward` on these arguments and add one node to the graph.
 
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod
@@ -540,7 +540,7 @@ def _is_setup_context_defined(fn: Any) -> bool:
 
 
 def _bind_defaults(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """All arguments of forward by position: setup_context gets them as one tuple."""
+    """All arguments of forward by position, with defaults: setup_context receives them as one tuple."""
     code = getattr(forward, "__code__", None)
     if not kwargs and code is not None and len(args) == code.co_argcount and not code.co_flags & 0x0C:
         return args
@@ -550,7 +550,7 @@ def _bind_defaults(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any] | None = None) -> Any:
-    """`apply` outside of any transform: run forward without recording, then tie its outputs to the node.
+    """`apply` outside of any transform: run forward without recording, then attach its outputs to the node.
 
     The context is appended to `contexts`, if given.
     """
@@ -577,7 +577,7 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context
     finally:
         grad_mode.set(before)
     if contexts is None:
-        ctx.saved_for_forward = None  # there is no forward mode that would ask for it
+        ctx.saved_for_forward = None  # no forward mode is open to use it
     return outputs if isinstance(output, tuple) else outputs[0]
 
 
@@ -595,7 +595,7 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Functions of before PyTorch 0.4 with nested inputs; they can't be called any more. Write a plain Function."""
+    """Functions with nested inputs from before PyTorch 0.4, which can no longer be called. Write a plain Function."""
 
     @staticmethod
     def forward(*args: Any) -> Any:

@@ -1,6 +1,6 @@
-"""torch.autograd.functional: products with Jacobians and Hessians, and these matrices themselves, of a function.
+"""torch.autograd.functional: Jacobians and Hessians of a function, and their products with vectors.
 
-All of it is made of backward passes. A Jacobian-vector product comes from two of them: the vjp is linear in its vector, so its
+Everything here uses backward passes. A Jacobian-vector product comes from two of them: the vjp is linear in its vector, so its
 own vjp is the jvp ("double backward").
 """
 
@@ -62,7 +62,7 @@ def vjp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The outputs of a function, and a vector times its Jacobian.
+    """The outputs of a function, and the product of a vector with its Jacobian.
 
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.ones(2))
     (tensor([1., 9.]), tensor([2., 6.]))
@@ -93,7 +93,7 @@ def _is_grad_enabled() -> bool:
 def _given_vector(
     v: Tensors | None, args: tuple[Any, ...], several: bool, name: str, create_graph: bool
 ) -> tuple[Any, ...]:
-    """The vector of a product, in the shape of the inputs; 1 if there is one input with one element."""
+    """The vector of a product, in the shape of the inputs; 1 for a single input with one element."""
     if v is not None:
         vector = prepared(as_tuple(v, "v", name)[1], create_graph, need_graph=False)
         check_vector(vector, args, several)
@@ -181,7 +181,7 @@ def jacobian(
 def _rows(
     index: int, out: Tensor, args: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool
 ) -> tuple[Any, ...]:
-    """The Jacobian of one output with respect to each input, by one backward pass for each of its elements."""
+    """The Jacobian of one output with respect to each input, by one backward pass per element of the output."""
     count = out.numel()
     if not count or not out.requires_grad:
         return tuple(_zeros(out, arg) for arg in args)
@@ -209,7 +209,7 @@ def _rows(
 
 
 def _rows_at_once(out: Tensor, args: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
-    """The same with all of the elements as one batch."""
+    """`_rows` with all elements in one batch."""
     count = out.numel()
     basis = eye(count, dtype=out.dtype).view(count, *out.shape)
     grads = differentiate(
@@ -257,7 +257,7 @@ def _forward_jacobian(
         duals = [_forward_ad.make_dual(arg, _mapping.enter(level, unit, 0)) for arg, unit in zip(args, units)]
         out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
         moved = [_mapping.leave(level, _tangent(_forward_ad.unpack_dual(out)), 0, "jacobian") for out in outputs]
-    # PyTorch's are lists where there are several inputs.
+    # PyTorch returns lists if there are several inputs.
     rows = [
         _jacobians._split_columns(m, list(args)) if several else _jacobians._split_columns(m, list(args))[0]
         for m in moved
@@ -279,7 +279,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function with one number as its result.
+    """The Hessian of a scalar-valued function.
 
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
@@ -316,7 +316,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The output of a function with one number as its result, and a vector times its Hessian.
+    """The output of a scalar-valued function, and the product of a vector with its Hessian.
 
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
@@ -331,9 +331,9 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The output of a function with one number as its result, and its Hessian times a vector.
+    """The output of a scalar-valued function, and the product of its Hessian with a vector.
 
-    `vhp` gives the same (the Hessian is symmetric) and is faster.
+    `vhp` computes the same (the Hessian is symmetric), faster.
 
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))

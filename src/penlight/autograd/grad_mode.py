@@ -12,8 +12,8 @@ from .modes import grad_mode, inference
 
 
 class _Decorator:
-    """A context manager that also decorates functions. On a generator function the mode is entered for each step of the
-    generator only, so the caller's mode stays as it is while the generator waits."""
+    """A context manager that also decorates functions. For a generator function, the mode is set only while the generator runs, so the
+    caller's mode is unchanged while it is suspended."""
 
     def __call__(self, function: Callable[..., Any]) -> Any:
         if isinstance(function, type):
@@ -75,10 +75,10 @@ _new, _mode, _set_mode = object.__new__, grad_mode.get, grad_mode.set
 
 
 class _Fixed(_Decorator):
-    """`no_grad` and `enable_grad`: for a block, or for a function that is decorated with or without parentheses."""
+    """`no_grad` and `enable_grad`: context managers for a block, or decorators with or without parentheses."""
 
     _on: bool
-    before: Any = None  # what held outside of the block, and of those around it that this object is for as well
+    before: Any = None  # the mode to restore; nested, if this object is entered more than once
 
     def __new__(cls, orig_func: Any = None) -> Any:  # without __init__, which takes as long as the rest
         return _new(cls) if orig_func is None else _new(cls)(orig_func)
@@ -87,7 +87,7 @@ class _Fixed(_Decorator):
         self.before = (_mode(), self.before)
         try:
             _set_mode(self._on)
-        except BaseException:  # Ctrl-C, after it was set: there will be no __exit__
+        except BaseException:  # Ctrl-C after it was set: there will be no __exit__
             self.__exit__()
             raise
 
@@ -97,7 +97,7 @@ class _Fixed(_Decorator):
 
 
 class no_grad(_Fixed):
-    """Inside, ops are not recorded.
+    """Inside this context, ops are not recorded.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.no_grad():
@@ -110,7 +110,7 @@ class no_grad(_Fixed):
 
 
 class enable_grad(_Fixed):
-    """Inside, ops are recorded, also within `no_grad`.
+    """Inside this context, ops are recorded, even within `no_grad`.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.no_grad(), torch.enable_grad():
@@ -123,7 +123,7 @@ class enable_grad(_Fixed):
 
 
 class set_grad_enabled(_Decorator):
-    """Turn recording on or off: at once as a function, or for a `with` block.
+    """Turn recording on or off: immediately as a function, or for a `with` block.
 
     >>> with torch.set_grad_enabled(False):
     ...     print(torch.is_grad_enabled())
@@ -153,7 +153,7 @@ class set_grad_enabled(_Decorator):
 
 
 class inference_mode(_Decorator):
-    """Inside, nothing is recorded, and new tensors never take part in autograd.
+    """Inside this context, nothing is recorded, and new tensors can never take part in autograd.
 
     >>> with torch.inference_mode():
     ...     x = torch.ones(1)
@@ -203,7 +203,7 @@ def is_grad_enabled() -> bool:
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("__"):
-        from . import switches  # PyTorch has them in this module; here they need not be imported for no_grad
+        from . import switches  # PyTorch has them in this module; no_grad does not need them
 
         if name in vars(switches):
             return vars(switches)[name]

@@ -1,7 +1,7 @@
-"""gradcheck and gradgradcheck: a function's gradients against finite differences.
+"""gradcheck and gradgradcheck: compare a function's gradients with finite differences.
 
 The Jacobians and their comparison are in `_gradcheck_jacobians.py`, the other checks in `_gradcheck_more.py`. They are imported at
-the first call: this module is imported with the package, for in PyTorch `torch.autograd.gradcheck` is both a function and a module.
+the first call: this module is imported with the package, because `torch.autograd.gradcheck` is both a function and a module in PyTorch.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GradcheckError(RuntimeError):
 
 
 class Settings:
-    """What the checks are told."""
+    """The settings of the checks."""
 
     __slots__ = ("atol", "check_grad_dtypes", "eps", "fast", "nondet_tol", "rtol")
 
@@ -95,7 +95,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare a function's gradients with finite differences, at inputs of double precision.
+    """Compare a function's gradients with finite differences, at double-precision inputs.
 
     >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(lambda x: x.exp() * x, (x,))
@@ -134,7 +134,7 @@ def gradcheck(
 
 
 def _check_flags(given: dict[str, Any], modes: tuple[str, str], **needs: str) -> None:
-    """Refuse arguments that ask for no mode at all, or for a check whose mode is off: ``needs`` names it for each check."""
+    """Refuse arguments that select no mode at all, or a check whose mode is off: ``needs`` names the mode of each check."""
     if not any(given[mode] for mode in modes):
         raise AssertionError(f"Expected at least one of {' or '.join(modes)} to be True")
     for check, mode in needs.items():

@@ -1,4 +1,4 @@
-"""torch.autograd.graph: looking at the backward graph and steering what it saves.
+"""torch.autograd.graph: inspects the backward graph and controls what it saves.
 
 >>> import penlight as torch
 >>> x = torch.ones(2, requires_grad=True)
@@ -57,7 +57,7 @@ class _Edge(NamedTuple):
 class GradientEdge(_Edge):
     """An edge of the backward graph: the gradient of output `output_nr` of `node`.
 
-    It stands for its tensor in `backward` and `grad`, without keeping the tensor alive.
+    It represents its tensor in `backward` and `grad`, without keeping the tensor alive.
 
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * x
@@ -78,7 +78,7 @@ GradientEdge.__module__ = "torch.autograd.graph"
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge that a tensor's gradient goes to. `backward` and `grad` take it in the tensor's stead.
+    """The edge that a tensor's gradient flows to. `backward` and `grad` accept it instead of the tensor.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> edge = torch.autograd.graph.get_gradient_edge(x.exp())
@@ -100,7 +100,7 @@ def _get_grad_fn_or_grad_acc(t: Tensor | GradientEdge) -> Node:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Tell autograd that a tensor's data changed in a way that it can't see: a later use of an older saved value raises.
+    """Tell autograd that a tensor's data changed without its knowledge: a later use of an older saved value raises.
 
     >>> x = torch.ones(1)
     >>> torch.autograd.graph.increment_version(x); x._version
@@ -126,7 +126,7 @@ _disabled: ContextVar[str | None] = ContextVar("penlight_saved_tensors_hooks_dis
 
 
 class saved_tensors_hooks:
-    """Inside, tensors that nodes save go through `pack_hook`, and through `unpack_hook` whenever backward reads them.
+    """Inside, tensors that nodes save pass through `pack_hook`, and through `unpack_hook` whenever backward reads them.
 
     >>> x = torch.tensor([3.0], requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
@@ -175,7 +175,7 @@ def _pop_saved_tensors_default_hooks() -> None:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Inside, saved tensors move to the CPU until backward needs them. Here they are there already.
+    """Inside, saved tensors are moved to the CPU until backward needs them. Here they are on the CPU already.
 
     With `pin_memory=True` they are copied, as PyTorch does.
 
@@ -242,10 +242,9 @@ def register_multi_grad_hook(
     *,
     mode: Literal["all", "any"] = "all",
 ) -> RemovableHandle:
-    """Call `fn` in each backward pass, when the gradients of all these tensors are there, or when the first is.
+    """Call `fn` in each backward pass, once the gradients of all these tensors are available, or once the first is.
 
-    With mode "all" it gets a list with a gradient for each tensor, None for those that the pass does not reach; with "any"
-    the first gradient.
+    With mode "all" it receives a list with a gradient for each tensor, None for those that the pass does not reach; with "any", the first gradient.
 
     >>> a, b = (torch.ones(1, requires_grad=True) for _ in range(2))
     >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), print)
@@ -274,7 +273,7 @@ class _Gather:
     def __init__(self, nodes: list[Node], fn: Callable[..., Any]) -> None:
         self.nodes, self.fn = nodes, fn
         self.lock = threading.Lock()
-        # By pass: how many gradients are still to come, and those that came. A pass that failed is forgotten.
+        # For each pass: the number of missing gradients, and the gradients so far. A failed pass is forgotten.
         self.passes: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
     def __call__(self, index: int, grad: Tensor) -> None:
@@ -292,7 +291,7 @@ class _Gather:
 
 
 def _first_only(fn: Callable[..., Any]) -> Callable[[Tensor], None]:
-    """`fn`, but only at its first call in each backward pass."""
+    """Calls `fn` only once in each backward pass."""
     lock, done = threading.Lock(), WeakSet[Any]()
 
     @functools.wraps(fn)
@@ -308,7 +307,7 @@ def _first_only(fn: Callable[..., Any]) -> Callable[[Tensor], None]:
 
 
 class node_creation_hook:
-    """Inside, `hook(node)` is called with each node that an op puts into the graph.
+    """Inside, `hook(node)` is called with each node that an op adds to the graph.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> with torch.autograd.graph.node_creation_hook(lambda node: print(node.name())):
@@ -333,7 +332,7 @@ class node_creation_hook:
 
 
 def region_activation_memory_budget(budget: float) -> NoReturn:
-    """Only for torch.compile, which there is none of: raises, as in PyTorch outside of a compiled region.
+    """Only for torch.compile, which does not exist here: raises, as PyTorch does outside of a compiled region.
 
     >>> torch.autograd.graph.region_activation_memory_budget(0.5)
     Traceback (most recent call last):

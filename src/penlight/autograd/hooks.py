@@ -1,6 +1,6 @@
-"""Calling hooks during a backward pass, in PyTorch's order: tensor hooks, retain_grad, pre-hooks, the node, post-hooks.
+"""Calls hooks during a backward pass, in PyTorch's order: tensor hooks, retain_grad, pre-hooks, the node, post-hooks.
 
-Hooks see tensors. In the array namespace gradients are wrapped for them and unwrapped again.
+Hooks receive tensors. In the array namespace gradients are wrapped before the call and unwrapped after it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _tensor = lazy_import(globals(), "_tensor", "..tensor")
 
 
 def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
-    """The hooks that run before a node: may replace the gradients of its outputs."""
+    """Run the hooks that precede a node; they may replace the gradients of its outputs."""
     registered = node._hooks
     assert registered is not None
     single = node.outputs == 1
@@ -53,7 +53,7 @@ def around(node: Node, grad: Any, keep: bool) -> Any:
 
 
 def after(node: Node, results: Any, grad: Any, graph: bool) -> Any:
-    """The post-hooks of a node: may replace the gradients of its inputs."""
+    """Run the post-hooks of a node; they may replace the gradients of its inputs."""
     registered = node._hooks
     assert registered is not None
     inputs = tuple(_as_tensor(g) for g in results)
@@ -64,7 +64,7 @@ def after(node: Node, results: Any, grad: Any, graph: bool) -> Any:
 
 
 def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
-    """After a leaf's `.grad` is up to date: post-hooks of its node, then post-accumulate-grad hooks on the tensor."""
+    """Called once a leaf's `.grad` is up to date: post-hooks of its node, then post-accumulate-grad hooks on the tensor."""
     registered = leaf._hooks
     assert registered is not None
     for function in list(registered.post_accumulate.values()):
@@ -87,12 +87,12 @@ def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:
 
 
 def _replaced(result: Any, grad: Tensor | None, function: Any) -> Tensor | None:
-    """A tensor hook's return value instead of the gradient, if it is one that fits."""
+    """The return value of a tensor hook, if it is a valid gradient; else the gradient itself."""
     return grad if result is None else _checked(result, grad, function)
 
 
 def _all_replaced(result: Any, grads: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
-    """What a hook on a node returned instead of the gradients, if it fits."""
+    """The gradients that a hook on a node returned, if they are valid; else the old ones."""
     if result is None:
         return grads
     if not isinstance(result, tuple):

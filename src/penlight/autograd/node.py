@@ -1,7 +1,7 @@
 """The nodes of the backward graph.
 
-A tensor points to its node in the graph by an edge `(node, output_nr)`; a node points on by `next_functions`, the edges of
-its op's inputs. A leaf that requires grad ends in an `AccumulateGrad`.
+A tensor refers to its node by an edge `(node, output_nr)`; a node refers to further nodes by `next_functions`, the edges of its op's
+inputs. A leaf that requires grad ends in an `AccumulateGrad`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _tensor = lazy_import(globals(), "_tensor", "..tensor")
 
 Edge = tuple["Node | None", int]
 
-# The edge of a tensor outside every graph: one shared object, so that `is` answers "requires grad?".
+# The edge of a tensor outside every graph: one shared object, so that `is` decides whether a tensor requires grad.
 NO_EDGE: Edge = (None, 0)
 
-# The edge of a view that was made under no_grad of a tensor that requires grad. PyTorch says of it that it requires grad too,
-# but it leads nowhere. A list made into a tuple, so that it is another object than NO_EDGE.
+# The edge of a view made under no_grad of a tensor that requires grad. PyTorch reports that it requires grad too, but it leads nowhere. The
+# tuple is made from a list, so that it is a different object than NO_EDGE.
 DEAD_END: Edge = tuple([None, 0])  # type: ignore[assignment]
 
 
 class Freed:
-    """Stands where a saved tensor was before a backward pass without retain_graph released it."""
+    """Replaces a saved tensor that a backward pass without retain_graph has freed."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ USED_TWICE = (
 
 
 class HookDict(dict[int, Any]):
-    """Hooks by the id of their handle. Unlike a dict it can be referred to weakly, so that a handle keeps no hook alive."""
+    """Hooks by the id of their handle. Unlike a dict it supports weak references, so that a handle does not keep its hook alive."""
 
     __slots__ = ("__weakref__",)
 
@@ -64,9 +64,9 @@ def _weak(hooks: Any) -> Callable[[], Any]:
 
 
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook away again. Usable as a context manager.
+    """The handle of a registered hook; `remove()` unregisters the hook. Usable as a context manager.
 
-    `extra_dict` is a further dict (or a list of them) that loses the same key.
+    `extra_dict` is another dict (or a list of them) from which the same key is removed.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 2)
@@ -109,13 +109,13 @@ RemovableHandle.__module__ = "penlight.utils.hooks"
 
 
 class Hooks:
-    """The hooks of one node, made when the first is registered."""
+    """The hooks of one node, created when the first is registered."""
 
     __slots__ = ("post", "post_accumulate", "pre", "retain", "tensor")
 
     def __init__(self) -> None:
         self.tensor: dict[int, HookDict] = {}  # by output number: hooks on that tensor
-        self.retain: dict[int, weakref.ref[Tensor]] = {}  # by output number: the tensor that wants its .grad
+        self.retain: dict[int, weakref.ref[Tensor]] = {}  # by output number: the tensor that retains its .grad
         self.pre, self.post, self.post_accumulate = HookDict(), HookDict(), HookDict()
 
 
@@ -132,7 +132,7 @@ def _label(name: str) -> str:
 
 
 class Node:
-    """One step of the backward pass. `grad_fn` of a tensor is the node that its gradient goes to.
+    """One step of the backward pass. A tensor's `grad_fn` is the node that its gradient flows to.
 
     >>> y = torch.ones(2, requires_grad=True) * 3
     >>> y.grad_fn.name(), len(y.grad_fn.next_functions)
@@ -142,11 +142,11 @@ class Node:
     __slots__ = ("__weakref__", "_fit", "_hooks", "_more", "_shape", "next_functions", "seq")
 
     seq: int
-    _shape: Any  # of its op's result, or a list for several: for pictures. Not set where it follows from the inputs, as for `a * b`
+    _shape: Any  # shape of its op's result (a list for several), for graph drawings. Not set if it follows from the inputs, as for `a * b`
     next_functions: tuple[Edge, ...]
     _hooks: Hooks | None
-    outputs = 1  # how many outputs of the forward op differentiate
-    runs_on_none = False  # whether it must run even when no gradient arrived
+    outputs = 1  # how many outputs of the forward op are differentiable
+    runs_on_none = False  # whether it must run even if no gradient arrived
 
     def name(self) -> str:
         """The name of the node's class, such as `MulBackward0`; for PyTorch's hand-written ones with their C++ namespace.
@@ -162,22 +162,22 @@ class Node:
         return _label(self.name())
 
     def __call__(self, *grads: Any, **named: Any) -> Any:
-        """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""
+        """Run this node alone on gradients of its outputs; returns the gradients of its inputs."""
         if named:
             raise TypeError("keyword arguments are not supported")
         return _engine.run_node(self, grads)
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        """The gradients of the inputs, as ndarrays, from those of the outputs; frees what was saved unless `keep`."""
+        """The gradients of the inputs, as ndarrays, from those of the outputs; frees the saved values unless `keep`."""
         raise NotImplementedError
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        """The same on tensors, through differentiable ops."""
+        """`run_raw` on tensors, by differentiable ops."""
         raise NotImplementedError
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict of the user's own, which lives as long as the node.
+        """A dict for the user's own data, which lives as long as the node.
 
         >>> node = torch.ones(1, requires_grad=True).exp().grad_fn
         >>> node.metadata["made by"] = "me"
@@ -187,7 +187,7 @@ class Node:
         return self.extra().setdefault("metadata", {})  # type: ignore[no-any-return]
 
     def extra(self) -> dict[str, Any]:
-        """What few nodes have, by name. A `__dict__` would cost every node."""
+        """Rare attributes, by name. A `__dict__` would cost memory in every node."""
         more = getattr(self, "_more", None)
         if more is None:
             self._more: dict[str, Any] = {}
@@ -202,7 +202,7 @@ class Node:
         return self.seq
 
     def hooks(self) -> Hooks:
-        """The hooks of this node, made when first asked for.
+        """The hooks of this node, created on first access.
 
         >>> node = torch.ones(1, requires_grad=True).exp().grad_fn
         >>> handle = node.register_hook(lambda grad_inputs, grad_outputs: None)
@@ -246,9 +246,9 @@ _HAND_WRITTEN = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemente
 class AccumulateGrad(Node):
     """Where the gradient of a leaf arrives; adds it into the leaf's `.grad`.
 
-    The leaf's edge holds this node, so the node holds its leaf weakly: no cycle. If the graph outlives the leaf's Python
-    object, `variable` makes the tensor anew over the same memory, as PyTorch keeps it alive through the graph. Its `.grad`
-    goes on in it: the node holds that too (see `set_grad`).
+    The leaf's edge refers to this node, so the node refers to its leaf weakly, which avoids a cycle. If the graph outlives the leaf's
+    Python object, `variable` recreates the tensor over the same memory (in PyTorch the graph keeps it alive). The new tensor has the same
+    `.grad`, which the node holds too (see `set_grad`).
     """
 
     __slots__ = ("_array", "_grad", "_kept", "_ref", "_versions")
@@ -287,7 +287,7 @@ class AccumulateGrad(Node):
 
 
 def set_grad(tensor: Tensor, grad: Tensor | None) -> None:
-    """Set the `.grad` of a tensor, and of the node where its gradients arrive, whatever classes take over: its setter without the checks."""
+    """Set the `.grad` of a tensor and of its AccumulateGrad node, without the setter's checks and without `__torch_function__`."""
     tensor._grad = grad
     edge = getattr(tensor, "_edge", NO_EDGE)
     if edge is NO_EDGE:
@@ -296,12 +296,12 @@ def set_grad(tensor: Tensor, grad: Tensor | None) -> None:
         edge[0]._grad = grad
 
 
-# The classes of nodes with one output for sure: asking a class costs less than asking each node for its `outputs`.
+# Node classes with exactly one output: checking the class is cheaper than reading each node's `outputs`.
 ONE_OUTPUT: set[type[Node]] = set()
 
 
 def walk(roots: list[Node]) -> Iterator[Node]:
-    """Every node reachable from these, each once."""
+    """All nodes reachable from these, each once."""
     seen = set(roots)
     stack = list(roots)
     while stack:

@@ -1,9 +1,9 @@
 """Hooks on saved tensors: packed when a node saves them, unpacked each time the node reads them.
 
 # Note [Packed values]
-While a pair of hooks is open a node's slot holds a `Packed` instead of a tensor, and its `_fit` a `PackedFit`, which sends
-the generated backward to the readable one: that unpacks each value once for a run. `_array` and `unpack()` both call the
-unpack hook; `unpack()` gives the tensor with the edge in the graph that the saved one had. `_vc` is None because versions
+While a pair of hooks is open, a node's slot holds a `Packed` instead of a tensor, and its `_fit` a `PackedFit`, which sends the generated
+backward to the readable path, where each value is unpacked once per run. `_array` and `unpack()` both call the unpack hook; `unpack()`
+returns the tensor with the saved tensor's edge in the graph. `_vc` is None because versions
 can't be tracked through hooks.
 """
 
@@ -23,7 +23,7 @@ from .views import edge_of
 
 
 class Pair:
-    """The functions that pack and unpack, while `saved_tensors_hooks` is open."""
+    """The pack and unpack functions of an open `saved_tensors_hooks`."""
 
     __slots__ = ("pack_hook", "unpack_hook")
 
@@ -31,7 +31,7 @@ class Pair:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def pack(self, tensor: Tensor, edge: Edge) -> Packed:
-        """Call the pack hook on a tensor that a node saves; `edge` is where the unpacked one belongs in the graph."""
+        """Call the pack hook on a tensor that a node saves; `edge` is the graph edge of the unpacked tensor."""
         version = version_of(tensor)
         before = grad_mode.get()
         try:
@@ -49,7 +49,7 @@ class Pair:
 
 
 class Packed:
-    """What a pack hook made of a saved tensor. See Note [Packed values]."""
+    """The pack hook's result for a saved tensor. See Note [Packed values]."""
 
     __slots__ = ("edge", "unpack_hook", "value")
     _vc = None
@@ -62,7 +62,7 @@ class Packed:
         return self.data()._array
 
     def data(self) -> Tensor:
-        """What the unpack hook returns."""
+        """The unpack hook's result."""
         data = self.unpack_hook(self.value)
         if not isinstance(data, Tensor):
             raise TypeError(
@@ -77,7 +77,7 @@ class Packed:
 
 
 def at_edge(data: Tensor, edge: Edge) -> Tensor:
-    """The values of `data` as a tensor whose gradient goes to `edge`."""
+    """The values of `data` as a tensor whose gradient flows to `edge`."""
     if edge is NO_EDGE and not data.requires_grad:
         return data
     out = wrap(data._array)
@@ -86,7 +86,7 @@ def at_edge(data: Tensor, edge: Edge) -> Tensor:
 
 
 class SavedTensor:
-    """A tensor that a node saved, as `grad_fn._raw_saved_self` gives it: hooks can be registered on it.
+    """A tensor saved by a node, as `grad_fn._raw_saved_self` returns it; hooks can be registered on it.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> y = x.exp()
@@ -99,7 +99,7 @@ class SavedTensor:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     def _slot(self) -> Any:
-        """What is saved: a tensor, an array, a Packed, None, or Freed."""
+        """The saved value: a tensor, an array, a Packed, None, or Freed."""
         raise NotImplementedError
 
     def _keep(self, packed: Packed) -> None:
@@ -111,7 +111,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is stored: the tensor, or what the pack hook returned."""
+        """The stored value: the tensor, or the pack hook's result."""
         value = self._slot()
         if isinstance(value, Packed):
             return value.value
@@ -147,7 +147,7 @@ class SavedTensor:
 
 
 class SlotSaved(SavedTensor):
-    """What a node of a declared op saved under one name."""
+    """The value that a node of a declared op saved under one name."""
 
     def __init__(self, node: Node, want: str) -> None:
         self._node, self._want = node, want
@@ -165,9 +165,9 @@ class SlotSaved(SavedTensor):
 
 
 def keep_packed(node: Any, want: str, packed: Packed) -> None:
-    """Put a packed value into a node's slot. A packed output has a version counter that never moves."""
+    """Store a packed value in a node's slot. A packed output has a version counter that never changes."""
     if hasattr(type(node), "c_" + want):
-        packed.edge = NO_EDGE  # the edge of an output leads to the node itself: a cycle
+        packed.edge = NO_EDGE  # the edge of an output is the node itself: a cycle
         setattr(node, "c_" + want, [0, None])
     setattr(node, "v_" + want, 0)
     setattr(node, "s_" + want, packed)
@@ -201,7 +201,7 @@ class Kept(SavedTensor):
         self.value = packed
 
     def unpack(self, node: Node | None = None) -> Tensor:
-        """The saved tensor; an output becomes one of `node` again."""
+        """The saved tensor; an output becomes an output of `node` again."""
         value = self.value
         if isinstance(value, Freed):
             raise RuntimeError(USED_TWICE)

@@ -1,6 +1,6 @@
-"""torch.autograd.profiler: how long each op takes, forward and backward.
+"""torch.autograd.profiler: measures how long each op takes, forward and backward.
 
-While a profile is open, ops and nodes tell it when they start and end. Functions that are composed of ops show as these ops.
+While a profile is open, ops and nodes report their start and end. Composite functions appear as the ops they call.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _current: ContextVar[Collector | None] = ContextVar("penlight_profiler", default
 
 
 class Collector:
-    """Gathers events while a profile is open. Events nest as their calls do."""
+    """Collects events while a profile is open. Events nest as their calls do."""
 
     def __init__(self, shapes: bool, flops: bool, memory: bool, stacks: bool) -> None:
         self.shapes, self.flops, self.memory, self.stacks = shapes, flops, memory, stacks
@@ -112,7 +112,7 @@ class Collector:
 
 
 def _stack() -> list[str]:
-    """The user's lines that are running, innermost first: `train.py(12): step`."""
+    """The user's running lines, innermost first: `train.py(12): step`."""
     lines = []
     frame: Any = sys._getframe(1)
     while frame is not None:
@@ -124,7 +124,7 @@ def _stack() -> list[str]:
 
 
 class profile:
-    """Inside, every op is timed.
+    """Inside this context, every op is timed.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
@@ -208,20 +208,20 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events added up by name."""
+        """The events summed by name."""
         return self._events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events added up."""
+        """The sum of all events."""
         return self._events.total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
-        """How long the ops took together, in microseconds."""
+        """The total time of all ops, in microseconds."""
         return self._events.self_cpu_time_total
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events into a file that chrome://tracing and Perfetto show."""
+        """Write the events to a file for chrome://tracing and Perfetto."""
         self._events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
@@ -232,7 +232,7 @@ class profile:
 
 
 class record_function:
-    """A block (or, as a decorator, each call of a function) that shows under this name in a profile.
+    """A block (or, as a decorator, each call of a function) that appears under this name in a profile.
 
     >>> with torch.autograd.profiler.profile() as prof, torch.autograd.profiler.record_function("my block"):
     ...     y = torch.ones(2) * 3
@@ -268,7 +268,7 @@ class record_function:
 
 
 class emit_itt:
-    """Tells Intel's VTune about each op; without VTune it does nothing."""
+    """Reports each op to Intel's VTune; without VTune it does nothing."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
@@ -286,7 +286,7 @@ class emit_itt:
 
 
 class emit_nvtx:
-    """Tells NVIDIA's profilers about each op; there is no CUDA here, so it raises when it is entered."""
+    """Reports each op to NVIDIA's profilers; there is no CUDA here, so entering it raises."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.record_shapes = enabled, record_shapes
@@ -301,19 +301,19 @@ class emit_nvtx:
 
 
 def load_nvprof(path: str) -> EventList:
-    """Events from a file of nvprof's."""
+    """Events from an nvprof file."""
     return EventList(parse_nvprof_trace(path))
 
 
 def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
-    """Events from a file of nvprof's: not supported, for nothing here writes them."""
+    """Events from an nvprof file: not supported, because nothing here writes such files."""
     raise NotImplementedError(
         "nvprof traces come from CUDA, which there is none of here; use export_chrome_trace instead"
     )
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's tracing library is there."""
+    """Whether PyTorch's tracing library is available."""
     return False
 
 
@@ -330,7 +330,7 @@ class EnforceUnique:
 
 
 class KinetoStepTracker:
-    """Counts the steps that several parts of a program report: the step is the highest count among them."""
+    """Counts steps that several parts of a program report; the current step is the highest count."""
 
     _current_step = 0
     _step_dict: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Events of the profiler: their times, averages by name, the table, and Chrome's trace format."""
+"""Profiler events: their times, averages by name, the table, and Chrome's trace format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DeviceType(Enum):
 
 
 class ProfilerActivity(Enum):
-    """What a profile records: here the CPU, whatever is asked for."""
+    """What a profile records: always the CPU here."""
 
     CPU = 0
     XPU = 1
@@ -60,7 +60,7 @@ class Interval:
 
 
 class Kernel(NamedTuple):
-    """A piece of work on a device; the CPU has none."""
+    """A kernel on a device; the CPU has none."""
 
     name: str
     device: int
@@ -100,7 +100,7 @@ def format_memory(nbytes: int) -> str:
 
 
 class FormattedTimesMixin:
-    """What single events and averages have in common: times as numbers and as text. There is no device but the CPU."""
+    """Shared by single events and averages: times as floats and as text. The CPU is the only device."""
 
     count: int
     cpu_time_total: float
@@ -183,7 +183,7 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """Events of one name added up."""
+    """The sum of all events of one name."""
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -199,7 +199,7 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.flops = 0
 
     def add(self, other: Any) -> FunctionEventAvg:
-        """Add an event, or the average of others."""
+        """Add an event, or an average of events."""
         if self.key is None:
             self.key, self.input_shapes, self.stack = other.key, other.input_shapes, other.stack
             self.scope, self.cpu_parent, self.cpu_children = other.scope, other.cpu_parent, other.cpu_children
@@ -239,7 +239,7 @@ class EventList(list[Any]):
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events added up by name, and if wanted by input shapes and by the innermost lines of their stacks."""
+        """The events summed by name and, if requested, by input shapes and by the innermost lines of their stacks."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             key = [event.key, event.is_user_annotation]
@@ -255,7 +255,7 @@ class EventList(list[Any]):
         return averages
 
     def total_average(self) -> FunctionEventAvg:
-        """All events added up."""
+        """The sum of all events."""
         total = FunctionEventAvg()
         for event in self:
             total.add(event)
@@ -273,7 +273,7 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as text, one in a row."""
+        """The events as text, one per row."""
         events = list(self)
         if sort_by is not None:
             attribute = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
@@ -283,7 +283,7 @@ class EventList(list[Any]):
         return table.text(header, row_limit, top_level_events_only)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write the events into a file that chrome://tracing and Perfetto show."""
+        """Write the events to a file for chrome://tracing and Perfetto."""
         process = os.getpid()
         rows = []
         for event in self:
@@ -306,7 +306,7 @@ class EventList(list[Any]):
         return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Write the stacks with a time each, as flame graph tools read them."""
+        """Write each stack with its time, in the format of flame graph tools."""
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError("metric should be one of: " + str(self.supported_export_stacks_metrics()))
         plain = str.maketrans(" ;\t\n", "____")
@@ -323,7 +323,7 @@ _WIDTH = 12
 
 
 class Table:
-    """Columns for what the events have: times always; memory, shapes, sources and FLOPs if they were recorded."""
+    """The columns of the table: always times; memory, shapes, sources and FLOPs if they were recorded."""
 
     def __init__(
         self, events: list[Any], memory: bool, flops: bool, widths: tuple[int | None, ...], unit: str | None
@@ -369,7 +369,7 @@ class Table:
         return "".join(f"{value!s:{side}{width}}  " for value, (_, width, side) in zip(values, self.columns))
 
     def rows(self, event: Any) -> list[str]:
-        """An event's row, and one more for each further line of its stack."""
+        """An event's row, and a row for each further line of its stack."""
         name = event.key
         if self.name_limit is not None and len(name) >= self.name_limit - 3:
             name = name[: self.name_limit - 3] + "..."
@@ -408,7 +408,7 @@ def _tail(path: str, width: int) -> str:
 
 
 def _scaled(flops: int) -> tuple[float, str]:
-    """What to multiply FLOPs with, and the unit that makes."""
+    """The scale factor for FLOPs, and its unit."""
     units = ["FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs"]
     index = min((len(str(flops)) - 1) // 3, len(units) - 1)
     return 10.0 ** (-3 * index), units[index]

@@ -1,9 +1,9 @@
-"""Saved values: what a node keeps for its backward, and the checks when it is used.
+"""Saved values: what a node keeps for its backward, and the version checks when it is used.
 
 # Note [Saved inputs and saved outputs]
-A saved input is the tensor itself and its version. A saved output is its array and version counter without the tensor,
-for the tensor's edge holds the node: keeping the tensor would be a cycle. A graph is freed by reference counts alone.
-On use, a version that moved raises.
+A saved input is the tensor itself and its version. A saved output is its array and version counter without the tensor, because the tensor's
+edge refers to the node: keeping the tensor would be a cycle. So reference counts alone free a graph. Using a saved value whose version has
+changed raises.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _guards = lazy_import(globals(), "_guards", "..ops.machinery.guards")
 
 
 class NoVersion(list):  # type: ignore[type-arg]
-    """The version counter of an inference tensor: asking it for the version, as saving a tensor does, is refused."""
+    """The version counter of an inference tensor: reading the version, as saving a tensor does, raises."""
 
     def __getitem__(self, index: Any) -> Any:
         if index == 0:
@@ -41,7 +41,7 @@ class NoVersion(list):  # type: ignore[type-arg]
 
 
 def versions_of(tensor: Tensor) -> list[Any]:
-    """A tensor's version counter `[version, views]`, made when first asked for and shared by its views."""
+    """A tensor's version counter `[version, views]`, created on first use and shared by its views."""
     if tensor._vc is None:
         tensor._vc = [0, None]
     return tensor._vc
@@ -53,7 +53,7 @@ def version_of(tensor: Any) -> int:
 
 
 def modified(array: Any, origin: str, now: int, expected: int, node: Node | None) -> NoReturn:
-    """Refuse a saved tensor that was written to since."""
+    """Refuse a saved tensor that was written to after it was saved."""
     kind = _guards.type_name(dtypes.from_np(array.dtype))
     error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -80,7 +80,7 @@ _LOOK_ABOVE = (
 
 
 def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "") -> NoReturn:
-    """Refuse a saved input whose version moved, naming the op that made it (unless it was a leaf when it was saved)."""
+    """Refuse a saved input whose version changed, naming the op that made it (unless it was a leaf when it was saved)."""
     source, nr = edge_of(saved)
     rules = list(node.op.rules) if node is not None else []
     then = node.next_functions[rules.index(want)][0] if want in rules else source
@@ -94,13 +94,13 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
     )
     label = source.label() if made else ""  # type: ignore[union-attr]
     if saved._view is None and getattr(getattr(source, "op", None), "view", False):
-        label = "AsStrided"  # what a view's grad_fn is after a write; `linear` keeps its transposed weight to itself
+        label = "AsStrided"  # a view's grad_fn after a write; `linear` does not expose its transposed weight
     modified(saved._array, f", which is output {nr} of {label}," if made else "", version_of(saved), expected, node)
 
 
 def refuse_detached(now: Node | None, then: Node | None) -> None:
-    """Refuse a saved input that is a leaf now, and was the result of an op when it was saved: a second derivative through it would be
-    lost. (PyTorch refuses the first one too.)"""
+    """Refuse a saved input that is a leaf now but was the result of an op when it was saved: a second derivative through it would be
+    lost. (PyTorch refuses the first derivative too.)"""
     leaf = now is None or isinstance(now, AccumulateGrad)
     if leaf and then is not None and not isinstance(then, AccumulateGrad):
         raise RuntimeError(
@@ -110,12 +110,12 @@ def refuse_detached(now: Node | None, then: Node | None) -> None:
 
 
 def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:
-    """Refuse a saved output whose version moved."""
+    """Refuse a saved output whose version changed."""
     modified(array, f", which is output {nr} of {node.extra().get('label') or node.label()},", now, expected, node)
 
 
 def explain(node: Node, error: AttributeError) -> NoReturn:
-    """Why reading a saved value failed: it was freed, unless the error is somebody's own."""
+    """Why reading a saved value failed: it was freed, unless the error has another cause."""
     if any(isinstance(getattr(node, slot, None), Freed) for slot in type(node).saved_slots):  # type: ignore[attr-defined]
         raise RuntimeError(USED_TWICE) from None
     raise error

@@ -1,4 +1,4 @@
-"""Shapes of gradients."""
+"""Reduces gradients to the shapes of their tensors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..kernels.copies.convert import cast
 from ..kernels.reduce import reduce_sum
 
 _BY_BLAS = 1 << 18  # elements
-_MANY = 1 << 15  # elements; below, NumPy's own sums are the quickest
+_MANY = 1 << 15  # elements; below, NumPy's own sums are fastest
 _FLOAT = np.dtype(np.float32)
-_add_up: Any = np.add.reduce  # `ndarray.sum` without the Python functions around it
+_add_up: Any = np.add.reduce  # `ndarray.sum` without its Python wrappers
 
 
 @lru_cache(64)
@@ -22,10 +22,10 @@ def _ones(count: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a gradient (an array) over the dimensions that broadcasting had added or widened.
+    """Sum a gradient (an array) over the dimensions that broadcasting added or expanded.
 
-    The sum of a matrix's rows, which is the gradient of every bias, is a product with ones: a third of the time that NumPy's sum
-    takes, until it is so large that BLAS wakes its threads for it. Then the kernel of sums is as quick, and more accurate.
+    The sum over the rows of a matrix, which is the gradient of every bias, is a matrix product with ones: it takes a third of the time of
+    NumPy's sum, up to the size at which BLAS starts its threads. From there the summation kernel is as fast, and more accurate.
     """
     if grad.ndim == 2 and len(shape) == 1 and shape[0] == grad.shape[1] != 1:
         dtype = grad.dtype
@@ -35,7 +35,7 @@ def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
             if grad.flags.c_contiguous:
                 return reduce_sum(grad, (0,))
     dtype = grad.dtype
-    if dtype.itemsize == 2 and dtype.kind in "fV":  # added up as float32: in bfloat16, 256 + 1 is 256
+    if dtype.itemsize == 2 and dtype.kind in "fV":  # accumulate in float32: in bfloat16, 256 + 1 is 256
         return cast(sum_to(cast(grad, _FLOAT), shape), dtype)
     extra = grad.ndim - len(shape)
     if extra > 0:
@@ -51,7 +51,7 @@ def _sum(grad: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def fitted(grad: Any, shape: tuple[int, ...]) -> Any:
-    """A gradient brought to its leaf's shape, or PyTorch's error if that can't be."""
+    """A gradient reduced to its leaf's shape; raises PyTorch's error if that is impossible."""
     extra = grad.ndim - len(shape)
     if extra < 0 or any(m not in (1, n) for n, m in zip(grad.shape[extra:], shape)):
         raise RuntimeError(

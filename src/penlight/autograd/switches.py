@@ -1,4 +1,4 @@
-"""Switches of PyTorch's engine that change nothing of what it computes: accepted, remembered, and otherwise without effect.
+"""Switches of PyTorch's engine that do not change results: accepted and remembered, otherwise without effect.
 
 The engine here runs in the calling thread, always gives `.grad` the layout of its tensor, and regenerates views itself.
 """
@@ -23,7 +23,7 @@ _view_replay: ContextVar[bool] = ContextVar("penlight_view_replay", default=Fals
 
 
 class _Switch(_Decorator):
-    """Set at once as a function, for a block as a context manager, for calls as a decorator."""
+    """A setting: immediate as a function, for a block as a context manager, for calls as a decorator."""
 
     _flag: ContextVar[bool]
 
@@ -46,7 +46,7 @@ class _Switch(_Decorator):
 
 
 class set_multithreading_enabled(_Switch):
-    """Whether backward may use more threads; here it never does.
+    """Whether backward may use several threads; here it never does.
 
     >>> with torch.autograd.set_multithreading_enabled(False):
     ...     torch.autograd.is_multithreading_enabled()
@@ -57,7 +57,7 @@ class set_multithreading_enabled(_Switch):
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Whether `.grad` must have the layout of its tensor; here it always has.
+    """Whether `.grad` must have the layout of its tensor; here it always does.
 
     >>> with torch.autograd.enforce_grad_layout_policy(True):
     ...     pass
@@ -74,7 +74,7 @@ class _force_original_view_tracking(_Switch):
 
 
 class _unsafe_preserve_version_counter(_Decorator):
-    """Inside, writes to these tensors go unnoticed by autograd: their versions are put back."""
+    """Inside, autograd does not notice writes to these tensors: their versions are restored."""
 
     def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
         if not isinstance(tensors, tuple):
@@ -96,7 +96,7 @@ class _unsafe_preserve_version_counter(_Decorator):
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` said last.
+    """The last setting of `set_multithreading_enabled`.
 
     >>> torch.autograd.is_multithreading_enabled()
     True

@@ -21,7 +21,7 @@ class VariableMeta(type):
 
 
 class ImperativeEngine:
-    """What programs ask of the engine itself.
+    """The engine's interface for programs that call it directly.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> engine = torch.autograd.Variable._execution_engine

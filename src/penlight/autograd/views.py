@@ -1,15 +1,15 @@
-"""Views and in-place writes: who shares memory with whom, and what a write does to the graph.
+"""Views and in-place writes: which tensors share memory, and how a write changes the graph.
 
 # Note [Stale edges]
-A write to memory that views share changes the history of all of them. PyTorch compares versions whenever it asks a view
-for its grad_fn; here an op reads `tensor._edge` without asking. So a write deletes the `_edge` of every live view of that
-memory (the version counter lists them). Reading it then raises AttributeError, the op lands in its `except` branch,
-`settle` regenerates the edge from the base, and the op runs again. What is not stale pays nothing.
+A write to memory shared by views changes the history of all of them. PyTorch compares versions whenever a view's grad_fn is read; here an
+op reads `tensor._edge` without a check. So a write deletes the `_edge` of every live view of that memory (the version counter lists them).
+Reading it then raises AttributeError, the op's `except` branch calls `settle`, which regenerates the edge from the base, and the op runs
+again. Tensors that are not stale pay nothing.
 
 # Note [In-place on a view]
-Writing through a view `v` of `base` makes the op's node `fn` compute only the gradient of that part. `CopySlices` wraps it:
-it takes the gradient of the whole base, hands the part to `fn`, and overwrites that part by what comes back. It becomes
-the base's grad_fn; the views' edges go stale and lead to the base through `AsStridedBackward0` from then on.
+After a write through a view `v` of `base`, the op's node `fn` computes the gradient of that part only. `CopySlices` wraps it: it takes the
+gradient of the full base, passes that part of it to `fn`, and overwrites the part by the result. It becomes the base's grad_fn; the views'
+edges go stale and lead to the base through `AsStridedBackward0` from then on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT, NO_GRAD, INFERENCE = range(5)
 
 
 class View:
-    """What makes a tensor a view: its base, how it was created, and how to make it again where strides can't say.
+    """The view record of a tensor: its base, how it was created, and how to recreate it if strides do not suffice.
 
     `replay` maps the base to this view for views that are not a strided window of the base (a complex tensor seen as
     real, a conjugate); it is None for the others.
@@ -47,9 +47,9 @@ class View:
     __slots__ = ("__dict__", "base", "creation", "replay")
 
     origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
-    own: Edge = NO_EDGE  # its edge as a leaf of its own, told to require grad while its base did not
+    own: Edge = NO_EDGE  # its edge as a leaf, if it was told to require grad while its base did not
     stale = False  # its memory was written to while its base did not require grad
-    retaining = False  # retain_grad() had been called when its edge went stale: the new edge takes it over
+    retaining = False  # retain_grad() was called before its edge went stale: the new edge inherits it
 
     base: Tensor
     creation: int
@@ -60,13 +60,13 @@ _new, _ndarray = object.__new__, np.ndarray
 
 
 def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any = None) -> None:
-    """Make `view`, whose array is a window of `source`'s, a view in the eyes of autograd."""
+    """Register `view`, whose array is a window of `source`'s, as a view with autograd."""
     vc = source._vc
     if vc is None:
         vc = source._vc = [0, None]
     view._vc = vc
     if type(vc) is not list:
-        view._view = None  # autograd does not know a view of an inference tensor as one
+        view._view = None  # autograd does not treat a view of an inference tensor as a view
         _conjugates.adopt(view)
         return
     if not is_grad_enabled():
@@ -98,7 +98,7 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
 
 
 def link_parts(parts: list[Tensor], source: Tensor) -> None:
-    """`link` for all the views that one op makes of a tensor."""
+    """`link` for all the views of a tensor that one op returns."""
     if not parts:
         return
     first = parts[0]
@@ -120,7 +120,7 @@ def link_parts(parts: list[Tensor], source: Tensor) -> None:
 
 
 def unrecorded_edge(view: Tensor) -> Edge:
-    """The edge of a view made under no_grad: PyTorch says that it requires grad if its base does, though it leads nowhere."""
+    """The edge of a view made under no_grad: PyTorch reports that it requires grad if its base does, though the edge leads nowhere."""
     if view._view is None:
         return NO_EDGE
     base = view._view.base
@@ -131,18 +131,18 @@ def unrecorded_edge(view: Tensor) -> Edge:
 
 
 def history_first(*tensors: Any) -> None:
-    """Complain about views whose history is spoilt before anything else is found wrong with the arguments, as PyTorch does."""
+    """Raise for views with an invalid history before any other argument error, as PyTorch does."""
     for tensor in tensors:
         if is_grad_enabled() and hasattr(tensor, "_array"):
             edge_of(tensor)
 
 
 def _window(view: Tensor, source: Tensor) -> Any:
-    """A function that takes the same strided window of a tensor like `source` that `view` is."""
+    """A function that takes the strided window `view` of any tensor laid out like `source`."""
     part, memory = (
         _conjugates.memory_of(view),
         _conjugates.memory_of(source),
-    )  # what follows from them is seldom asked for
+    )  # derived attributes are rarely needed
 
     def take(tensor: Tensor) -> Tensor:
         from ..tensor import wrap
@@ -153,13 +153,13 @@ def _window(view: Tensor, source: Tensor) -> Any:
 
 
 def prune(family: list[Any]) -> None:
-    """Forget dead views; the next pruning comes when the family has grown to four times its size."""
+    """Forget dead views; prune again when the number of views has quadrupled."""
     alive = [ref for ref in family[1:] if ref() is not None]
     family[:] = [4 * len(alive) + 8, *alive]
 
 
 def bump(tensor: Tensor, tell: bool = True) -> None:
-    """Record a write into a tensor's memory: its version moves on, its views' edges go stale, and an open log is told."""
+    """Record a write to a tensor's memory: bump its version, make its views' edges stale, and tell an open log."""
     vc = tensor._vc
     if vc is None:
         vc = tensor._vc = [0, None]
@@ -176,7 +176,7 @@ def bump(tensor: Tensor, tell: bool = True) -> None:
 
 
 def writes_alone(tensor: Tensor) -> bool:
-    """Whether a write to a tensor does no more than to move its version: nothing is recorded, and nobody looks on."""
+    """Whether a write to a tensor only bumps its version: nothing is recorded, and nothing observes it."""
     versions = tensor._vc
     return (
         not NAMESPACE["SLOW"]
@@ -203,7 +203,7 @@ def _make_stale(view: Tensor) -> None:
 
 
 def requirement_changed(base: Tensor) -> None:
-    """A leaf was told to require grad, or not to: its views say so too, though they lead nowhere, as in PyTorch."""
+    """Called when requires_grad of a leaf changes: its views report the same, though their edges lead nowhere, as in PyTorch."""
     if base._vc is None or base._vc[1] is None:
         return
     for ref in base._vc[1][1:]:
@@ -275,7 +275,7 @@ _WHY = {
 
 
 def refuse_rewrite(tensor: Tensor, info: View, what: str) -> None:
-    """Raise if the history of this view can't be rewritten, because of how the view was made."""
+    """Raise if the history of this view can't be rewritten because of the way it was created."""
     if info.creation == DEFAULT:
         return
     try:
@@ -296,7 +296,7 @@ def refuse_rewrite(tensor: Tensor, info: View, what: str) -> None:
 
 
 def check_inplace(tensor: Tensor, any_requires_grad: bool) -> None:
-    """Refuse, before anything is changed, a write that autograd can't account for."""
+    """Refuse, before anything is changed, a write that autograd cannot track."""
     if not any_requires_grad or not is_grad_enabled():
         return
     info = tensor._view
@@ -309,7 +309,7 @@ def check_inplace(tensor: Tensor, any_requires_grad: bool) -> None:
 
 
 def rebase(tensor: Tensor, node: Node) -> None:
-    """Make `node` the history of `tensor`, which it just wrote to; through a view, of the base too."""
+    """Make `node` the history of `tensor`, which it just wrote to; for a view, of its base too."""
     info = tensor._view
     if info is None:
         move_retain(tensor, node)
@@ -325,14 +325,14 @@ def rebase(tensor: Tensor, node: Node) -> None:
 
 
 def rewrite_part(base: Tensor, part: np.ndarray[Any, Any], node: Node) -> None:
-    """Make `node` the history of a part of a tensor that is no view, which it just wrote to."""
+    """Make `node` the history of a part of a non-view tensor that it just wrote to."""
     copy = CopySlices(base, part, node, None)
     move_retain(base, copy)
     base._edge = (copy, 0)
 
 
 def move_retain(tensor: Tensor, node: Node) -> None:
-    """retain_grad() follows the tensor to its new grad_fn; plain hooks stay with the old one."""
+    """retain_grad() moves with the tensor to its new grad_fn; ordinary hooks stay with the old one."""
     try:
         old, nr = tensor._edge
     except AttributeError:
@@ -343,19 +343,19 @@ def move_retain(tensor: Tensor, node: Node) -> None:
 
 
 def _offset(window: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> int:
-    """Where `window` starts in `base`'s memory, in elements."""
+    """The offset of `window` in `base`'s memory, in elements."""
     return bytes_between(window, base) // base.itemsize
 
 
 def strided_window(base: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
     """The window of `base`'s memory with these strides in bytes that starts `offset` elements after `base` does.
 
-    The offset may be negative or the window larger than `base`: it may reach anywhere in the memory that `base` shares.
+    The offset may be negative, and the window may exceed `base`: it may cover any memory that `base` shares.
     """
     if offset >= 0 and base.flags.c_contiguous:
         try:
             return _ndarray(shape, base.dtype, base, 0 if 0 in shape else offset * base.itemsize, strides)
-        except ValueError:  # it leaves the array, though perhaps not the memory that the array is a part of
+        except ValueError:  # outside of this array, but perhaps inside the memory that it is a part of
             if base.base is None:
                 raise
     root = base
@@ -366,7 +366,7 @@ def strided_window(base: np.ndarray[Any, Any], shape: tuple[int, ...], strides: 
 
 
 def _buffer(root: np.ndarray[Any, Any]) -> Any:
-    """The memory of an array that owns it, whose dimensions may lie in memory in any order."""
+    """The memory of an array that owns it, in whatever order its dimensions are stored."""
     if root.flags.c_contiguous:
         return root
     return root.transpose(sorted(range(root.ndim), key=lambda d: -root.strides[d]))
@@ -409,7 +409,7 @@ class CopySlices(Node):
         fn = self._fn()
         itemsize = grad._array.itemsize
         if self.replay is not None and grad._level is not None and not grad._level.batching:
-            base_grad = grad.clone()  # memory is the class's own affair
+            base_grad = grad.clone()  # the class manages its own memory
         else:
             base_grad = _batched.strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
             base_grad.copy_(grad)
@@ -435,7 +435,7 @@ class CopySlices(Node):
 
 
 def _on_arrays(node: Node, grad: Any, keep: bool) -> tuple[Any, ...]:
-    """Run a node that only knows tensors on an array, outside of any graph."""
+    """Run a node that only supports tensors on an array, outside of any graph."""
     from ..tensor import wrap
 
     before = grad_mode.get()

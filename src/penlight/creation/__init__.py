@@ -1,4 +1,4 @@
-"""Making tensors: from data, filled with values, and like other tensors. Ranges of numbers are in `ranges.py`."""
+"""Creates tensors: from data, filled with values, and like other tensors. `ranges.py` has ranges."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new leaf tensor with a copy of some data: numbers, nested lists, an array.
+    """A new leaf tensor with a copy of the data: scalars, nested lists, an array.
 
     >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.float32)
     tensor([[1., 2.],
@@ -71,7 +71,7 @@ def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
 
 
 def _check(dtype: Any, device: Any, name: str) -> bool:
-    """Refuse a wrong dtype and devices that are not there; whether the tensor is made in another way, by `_meta_or_float8`."""
+    """Refuse a wrong dtype or an unavailable device; returns whether `_meta_or_float8` creates the tensor."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if device is not None:
@@ -84,7 +84,7 @@ def _check(dtype: Any, device: Any, name: str) -> bool:
 
 
 def _meta_or_float8(function: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """What a function makes, without data: see Note [Tensors without data] in _meta.py. Or in 8-bit floats: see Note [8-bit floats] in float8.py."""
+    """A tensor without data: see Note [Tensors without data] in _meta.py. Or one of 8-bit floats: see Note [8-bit floats] in float8.py."""
     if kwargs["dtype"] in dtypes.FLOAT8:
         wide = function(*args, **{**kwargs, "dtype": dtypes.float32, "requires_grad": False})
         return wide.to(kwargs["dtype"]).requires_grad_(kwargs.get("requires_grad", False))
@@ -92,7 +92,7 @@ def _meta_or_float8(function: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
-    """Data as a tensor, without copying where memory can be shared; a tensor stays itself.
+    """Data as a tensor, without a copy if memory can be shared; a tensor is returned unchanged.
 
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
@@ -139,14 +139,13 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 
 def _own_root(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The same memory as an array whose storage begins and ends with it, whatever larger array it was cut from."""
+    """The same memory as an array whose storage starts and ends with it, even if it is a part of a larger array."""
     span = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
     return np.ndarray(array.shape, dtype, np.asarray(_Memory(array, span)), 0, array.strides)
 
 
 class _Memory:
-    """Hands the memory of an array, from its first byte to its last, to NumPy as if it were not an array's: the chain of bases
-    ends here."""
+    """Exposes the memory of an array, from its first byte to its last, to NumPy without the array: the chain of bases ends here."""
 
     __slots__ = ("__array_interface__", "kept")
 
@@ -159,7 +158,7 @@ class _Memory:
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """An object as a tensor, sharing memory unless `copy` says otherwise. A tensor requires grad as before, unless `requires_grad` is given.
+    """An object as a tensor, sharing memory unless `copy` is given. A tensor keeps its requires_grad, unless `requires_grad` is given.
 
     >>> torch.asarray([1, 2])
     tensor([1, 2])
@@ -201,7 +200,7 @@ def _is_buffer(obj: Any) -> bool:
 
 
 def _refuse_copy(obj: Any, dtype: dtypes.dtype | None) -> None:
-    """Refuse what a tensor cannot share memory with."""
+    """Refuse objects whose memory a tensor cannot share."""
     if isinstance(obj, np.generic):
         raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
     if not isinstance(obj, (Tensor, np.ndarray)) and not hasattr(obj, "__array__"):
@@ -213,7 +212,7 @@ def _refuse_copy(obj: Any, dtype: dtypes.dtype | None) -> None:
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A 0-d tensor of a number, in the default dtype.
+    """A 0-d tensor of a scalar, in the default dtype.
 
     >>> torch.scalar_tensor(3)
     tensor(3.)
@@ -231,7 +230,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 def frombuffer(
     buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A 1-d tensor over the memory of a buffer.
+    """A 1-d tensor that shares the memory of a buffer.
 
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
@@ -294,7 +293,7 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
 
 
 def _full(shape: Any, value: Any, np_dtype: Any) -> np.ndarray[Any, Any]:
-    """`np.full`, which takes twice as long for a small array."""
+    """A faster `np.full`, which takes twice as long for a small array."""
     array = np.empty(shape, np_dtype)
     if type(value) is float and np_dtype.kind == "f":
         array.fill(value)
@@ -339,7 +338,7 @@ def full(
     out: Any = None,
     **more: Any,
 ) -> Tensor:
-    """A shape filled with one value, whose type decides the dtype.
+    """A tensor of a shape filled with one value, whose type determines the dtype.
 
     >>> torch.full((2,), 7)
     tensor([7, 7])
@@ -366,7 +365,7 @@ def full(
 def empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
 ) -> Tensor:
-    """An uninitialised tensor with given strides in elements.
+    """An uninitialised tensor with the given strides in elements.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -396,7 +395,7 @@ def eye(
     out: Any = None,
     **more: Any,
 ) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere.
+    """A matrix with ones on the diagonal and zeros elsewhere.
 
     >>> torch.eye(2)
     tensor([[1., 0.],
@@ -416,7 +415,7 @@ def eye(
 
 
 def _accept(name: str, more: dict[str, Any]) -> None:
-    """Take the keyword arguments that say nothing about a dense tensor on the CPU, and refuse what is left."""
+    """Accept keyword arguments that have no effect for a dense tensor on the CPU, and refuse any others."""
     if not more:
         return
     if "sparse" in repr(more.get("layout")):
@@ -430,7 +429,7 @@ def _accept(name: str, more: dict[str, Any]) -> None:
 
 
 def _into(out: Tensor, result: Tensor, dtype: Any = None) -> Tensor:
-    """A result in `out`, which takes its shape; a dtype that was asked for must be that of `out`."""
+    """Store a result in `out`, which takes its shape; a requested dtype must be that of `out`."""
     if dtype is not None and out.dtype is not dtype:
         kinds = dtypes.LEGACY[dtype], dtypes.LEGACY[out.dtype]
         raise RuntimeError(f"dtype {kinds[0]} does not match dtype of out parameter ({kinds[1]})")
@@ -473,7 +472,7 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
 
 
 def like(fill: Any, array: Any, np_dtype: Any, memory_format: Any) -> Any:
-    """What `fill(shape, np_dtype)` makes, in the layout of an array or in a memory format."""
+    """The result of `fill(shape, np_dtype)`, in the layout of an array or in a memory format."""
     if memory_format is None or memory_format is preserve_format:
         return memory_like(array, np_dtype, fill)
     return in_format(fill, array.shape, np_dtype, memory_format)
@@ -505,7 +504,7 @@ def full_like(
     memory_format: Any = None,
     **more: Any,
 ) -> Tensor:
-    """One value in another tensor's shape and dtype.
+    """A tensor of one value, in another tensor's shape and dtype.
 
     >>> torch.full_like(torch.zeros(2), 3)
     tensor([3., 3.])
@@ -544,7 +543,7 @@ def _install() -> None:
     def new_tensor(
         self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        """`torch.tensor` in this tensor's dtype.
+        """Like `torch.tensor`, in this tensor's dtype.
 
         >>> torch.tensor([1]).new_tensor([2.0, 3.0])
         tensor([2, 3])
@@ -560,7 +559,7 @@ def _install() -> None:
         return out
 
     def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:
-        """`torch.empty_strided` in this tensor's dtype.
+        """Like `torch.empty_strided`, in this tensor's dtype.
 
         >>> torch.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)

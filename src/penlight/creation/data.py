@@ -1,4 +1,4 @@
-"""Data as arrays: numbers, nested sequences, arrays of others, in the dtypes that PyTorch gives them."""
+"""Converts data to arrays: scalars, nested sequences, other libraries' arrays, in PyTorch's dtypes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
 
 
 def _cast(data: Any, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """Numbers in this dtype. What is too large for it becomes infinite without a warning."""
+    """Data cast to this dtype. Values too large for it become infinite without a warning."""
     token = hush()
     try:
         return np.asarray(data, dtype.np)
@@ -95,14 +95,15 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
 
 
 def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
-    """The dtype of numbers: Python's have the default one, and ints are int64 where NumPy's are 32 bits wide; NumPy's and tensors have their own."""
+    """The dtype of scalars: Python's have the default dtype, and ints are int64 even where NumPy's are 32 bits wide; NumPy scalars and
+    tensors keep theirs."""
     if array.dtype.kind == "i" and type(leaf) is int:
         return dtypes.int64
     if array.dtype.kind not in "fc" or isinstance(leaf, np.ndarray):
         return dtypes.from_np(array.dtype)
     data = _flat(data)
     kinds = set(map(type, data))
-    if kinds <= {int, bool} and kinds:  # what NumPy has no integers for
+    if kinds <= {int, bool} and kinds:  # too large for NumPy's integers
         raise ValueError(_OVERFLOW)
     if kinds <= _PYTHON_NUMBERS:
         return dtypes.get_default_dtype() if array.dtype.kind == "f" else dtypes.default_complex()
@@ -130,7 +131,7 @@ _OVERFLOW = "Overflow when unpacking long long"
 
 
 def _check_range(value: int, to: dtypes.dtype) -> None:
-    """Refuse an integer that PyTorch cannot read as one of C's."""
+    """Refuse an integer that does not fit PyTorch's C integer."""
     if to is dtypes.uint64:
         if value < 0:
             raise OverflowError("can't convert negative int to unsigned")
@@ -141,12 +142,12 @@ def _check_range(value: int, to: dtypes.dtype) -> None:
 
 
 def _with_large_integers(data: Any, array: Any, dtype: dtypes.dtype | None) -> Any:
-    """Numbers of which some are integers that int64 does not have, and what looks like that to NumPy, as an array of the wanted kind."""
+    """Data with integers beyond int64, or data that NumPy mistakes for that, as an array of the requested kind."""
     flat = _flat(data)
     if not all([isinstance(item, _NUMBERS) for item in flat]):
         if array.dtype.kind in "OUS":
             raise _unusable(array, dtype)
-        return array  # NumPy's numbers, or tensors
+        return array  # NumPy scalars, or tensors
     if dtype is None and set(map(type, flat)) <= {int, bool}:
         dtype = dtypes.int64
     if dtype is not None and dtype.category == dtypes.INTEGRAL:
@@ -162,7 +163,7 @@ def _with_large_integers(data: Any, array: Any, dtype: dtypes.dtype | None) -> A
 
 
 def _items(data: Any) -> Any:
-    """Nested lists with tensors, which must have one element, replaced by numbers."""
+    """Nested lists with their tensors, which must have one element, replaced by scalars."""
     if isinstance(data, (list, tuple)):
         return [_items(d) for d in data]
     if not isinstance(data, Tensor):
@@ -173,14 +174,14 @@ def _items(data: Any) -> Any:
 
 
 def tensors_in(data: Any) -> list[Tensor]:
-    """The tensors that data is, or that are in its nested lists."""
+    """The tensors in data: itself, or in its nested lists."""
     if isinstance(data, (list, tuple)):
         return [t for item in data for t in tensors_in(item)]
     return [data] if isinstance(data, Tensor) else []
 
 
 def _ragged(data: Any) -> Exception:
-    """PyTorch's complaint about nested lists of unequal lengths."""
+    """PyTorch's error for nested lists of unequal lengths."""
     lengths = [len(d) if isinstance(d, (list, tuple)) else -1 for d in data]
     if -1 in lengths and max(lengths) >= 0:
         if lengths[0] >= 0:
@@ -199,7 +200,7 @@ def _ragged(data: Any) -> Exception:
 
 
 def _unusable(array: Any, dtype: dtypes.dtype | None) -> Exception:
-    """PyTorch's complaint about data that are no numbers, or too large ones."""
+    """PyTorch's error for data that is not numeric, or too large."""
     bad = next((d for d in array.ravel().tolist() if not isinstance(d, (int, float, complex))), None)
     if isinstance(bad, (str, bytes)):
         return (
@@ -217,7 +218,7 @@ def _unusable(array: Any, dtype: dtypes.dtype | None) -> Exception:
 
 
 def _number(value: Any, to: dtypes.dtype) -> Any:
-    """A number as data of a dtype: floats may become infinite, integers must fit."""
+    """A scalar as data of a dtype: floats may become infinite, integers must fit."""
     if isinstance(value, complex) and to.category in (dtypes.INTEGRAL, dtypes.FLOATING):
         integral = to.category == dtypes.INTEGRAL
         raise TypeError(

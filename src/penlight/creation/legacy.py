@@ -14,7 +14,7 @@ from ..tensor import Tensor, wrap
 from . import _size
 from .data import array_of, tensors_in
 
-# What PyTorch's message calls the dtypes: C++'s types.
+# The C++ types that PyTorch's message uses for dtypes.
 _TYPES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
     "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int", "float16": "c10::Half",
@@ -24,8 +24,8 @@ _TYPES = {
 
 
 def legacy_tensor(dtype: dtypes.dtype | None, *args: Any, device: Any = None, size: Any = None) -> Tensor:
-    """A shape makes an uninitialised tensor, data is copied, a tensor is seen anew. No dtype: `torch.Tensor`, which takes tensors
-    of all dtypes, and makes others of the default one."""
+    """A shape gives an uninitialised tensor, data is copied, a tensor is aliased. Without a dtype it is `torch.Tensor`, which accepts
+    tensors of all dtypes and otherwise uses the default dtype."""
     require_cpu(device)
     if size is not None:
         args = tuple(size)

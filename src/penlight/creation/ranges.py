@@ -1,4 +1,4 @@
-"""Evenly spaced numbers: arange, linspace, logspace."""
+"""Evenly spaced values: arange, linspace, logspace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _float_range, _float_linspace = lazy("ranges", "arange"), lazy("ranges", "linspa
 def arange(
     *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any
 ) -> Tensor:
-    """Numbers from `start` (0) up to, not including, `end`, in steps.
+    """Values from `start` (0) up to but excluding `end`, in steps.
 
     >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
     (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
@@ -68,7 +68,7 @@ def _isfinite(value: Any) -> bool:
 
 
 def _integer_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
-    """The usual range, of numbers that the machine's integers hold; None for any other."""
+    """The usual range, of values that fit machine integers; None in other cases."""
     for a in args:
         if type(a) is not int or not -_FAR < a < _FAR:
             return None
@@ -80,7 +80,7 @@ def _integer_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
 
 
 def _float_values(args: tuple[Any, ...], dtype: Any) -> np.ndarray[Any, Any] | None:
-    """The usual range of float32 or float64 that is not empty; None for any other."""
+    """The usual non-empty range of float32 or float64; None in other cases."""
     if dtype is None:
         if float not in [type(a) for a in args]:
             return None
@@ -100,7 +100,7 @@ _FAR = 2**62
 
 
 def _arange_ends(args: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Start, end and step, by position or by name; those given by name are taken out of `more`."""
+    """Start, end and step, by position or by keyword; keyword ones are removed from `more`."""
     names = {"start": None, "end": None, "step": None}
     names.update({k: more.pop(k) for k in list(more) if k in names})
     values = list(args)
@@ -118,7 +118,7 @@ def _arange_ends(args: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, Any,
 
 
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
-    """Like `arange`, with the end included; deprecated in PyTorch too.
+    """Like `arange`, but including the end; deprecated in PyTorch too.
 
     >>> import penlight as torch, warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -148,7 +148,7 @@ def linspace(
     out: Any = None,
     **more: Any,
 ) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, evenly spaced.
+    """`steps` evenly spaced values from `start` to `end`, both included.
 
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -181,7 +181,7 @@ def _refuse_kernel(name: str, dtype: dtypes.dtype, kinds: str) -> None:
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
-    """The ends of a range as numbers; refuses what is none."""
+    """The ends of a range as scalars; refuses other types."""
     numbers = (int, float, complex, np.number, Tensor)
     if not (isinstance(steps, (int, np.integer, Tensor)) and isinstance(start, numbers) and isinstance(end, numbers)):
         kinds = ", ".join(type(v).__name__ for v in (start, end, steps))
@@ -208,7 +208,7 @@ def _refuse_wide(name: str, start: Any, end: Any) -> None:
 
 
 def linspace_array(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """PyTorch counts from both ends toward the middle, in the dtype of the result, multiplying and adding with one rounding."""
+    """PyTorch computes from both ends toward the middle, in the dtype of the result, by fused multiply-add."""
     kind = dtype.np.type
     if steps == 0:
         return np.empty(0, dtype.np)
@@ -231,7 +231,7 @@ def linspace_array(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.
 
 
 def _exponents(start: float, end: float, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """What `logspace` raises its base to; the last bit does not show in a result of less precision."""
+    """The exponents of `logspace`; their last bit does not show in a result of lower precision."""
     if steps < 2 or dtype.itemsize > 4 or dtype.category != dtypes.FLOATING:
         return linspace_array(start, end, steps, dtypes.float64)
     exponents = np.arange(steps, dtype=np.float64)
@@ -253,7 +253,7 @@ def logspace(
     out: Any = None,
     **more: Any,
 ) -> Tensor:
-    """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
+    """`steps` values from base**start to base**end, evenly spaced on a logarithmic scale.
 
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])

@@ -1,4 +1,4 @@
-"""torch.func: functions of functions. Gradients, Jacobians and batches as transforms that nest in any order.
+"""torch.func: function transforms. Gradients, Jacobians and batching, nested in any order.
 
 >>> import penlight as torch
 >>> from penlight.func import grad, vmap
@@ -39,7 +39,7 @@ __all__ = [
     "vmap",
 ]
 
-# What is imported when it is first used: the module that each name is in. (Parts of this package are used by the core.)
+# Lazy imports: the module that defines each name. (The core uses parts of this package.)
 _LAZY = {
     **dict.fromkeys(("hessian", "jacfwd", "jacrev"), "jacobians"),
     **dict.fromkeys(("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"), "modules"),

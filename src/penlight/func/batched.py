@@ -1,4 +1,4 @@
-"""Batched: what a tensor is inside a vmapped function, and how batch dimensions are put on and taken off.
+"""Batched: a tensor inside a vmapped function, and adding and removing batch dimensions.
 
 # Note [Batched tensors]
 Inside `vmap(f)` a mapped tensor is a `Batched`: it looks like one sample and holds all of them, as a physical tensor
@@ -6,12 +6,12 @@ Inside `vmap(f)` a mapped tensor is a `Batched`: it looks like one sample and ho
 the physical tensors by a batching rule. Levels nest: the value may be Batched at an outer level, so the dimensions of the
 innermost physical tensor are (outermost vmap, ..., innermost vmap, logical ones).
 
-The graph and forward mode's tangents are on physical tensors only, so gradients and tangents of vmapped code are those of the
-code that the rules run. A Batched itself is in no graph, but tells about that of its value.
+The graph and the tangents of forward mode belong to physical tensors only, so vmapped code is differentiated as the code that the rules
+run. A Batched itself is in no graph, but reports that of its value.
 
 # Note [Outlines]
-Much code asks a tensor's `_array` for its shape or dtype. A Batched answers with an `Outline` of
-one sample, which refuses to be read: there is no single value to decide on.
+Much code reads the shape or dtype of a tensor's `_array`. For a Batched this is an `Outline` of one sample; reading its values raises,
+because there is no single value.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Batched(Tensor):
     def _edge(self) -> Any:  # type: ignore[override]
         return NO_EDGE
 
-    # What one sample is like; as an Outline would tell it, but asked for often.
+    # Properties of one sample; an Outline has them too, but they are read often.
     @property
     def shape(self) -> Size:
         return Size(self._value._array.shape[1:])
@@ -115,7 +115,7 @@ class Batched(Tensor):
     ndimension = dim
     ndim = property(dim)
 
-    # The physical tensor's, through and through.
+    # Forwarded to the physical tensor.
     dtype = property(lambda self: self._value.dtype)
     _vc = property(lambda self: self._value._vc, lambda self, vc: setattr(self._value, "_vc", vc))
     _view = property(lambda self: self._value._view)
@@ -258,14 +258,14 @@ modes.show_within = _shown
 
 
 def _filled(like: Batched, name: str, size: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched:
-    """`new_zeros` and the like: batched too, so that batched values can be written into the result."""
+    """`new_zeros` and similar: the result is batched too, so that batched values can be written into it."""
     if "size" in kwargs:
         size = (kwargs.pop("size"),)
     return wrap(like._level, getattr(like._value, name)(like._level.size, *sizes(size, name), **kwargs))
 
 
 def _reshaped(tensor: Batched, changed: Any) -> Batched:
-    """The in-place form of a view: this object becomes what the view is."""
+    """The in-place form of a view: this object becomes the view."""
     tensor._value = changed._value
     return tensor
 
@@ -274,7 +274,7 @@ def _reshaped(tensor: Batched, changed: Any) -> Batched:
 
 
 def wrap(level: BatchLevel, value: Tensor) -> Batched:
-    """A physical tensor, whose dimension 0 is the level's batch, as one sample."""
+    """A physical tensor, whose dimension 0 is the level's batch, as a Batched."""
     out = new(Batched)
     out._level, out._value = level, value
     return out
@@ -297,14 +297,14 @@ def physical(tensor: Any) -> Any:
 
 
 def wrap_all(levels: Iterable[BatchLevel], value: Any) -> Any:
-    """A physical tensor whose first dimensions are the batches of these levels, outermost first."""
+    """A physical tensor whose leading dimensions are the batches of these levels, outermost first, as a Batched."""
     for level in levels:
         value = wrap(level, value)
     return value
 
 
 def broadcast(level: BatchLevel, tensor: Any) -> Any:
-    """The tensor, batched at a level: if it is not, the same value for each sample, without a copy."""
+    """The tensor, batched at a level: an unbatched one is expanded to all samples, without a copy."""
     own = tensor._level
     if own is level:
         return tensor
@@ -315,7 +315,7 @@ def broadcast(level: BatchLevel, tensor: Any) -> Any:
 
 
 def _expanded(level: BatchLevel, tensor: Any) -> Any:
-    """A tensor with the batch as a new first dimension, and its tangents too, which may be batched already."""
+    """A tensor expanded with the batch as a new first dimension, and so its tangents, which may be batched already."""
     tangents = None if tensor._rare_state is None else tensor._rare_state.tangents
     if not tangents:
         return _expand(tensor, (level.size, *tensor.shape))
@@ -336,7 +336,7 @@ def lifted(level: BatchLevel, tensor: Any) -> Any:
 
 
 def expose(tensor: Any, levels: list[BatchLevel]) -> Any:
-    """A tensor with the batches of these levels as its first dimensions, in this order; other batches stay hidden."""
+    """A tensor with the batches of these levels as its leading dimensions, in this order; other batches stay hidden."""
     for level in levels:
         tensor = broadcast(level, tensor)
     present = levels_of(tensor)
@@ -349,7 +349,7 @@ def expose(tensor: Any, levels: list[BatchLevel]) -> Any:
 
 
 def hide(tensor: Any, levels: list[BatchLevel]) -> Any:
-    """The reverse of `expose`: the first dimensions of a tensor become the batches of these levels."""
+    """The reverse of `expose`: the leading dimensions of a tensor become the batches of these levels."""
     if not levels:
         return tensor
     kept = levels_of(tensor)
@@ -363,7 +363,7 @@ def hide(tensor: Any, levels: list[BatchLevel]) -> Any:
 
 
 def involves(level: BatchLevel, tensor: Any) -> bool:
-    """Whether a tensor is batched at a level, or any of its tangents is."""
+    """Whether a tensor or one of its tangents is batched at a level."""
     while tensor._level is not None:
         if tensor._level is level:
             return True
@@ -373,7 +373,7 @@ def involves(level: BatchLevel, tensor: Any) -> bool:
 
 
 def strided_zeros(like: Any, size: Iterable[int], stride: Iterable[int]) -> Any:
-    """Zeros in a memory layout (strides in elements), batched like another tensor and of its dtype."""
+    """Zeros in a memory layout (strides in elements), batched like another tensor and in its dtype."""
     size, stride = tuple(size), tuple(stride)
     levels = levels_of(like)
     steps = [1 + sum((n - 1) * s for n, s in zip(size, stride))]

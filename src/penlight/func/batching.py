@@ -1,9 +1,9 @@
-"""Batching rules: how an op on samples becomes an op on the whole batch.
+"""Batching rules: they turn an op on samples into an op on the full batch.
 
 A rule is called as `rule(level, op, arguments)`. Arguments that are batched at the level are `Batched`; it returns physical
-results, with the batch as dimension 0. Rules are found by the op's name, or by its kind: elementwise ops need none of
-their own. Every op that Penlight declares has one, a test sees to that; one declared elsewhere without a rule runs in a loop over
-the samples (`loop`), which is right, but slow.
+results, with the batch as dimension 0. Rules are found by the op's name, or by its kind: elementwise ops share one rule. A test ensures
+that every op of Penlight has a rule; an op declared elsewhere without one runs in a loop over the samples (`loop`), which is correct but
+slow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function `(level, *arguments)` the batching rule of these ops."""
+    """Register a function `(level, *arguments)` as the batching rule of these ops."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -46,7 +46,7 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def rule_for(op: Op) -> Rule:
-    """The batching rule of an op. The modules with rules register them when they are imported."""
+    """The batching rule of an op. Modules with rules register them on import."""
     if op.batch is None:
         from . import (  # noqa: F401
             batching_dims,
@@ -68,12 +68,12 @@ def rule_for(op: Op) -> Rule:
 
 
 def pointwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """An elementwise op: on the physical tensors, aligned so that samples broadcast against samples."""
+    """An elementwise op on the physical tensors, aligned so that samples broadcast against samples."""
     return op.function(*(_as_they_are(level, op, arguments) or aligned(level, op, arguments)))
 
 
 def _as_they_are(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any] | None:
-    """The physical arguments of the usual elementwise op, where nothing has to be aligned nor promoted; else None."""
+    """The physical arguments of an elementwise op in the usual case, without alignment or promotion; else None."""
     ndim: Any = None
     dtype: Any = None
     values, others = [], []
@@ -88,39 +88,39 @@ def _as_they_are(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[
         elif isinstance(value, Tensor):
             others.append(value._array)
         values.append(value)
-    if others:  # kernels of our own may count on inputs of one shape
+    if others:  # our own kernels may require inputs of one shape
         if type(op.kernel) is not np.ufunc or any(a.ndim >= ndim or a.dtype is not dtype for a in others):
             return None
     return values
 
 
 def elementwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """An op on one tensor that does to each element, or to the last dimensions, what it does to a sample's."""
+    """An op on one tensor that acts on elements, or on the last dimensions, and so needs no change for a batch."""
     return op.function(*(level.value(a) for a in arguments))
 
 
 def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
-    """Physical arguments of an elementwise op: missing dimensions of a sample are inserted after the batch."""
+    """Physical arguments of an elementwise op: missing sample dimensions are inserted after the batch."""
     names = [p for p in op.parameters if op.kinds[p] in (TENSOR, NUMBER)]
     env = dict(zip(op.parameters, arguments))
     tensors = [env[p] for p in names if isinstance(env[p], Tensor)]
     ndim = max(t.dim() for t in tensors)
     _keep_categories(op, env)
     if type(op.kernel) is not np.ufunc and len({tuple(t.shape) for t in tensors}) == 1:
-        # Kernels of our own may count on inputs of one shape.
+        # Our own kernels may require inputs of one shape.
         return [level.full(a) for a in env.values()]
     return [insert_dims(level, a, ndim) if level.has(a) else a for a in env.values()]
 
 
 def insert_dims(level: BatchLevel, tensor: Any, ndim: int) -> Any:
-    """The physical tensor of a batched one, with dimensions of size one after the batch, so that samples have `ndim`."""
+    """The physical tensor of a batched one, with dimensions of size one inserted after the batch, so that samples have `ndim`."""
     value = tensor._value
     extra = ndim - tensor.dim()
     return value if extra <= 0 else _view(value, (level.size, *(1,) * extra, *tensor.shape))
 
 
 def _keep_categories(op: Op, env: dict[str, Any]) -> None:
-    """Convert samples without dimensions as promotion would: as physical tensors they would count as having one."""
+    """Convert 0-d samples as promotion would: their physical tensors would count as having dimensions."""
     operands = [i for i in op.operands if isinstance(env[i], Tensor)]
     if len({env[i].dtype for i in operands}) < 2:
         return
@@ -136,7 +136,7 @@ def _keep_categories(op: Op, env: dict[str, Any]) -> None:
 
 
 def in_place_arguments(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Physical arguments with which the in-place form of an op can run, if there are any."""
+    """Physical arguments for running the in-place form of an op, if possible."""
     tensor = arguments[0]
     if op.name == "_copy":
         source = level.value(arguments[1])
@@ -165,7 +165,7 @@ _warned: set[str] = set()
 
 
 def loop(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """An op sample by sample, and the results stacked."""
+    """Run an op sample by sample, and stack the results."""
     if op.name not in _warned:
         _warned.add(op.name)
         warn_user(
@@ -190,7 +190,7 @@ def sample_by_sample(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> A
 
 
 def sample(level: BatchLevel, value: Any, i: int) -> Any:
-    """An argument as it is for one sample."""
+    """An argument of the op for one sample."""
     if isinstance(value, (tuple, list)):
         return tuple(sample(level, v, i) for v in value)
     return _select(value._value, 0, i) if level.has(value) else value

@@ -1,9 +1,9 @@
-"""Batching rules of ops on one tensor with dims, sizes and the like: these are moved on by the batch's dimension.
+"""Batching rules of ops on one tensor with dims, sizes and similar arguments, which are shifted by the batch dimension.
 
 # Note [Adapted arguments]
-`adapt("_sum_dims", dim=DIMS)` says that the op acts on the batch as on a sample once its argument `dim` counts the batch.
-The words: DIM (one dimension), DIMS (several), SHAPE (sizes of a whole tensor: the batch's goes in front). A sample
-without dimensions is given one first, and loses it after: no dims at all mean all of them to some ops.
+`adapt("_sum_dims", dim=DIMS)` declares that the op works on the batch as on a sample once its argument `dim` counts the batch. The kinds
+are DIM (one dimension), DIMS (several) and SHAPE (the sizes of a full tensor: the batch size is prepended). A 0-d sample gets a dimension
+first, which is removed after: some ops treat an empty list of dims as all dims.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIM, DIMS, SHAPE = "dim", "dims", "shape"
 
 
 def adapt(*names: str, **words: str) -> None:
-    """Let ops run on the batch with some arguments adapted. See Note [Adapted arguments]."""
+    """Run ops on the batch with some arguments adapted. See Note [Adapted arguments]."""
     needs_dim = SHAPE not in words.values()
 
     def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -179,13 +179,13 @@ def _view_dtype(level: BatchLevel, input: Any, dtype: Any) -> Any:
 
 
 def _solid(input: Any) -> tuple[Any, tuple[int, ...]]:
-    """The physical tensor with at least one dimension besides the batch, and all these dimensions."""
+    """The physical tensor with at least one dimension after the batch, and all these dimensions."""
     value = input._value if input.dim() else input._value.unsqueeze(1)
     return value, tuple(range(1, value.dim()))
 
 
 def _over_all_dims(name: str, along: str, *rest: Any) -> None:
-    """An op over all elements of a sample: the one along dims, over all but the batch."""
+    """An op over all elements of a sample, run as the op along dims over all but the batch."""
 
     @rule(name)
     def run(level: BatchLevel, input: Any) -> Any:
@@ -242,7 +242,7 @@ def _aminmax(level: BatchLevel, input: Any, dim: int | None, keepdim: bool) -> A
 
 @rule("_renorm")
 def _renorm(level: BatchLevel, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """Parts of all samples side by side: each is shortened by itself."""
+    """Slices of all samples side by side: each is renormalised separately."""
     parts = input._value.movedim(dim + 1, 1)
     flat = parts.reshape(level.size * parts.shape[1], *parts.shape[2:])
     return OPS["_renorm"].function(flat, p, 0, maxnorm).reshape(parts.shape).movedim(1, dim + 1).contiguous()
@@ -278,7 +278,7 @@ def _stack_one(level: BatchLevel, input: Any) -> Any:
 
 @rule("_block_diag")
 def _block_diag(level: BatchLevel, tensors: Any, tensors_shapes: Any, tensors_dtypes: Any) -> Any:
-    """Each block between zeros on both sides, and all of them below each other."""
+    """Each block padded with zeros on both sides, and all of them concatenated vertically."""
     blocks = [t if t.dim() == 2 else t.reshape(1, -1) for t in tensors]
     widths = [b.shape[1] for b in blocks]
     rows = []
@@ -290,7 +290,7 @@ def _block_diag(level: BatchLevel, tensors: Any, tensors_shapes: Any, tensors_dt
 
 @rule("_in_format_copy")
 def _in_format_copy(level: BatchLevel, input: Any, contiguous: Any) -> Any:
-    """Channels last: each sample's second dimension."""
+    """Channels last refers to each sample's second dimension."""
     return input._value.movedim(2, -1).clone().movedim(-1, 2)
 
 
@@ -300,7 +300,7 @@ def _shared_log_softmax(level: BatchLevel, input: Any, dim: int, shared: Any) ->
 
 
 def _view_scatter(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """A tensor with one part replaced: both have the batch, dims count it."""
+    """A tensor with one part replaced: both tensors get the batch, and dims count it."""
     input, src, *rest = arguments
     moved = [r + 1 if name.startswith("dim") else r for name, r in zip(op.parameters[2:], rest)]
     return op.function(level.full(input), level.full(src), *moved)
@@ -313,7 +313,7 @@ RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] 
 
 @rule("_as_strided")
 def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Any:
-    """A window into each sample's memory: the first one's, moved on by the step from sample to sample."""
+    """A window into each sample's memory: that of the first sample, shifted by the stride of the batch."""
     value = input._value
     own = _reach(geometry[0], geometry[1], value.storage_offset())
     wanted = _reach(size, stride, storage_offset)
@@ -337,7 +337,7 @@ def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_o
 
 
 def _offsets(size: Any, stride: Any) -> Any:
-    """How far the elements of a window are from its first."""
+    """The offsets of a window's elements from its first."""
     found = np.zeros(1, np.int64)
     for n, s in zip(size, stride):
         found = np.add.outer(found, np.arange(n) * s)
@@ -345,7 +345,7 @@ def _offsets(size: Any, stride: Any) -> Any:
 
 
 def _reach(size: Any, stride: Any, offset: int) -> tuple[int, int]:
-    """The first element of memory that a window has, and the one behind its last."""
+    """The first memory offset of a window, and the one after its last."""
     if 0 in tuple(size):
         return offset, offset
     return offset, offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1
@@ -353,7 +353,7 @@ def _reach(size: Any, stride: Any, offset: int) -> tuple[int, int]:
 
 @rule("_as_strided_scatter")
 def _as_strided_scatter(level: BatchLevel, input: Any, src: Any, size: Any, stride: Any, storage_offset: int) -> Any:
-    """In memory of its own, where samples lie one after the other."""
+    """Works on a copy in which the samples are contiguous, one after the other."""
     _check_window(input.numel(), size, stride, storage_offset)
     return OPS["_as_strided_scatter"].function(
         level.full(input), level.full(src), (level.size, *size), (input.numel(), *stride), storage_offset

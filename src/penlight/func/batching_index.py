@@ -1,10 +1,9 @@
-"""Batching rules of indexing, gather and scatter: the batch gets an index of its own, or is a dimension like others.
+"""Batching rules of indexing, gather and scatter: the batch gets its own index, or is treated as one more dimension.
 
 # Note [Where indexed dimensions go]
-Indexing puts the dimensions of the index tensors where the first of them was, or in front if dimensions in between are not
-indexed. With the batch in front that comes out differently: indexing it too, or not, changes what is "in between". So
-`_placed` gives besides the physical indices the order of dimensions that leads from the physical result to the logical
-one, batch first.
+Indexing puts the dimensions of the index tensors at the first indexed dimension, or in front if indexed dimensions are not adjacent. A
+leading batch changes this: indexing it or not affects which dimensions are adjacent. So `_placed` returns, besides the physical indices,
+the permutation from the physical result to the logical one, batch first.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _first(indices: Sequence[Any]) -> int:
 
 
 def _width(indices: Sequence[Any]) -> int:
-    """How many dimensions the index tensors have together."""
+    """The number of dimensions of the broadcast index tensors."""
     return max(i.dim() for i in indices if i is not None)
 
 
@@ -57,7 +56,7 @@ def _aligned(level: BatchLevel, indices: Sequence[Any]) -> list[Any]:
 
 
 def _check(indices: Sequence[Any], shape: Sequence[int]) -> None:
-    """Batched indices are checked here: before, there was no one value to look at."""
+    """Check batched indices, whose values could not be checked before."""
     for dim, index in enumerate(indices):
         if index is None or index._level is None:
             continue
@@ -237,7 +236,7 @@ def index_fill_tensor(level: BatchLevel, input: Any, dim: int, index: Any, value
 
 
 def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`scatter_reduce`: as `scatter`. `index_reduce` as such if there is one index for all samples, else also as `scatter`."""
+    """`scatter_reduce` works like `scatter`. `index_reduce` runs directly if all samples share one index, else like `scatter`."""
     input, dim, index, source, *rest = arguments
     given = _solid(level, source)
     run = op.function
@@ -301,7 +300,7 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
 
 @rule("_isin")
 def isin(level: BatchLevel, elements: Any, tests: Any, invert: bool) -> Any:
-    """Among one set for all samples as it is; among each sample's own by looking where it would be in the sorted set."""
+    """If all samples share one set, the op runs directly; otherwise elements are searched in each sample's sorted set."""
     if not level.has(tests):
         return _run("_isin", elements._value, tests, invert)
     values = level.full(elements).reshape(level.size, elements.numel())
@@ -319,7 +318,7 @@ def isin(level: BatchLevel, elements: Any, tests: Any, invert: bool) -> Any:
 
 
 def _ranks(mask: Any, size: int) -> tuple[Any, Any]:
-    """The masks of all samples as rows, and how many elements each element that is under one has before it there."""
+    """The masks of all samples as rows, and for each selected element the number of selected elements before it in its row."""
     rows = mask.reshape(size, -1)
     return rows, (rows.cumsum(1) - 1).clamp_min(0)
 
@@ -353,7 +352,7 @@ def masked_scatter_backward(level: BatchLevel, input: Any, mask: Any, sizes: tup
 
 @rule("_segment_reduce")
 def segment_reduce(level: BatchLevel, input: Any, owners: Any, parts: Any, shape: Any, *rest: Any) -> Any:
-    """If the segments are the same for all samples, those are columns like others: a last dimension. Else each has its own."""
+    """If all samples have the same segments, the batch becomes a last dimension. Otherwise each sample has its own segments."""
     if not level.has(owners) and not level.has(parts):
         out = _run("_segment_reduce", input._value.movedim(0, -1), owners, parts, (*shape, level.size), *rest)
         return out.movedim(-1, 0)
@@ -396,7 +395,7 @@ RULES["_unique_consecutive"] = _dynamic("unique_consecutive")
 def histc(level: BatchLevel, input: Any, bins: int, min: Any, max: Any) -> Any:
     rows = input._value.reshape(level.size, -1)
     if bins <= 0 or min > max or not rows.shape[1] or not rows.dtype.is_floating_point:
-        return OPS["histc"].function(rows[:1], bins, min, max).expand(level.size, bins)  # refused, or all zeros
+        return OPS["histc"].function(rows[:1], bins, min, max).expand(level.size, bins)  # raises, or all zeros
     wide = rows.float() if rows.dtype.itemsize == 2 else rows
     if min == max:
         low, high = (found.double() for found in (wide.amin(1, True), wide.amax(1, True)))
@@ -421,10 +420,10 @@ def histogram(level: BatchLevel, input: Any, bins: Any, limits: Any, weight: Any
 
 @rule("bincount")
 def bincount(level: BatchLevel, input: Any, weights: Any, minlength: int) -> Any:
-    """How many bins there are depends on the values: they must be as many for each sample."""
+    """The number of bins depends on the values; it must be the same for each sample."""
     array = physical(input)._array
     if input.dim() != 1 or array.dtype.kind not in "iu" or minlength < 0 or (array.size and array.min() < 0):
-        OPS["bincount"].function(physical(input).reshape(array.shape), None, minlength)  # refused
+        OPS["bincount"].function(physical(input).reshape(array.shape), None, minlength)  # raises
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     lengths = array.max(-1, initial=-1) + 1

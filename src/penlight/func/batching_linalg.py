@@ -1,4 +1,4 @@
-"""Batching rules of linear algebra: its ops take batches of matrices anyway."""
+"""Batching rules of linear algebra, whose ops accept batches of matrices anyway."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for _name in (
 
 
 def _matrices(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """All tensors with the batch, and samples of the same number of dimensions: those in front broadcast."""
+    """All tensors with the batch, and samples with equally many dimensions: leading ones broadcast."""
     tensors = [a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN and isinstance(a, Tensor)]
     ndim = max(t.dim() for t in tensors)
     return op.function(*(_wide(level, a, ndim) if isinstance(a, Tensor) else a for a in arguments))
@@ -45,7 +45,7 @@ for _name in ("_cholesky_solve", "_linalg_solve_triangular", "_cdist", "_triangu
 
 
 def _solve(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """A X = B. B may be a vector, or a vector for each matrix. The infos are those of the matrices A."""
+    """A X = B. B may be a vector, or one vector for each matrix. The infos belong to the matrices A."""
     A, B, left = arguments
     vector = B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1])
     result, info = _matrices(level, op, (A, B.unsqueeze(-1) if vector else B, left))
@@ -57,7 +57,7 @@ RULES["_linalg_solve_ex"] = _solve
 
 @rule("_linalg_lstsq")
 def lstsq(level: BatchLevel, A: Any, B: Any, rcond: float, driver: str) -> Any:
-    """As `_solve`; what a driver does not compute is empty."""
+    """Like `_solve`; results that a driver does not compute are empty."""
     vector = A.dim() - B.dim() == 1
     b = B.unsqueeze(-1) if vector else B
     ndim = max(A.dim(), b.dim())
@@ -67,7 +67,7 @@ def lstsq(level: BatchLevel, A: Any, B: Any, rcond: float, driver: str) -> Any:
 
 
 def _same_batches(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """All tensors with the batch: their own batch dimensions are the same already."""
+    """All tensors with the batch: their other batch dimensions are equal already."""
     return op.function(*(level.full(a) if isinstance(a, Tensor) else a for a in arguments))
 
 
@@ -76,7 +76,7 @@ for _name in ("_linalg_householder_product", "_ormqr"):
 
 
 def _factored(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """Solving with factors: pivots have one dimension less than matrices."""
+    """Solving with factors: pivots have one dimension less than the matrices."""
     factors, pivots, B, *rest = arguments
     ndim = max(factors.dim(), B.dim())
     return op.function(_wide(level, factors, ndim), _wide(level, pivots, ndim - 1), _wide(level, B, ndim), *rest)
@@ -126,7 +126,7 @@ def addbmm(level: BatchLevel, input: Any, batch1: Any, batch2: Any, beta: Any, a
 
 @rule("_bilinear_form")
 def bilinear_form(level: BatchLevel, input1: Any, weight: Any, input2: Any) -> Any:
-    """input1[n] @ weight[o] @ input2[n]: with one weight for all samples they join n."""
+    """input1[n] @ weight[o] @ input2[n]: if all samples share one weight, they are merged into n."""
     if not level.has(weight):
         first, second = (level.full(t).reshape(-1, t.shape[1]) for t in (input1, input2))
         out = OPS["_bilinear_form"].function(first, weight, second)
@@ -139,14 +139,14 @@ def bilinear_form(level: BatchLevel, input1: Any, weight: Any, input2: Any) -> A
 
 @rule("_dist")
 def dist(level: BatchLevel, input: Any, other: Any, p: Any) -> Any:
-    """The norm of the difference, over all of a sample."""
+    """The norm of the difference, over all elements of a sample."""
     apart = input - other
     return apart.norm(p, tuple(range(apart.dim())))._value if apart.dim() else apart.abs()._value
 
 
 # ----- Matrix products ------------------------------------------------------------------------------------------------
 
-# Results are contiguous, as those of the ops on samples are: a view of them may follow.
+# Results are contiguous, like those of the ops on samples, because they may be viewed later.
 
 
 def _run(name: str, *args: Any) -> Any:
@@ -161,7 +161,7 @@ def mm(level: BatchLevel, input: Any, mat2: Any) -> Any:
 
 
 def _tall(value: Any, mat2: Any) -> Any:
-    """Matrices times one matrix: all rows in one product."""
+    """Matrices times one matrix, as a single product of all rows."""
     b, n, k = value.shape
     return _run("_mm", value.reshape(b * n, k), mat2).reshape(b, n, mat2.shape[1])
 
@@ -205,7 +205,7 @@ def _scaled(x: Any, factor: Any) -> Any:
 
 
 def _plus(level: BatchLevel, product: Any, input: Any, ndim: int, beta: Any, alpha: Any) -> Any:
-    """`beta * input + alpha * product`, the product being batched."""
+    """`beta * input + alpha * product`, with a batched product."""
     product = _scaled(product, alpha)
     if beta == 0:
         return product

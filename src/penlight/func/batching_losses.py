@@ -1,4 +1,4 @@
-"""Batching rules of losses: without reduction on all samples at once, then reduced sample by sample."""
+"""Batching rules of losses: computed without reduction for all samples at once, then reduced per sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _run(name: str, *args: Any) -> Any:
 
 
 def _reduced(losses: Any, reduction: int) -> Any:
-    """Losses over all but the batch: none, mean or sum."""
+    """Losses reduced over all dimensions but the batch: none, mean or sum."""
     if reduction == 0:
         return losses
     if losses.dim() == 1:
@@ -32,7 +32,7 @@ def _reduced(losses: Any, reduction: int) -> Any:
 
 
 def _elementwise_loss(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """Without reduction on the aligned batch, then reduced sample by sample."""
+    """The loss without reduction on the aligned batch, then reduced per sample."""
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     ndim = max(t.dim() for t in tensors)
     index = op.parameters.index("reduction")
@@ -60,7 +60,7 @@ def _mse_backward(level: BatchLevel, upstream: Any, input: Any, target: Any, red
 
 
 def _class_weights(level: BatchLevel, target: Any, weight: Any, ignore_index: int, like: Any) -> Any:
-    """What each target (B, ...) counts: its class's weight, 0 if it is ignored."""
+    """The weight of each target (B, ...): that of its class, 0 if it is ignored."""
     kept = (target != ignore_index).to(like.dtype)
     if weight is None:
         return kept
@@ -97,7 +97,7 @@ RULES["_nll_loss"] = RULES["_nll_loss2d"] = RULES["_shared_nll"] = _nll
 def nll_backward(
     level: BatchLevel, input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Any
 ) -> Any:
-    """The gradient of the log-probabilities: each loss's own, placed by the op without reduction."""
+    """The gradient of the log-probabilities: each loss's gradient, scattered by the op without reduction."""
     single = len(shape) == 1
     t = level.full(target).reshape(level.size) if single else level.full(target)
     grad = level.full(input)
@@ -119,7 +119,7 @@ def nll_backward(
 
 
 def _rows(level: BatchLevel, tensor: Any) -> Any:
-    """The rows of all samples (each a matrix, a row or a number) as one matrix."""
+    """The rows of all samples (each a matrix, a row or a scalar) as one matrix."""
     return level.full(tensor).reshape(-1, tensor.shape[-1] if tensor.dim() else 1)
 
 

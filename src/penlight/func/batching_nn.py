@@ -1,4 +1,4 @@
-"""Batching rules of normalisation, embeddings, attention and whole recurrent layers."""
+"""Batching rules of normalisation, embeddings, attention and full recurrent layers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _run(name: str, *args: Any) -> Any:
 
 
 def _affine(level: BatchLevel, out: Any, weight: Any, bias: Any, shape: Any) -> Any:
-    """Scaled and shifted by parameters of each sample, seen in a shape."""
+    """Scale and shift by parameters of each sample, viewed in a shape."""
     if weight is not None:
         out = out * level.full(weight).reshape(shape)
     if bias is not None:
@@ -71,7 +71,7 @@ def group_norm(level: BatchLevel, input: Any, weight: Any, bias: Any, group: int
 
 
 def _own_rows(level: BatchLevel, indices: Any, count: int) -> Any:
-    """Indices into the tables of all samples, one after the other."""
+    """Indices into the concatenated tables of all samples."""
     value = level.full(indices)
     starts = np.arange(level.size).reshape(-1, *(1,) * indices.dim()) * count
     return value + plain_tensor(starts)
@@ -87,7 +87,7 @@ def embedding(
     _check_rows(indices, count)
     value = level.full(weight)  # each sample counts its own frequencies
     if padding_idx >= 0:
-        # The padding row gets no gradient: it is left out, and put back without a graph.
+        # The padding row gets no gradient: it is removed, and restored outside of the graph.
         kept = np.ones((count, 1), bool)
         kept[padding_idx] = False
         value = value.where(plain_tensor(kept), value.detach())
@@ -123,7 +123,7 @@ def embedding_bag(
     mode: int,
     scale_grad_by_freq: bool,
 ) -> Any:
-    """The rows of all bags, which are brought to one length first."""
+    """The rows of all bags, padded to one length first."""
     used = bags.owners.size
     indices = indices[:used]
     rows = _functional.embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
@@ -147,7 +147,7 @@ def embedding_bag(
 
 
 def _table_of_bags(bags: Any) -> tuple[Any, Any]:
-    """Which index is at each position of each bag, as many for each (0 where there is none), and where there is one."""
+    """The index at each position of each bag, padded to equal lengths with 0, and a mask of the real ones."""
     lengths = np.bincount(bags.owners.astype(np.intp, copy=False), minlength=bags.count)
     longest = np.arange(max(lengths.max(initial=0), 1))
     present = longest < lengths[:, None]
@@ -161,7 +161,7 @@ def _table_of_bags(bags: Any) -> tuple[Any, Any]:
 def attention(
     level: BatchLevel, query: Any, key: Any, value: Any, attn_mask: Any, scale: float, is_causal: bool
 ) -> Any:
-    """The batch joins the samples' own (N, heads, L, E)."""
+    """The batch is merged into the samples' own batch (N, heads, L, E)."""
     n = query.shape[0]
     mask = attn_mask
     if mask is not None:
@@ -177,7 +177,7 @@ def attention(
 
 @rule("_prelu_kernel")
 def prelu(level: BatchLevel, input: Any, weight: Any) -> Any:
-    """x, or its product with the weight where it is not positive: the kernel takes weights of channels only."""
+    """x, or x times the weight where it is not positive: the kernel accepts only per-channel weights."""
     ndim = max(input.dim(), weight.dim())
     x, w = (insert_dims(level, t, ndim) if level.has(t) else t for t in (input, weight))
     x = level.full(input) if not level.has(input) else x
@@ -185,7 +185,7 @@ def prelu(level: BatchLevel, input: Any, weight: Any) -> Any:
 
 
 def _noisy(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`rrelu`: input and slopes of the same shape."""
+    """`rrelu` with input and slopes of the same shape."""
     input, noise, *rest = arguments
     return op.function(level.full(input), None if noise is None else level.full(noise), *rest)
 
@@ -195,7 +195,7 @@ RULES["_rrelu"] = RULES["_rrelu_written"] = _noisy
 
 # ----- Recurrent layers -----------------------------------------------------------------------------------------------
 
-# Samples with weights of their own do not come here: `ops.recurrent.fused` leaves them to the loop over time, made of batched ops.
+# Samples with separate weights do not get here: `ops.recurrent.fused` leaves them to the loop over time, which uses batched ops.
 
 _SEQUENCES = ("input", "hx", "cx")  # (time, N, features), and states (N, features)
 
@@ -211,7 +211,7 @@ def _layer(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
             env[name] = level.full(env[name]).reshape(b * n, -1)
     found = dict(zip(op.results, op.function(*env.values())))
     output = found["output"].reshape(t, b, n, -1).transpose(0, 1).contiguous()
-    unread = output.new_empty((b, 0))  # what the op keeps for its backward pass
+    unread = output.new_empty((b, 0))  # the op's saved values for its backward pass
     return output, *(found[name].reshape(b, n, -1) if name in ("hy", "cy") else unread for name in op.results[1:])
 
 

@@ -1,4 +1,4 @@
-"""Batching rules of convolutions, pooling and resampling: the batch joins the samples' own batch, or the channels."""
+"""Batching rules of convolutions, pooling and resampling: the batch is merged into the samples' own batch or into the channels."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def _joined(value: Any) -> Any:
-    """The batch and the next dimension as one."""
+    """The batch and the next dimension merged into one."""
     return value.reshape(value.shape[0] * value.shape[1], *value.shape[2:])
 
 
 def fold(*names: str, dims: Any) -> None:
-    """Let ops run with the batch joined to dimension 0 of their samples (N, C, ...), all tensors and `shape` alike.
+    """Run ops with the batch merged into dimension 0 of their samples (N, C, ...), for all tensors and for `shape`.
 
-    A sample without N (it has `dims(op, arguments) + 1` dimensions) gets the batch for it.
+    For a sample without N (it has `dims(op, arguments) + 1` dimensions), the batch becomes N.
     """
 
     def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -48,7 +48,7 @@ def fold(*names: str, dims: Any) -> None:
 
 
 def _by_length(name: str) -> Any:
-    """The number of spatial dimensions, from the length of an argument."""
+    """The number of spatial dimensions, given by the length of an argument."""
     return lambda op, arguments: len(arguments[op.parameters.index(name)])
 
 
@@ -84,7 +84,7 @@ def affine_grid(level: BatchLevel, theta: Any, size: Any, align_corners: bool) -
 
 
 def _fractional(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """Fractional pooling: the random samples (N, C, dims) have an N also if the input has none."""
+    """Fractional pooling: the random samples (N, C, dims) have an N even if the input has none."""
     input, kernel_size, output_size, samples = arguments
     value, indices = level.full(input), _joined(level.full(samples))
     single = input.dim() == len(output_size) + 1
@@ -122,7 +122,7 @@ def convolution(
     output_padding: Any,
     groups: int,
 ) -> Any:
-    """With one weight for all samples they join the batch; with a weight each, they are groups of channels."""
+    """If all samples share one weight, they are merged into the batch; otherwise they become groups of channels."""
     run = OPS["_convolution"].function
     rest = (stride, padding, dilation, transposed, output_padding)
     b = level.size
@@ -145,7 +145,7 @@ def convolution(
 def conv_weight(
     level: BatchLevel, upstream: Any, input: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Each sample's gradient of its weight: samples are groups of channels."""
+    """The weight gradient of each sample: samples become groups of channels."""
     b = level.size
     first, second = _beside(level.full(upstream)), _beside(level.full(input))
     joined = (b * shape[0], *shape[1:])
@@ -155,7 +155,7 @@ def conv_weight(
 
 @rule("_conv_tbc")
 def conv_tbc(level: BatchLevel, input: Any, weight: Any, bias: Any, pad: int) -> Any:
-    """As a convolution of (N, C, T)."""
+    """Runs as a convolution of (N, C, T)."""
     x, w = input.permute(1, 2, 0), weight.permute(2, 1, 0)
     return convolution(level, x, w, bias, (1,), (pad,), (1,), False, (0,), 1).permute(0, 3, 1, 2).contiguous()
 
@@ -172,7 +172,7 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """Each sample's channels are channels of their own."""
+    """The channels of each sample are treated as separate channels."""
     if training and any(t is not None and not level.has(t) for t in (running_mean, running_var)):
         raise RuntimeError(
             "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were "

@@ -1,9 +1,9 @@
-"""Custom functions (`autograd.Function`) inside vmap: by their own `vmap`, or by batching what they are made of.
+"""Custom functions (`autograd.Function`) inside vmap: by their own `vmap`, or by batching the ops they call.
 
 # Note [Generated rules]
-With `generate_vmap_rule=True` a function's forward is called on batched tensors, and so are its backward and jvp when their
-time comes. Around them is a Function made here, on physical tensors: it is what the graph holds. Backward may run when the
-vmap is long over, so it opens a level of its own.
+With `generate_vmap_rule=True` a function's forward is called on batched tensors, and so are its backward and jvp later. They are wrapped in
+a Function on physical tensors, made here, which is the node in the graph. Backward may run long after the vmap has ended, so it opens a new
+level.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MORE = "For more details, please see https://pytorch.org/docs/main/notes/extendi
 
 
 class VmapInfo(NamedTuple):
-    """What `MyFunction.vmap` is told about the vmap it is in."""
+    """Information about the enclosing vmap, passed to `MyFunction.vmap`."""
 
     batch_size: int
     randomness: str
@@ -90,7 +90,7 @@ def _by_its_own(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
 
 
 class _Context:
-    """The `ctx` of a function inside vmap: that of the one around it, with saved tensors batched again."""
+    """The `ctx` of a function inside vmap: that of the wrapping function, with saved tensors batched again."""
 
     def __init__(self, ctx: Any, level: BatchLevel, saved: Any = None) -> None:
         self.__dict__.update(_ctx=ctx, _level=level, _saved=saved)
@@ -131,7 +131,7 @@ def _physical(level: BatchLevel, value: Any) -> Any:
 
 
 def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
-    """Run a function on physical tensors that does to the batch what `cls` does to a sample. See Note [Generated rules]."""
+    """Run a function on physical tensors that treats the batch as `cls` treats a sample. See Note [Generated rules]."""
     which = [level.has(a) for a in args]
     kept: list[Any] = []  # the batched outputs of forward, for setup_context
 
@@ -171,7 +171,7 @@ def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _reduced(level: BatchLevel, grad: Any, batched: bool) -> Any:
-    """The gradient of an input: for each sample if it was batched, else their sum."""
+    """The gradient of an input: one per sample if it was batched, else their sum."""
     if grad is None or batched:
         return _physical(level, grad)
     return grad._value.sum(0) if level.has(grad) else grad

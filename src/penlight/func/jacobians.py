@@ -1,4 +1,4 @@
-"""jacrev, jacfwd, hessian: whole Jacobians, as one pass over a batch of unit vectors."""
+"""jacrev, jacfwd, hessian: full Jacobians, computed in one pass over a batch of unit vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .transforms import Argnums, jvp_of, picked, vjp_of
 
 
 def _units(tensors: list[Tensor], start: int, count: int) -> list[Tensor]:
-    """`count` unit vectors of the space of all these tensors together, from number `start` on, a tensor for each part."""
+    """`count` unit vectors of the joint space of these tensors, from index `start` on, with a tensor for each part."""
     parts, before = [], 0
     for t in tensors:
         n = t.numel()
@@ -130,7 +130,7 @@ def jacfwd(
             kept[:] = [value, *aux]
             return moved
 
-        # Only tangents are batched here, unless random ops draw for each of them: see Note [Reverse mode inside vmap].
+        # Only tangents are batched here, unless random ops draw samples for each: see Note [Reverse mode inside vmap].
         level = BatchLevel(total, randomness, tangents_only=randomness != "different")
         moved = run(push, level, [0] * len(units), units, _tuple_of(in_spec), 0, {})
         outputs, out_spec = tree_flatten(moved)
@@ -143,14 +143,14 @@ def jacfwd(
 
 
 def _split_columns(moved: Any, inputs: list[Tensor]) -> list[Any]:
-    """The tangents of one output, for all unit tangents stacked, as one block for each input."""
+    """The stacked tangents of one output for all unit tangents, as one block for each input."""
     shape = moved.shape[1:]
     parts = moved.movedim(0, -1).split([t.numel() for t in inputs], -1)
     return [part.reshape(*shape, *given.shape) for part, given in zip(parts, inputs)]
 
 
 def _unbatched(aux: Any, level: BatchLevel) -> Any:
-    """`aux` of one of the calls: it does not depend on the tangents."""
+    """`aux` of one of the calls, since it does not depend on the tangents."""
     flat, spec = tree_flatten(aux)
     return tree_unflatten([level.value(t)[0] if isinstance(t, Tensor) and level.has(t) else t for t in flat], spec)
 

@@ -1,15 +1,15 @@
-"""BatchLevel: one open vmap, and how it runs an op on batched tensors.
+"""BatchLevel: one open vmap, which runs ops on batched tensors.
 
 # Note [Levels]
-The open levels of a thread, of vmap and of forward mode, are in `_dispatch.interpreters`. An op goes to the innermost vmap
-that any of its tensors is batched at. The batching rule runs ops on the physical tensors, which then go to the next level, and
-at last to forward mode and to the kernel. Batches come first and tangents last whatever the order in which the levels
-were opened: so each op that is recorded or has a tangent is one on physical tensors, with nothing hidden in it.
+`_dispatch.interpreters` lists a thread's open levels of vmap and of forward mode. An op goes to the innermost vmap at which one of its
+tensors is batched. The batching rule runs ops on the physical tensors, which then go to the next level, and finally to forward mode and the
+kernel. Batches are handled first and tangents last, regardless of the order in which the levels were opened: so every op that is recorded
+or has a tangent works on physical tensors without hidden dimensions.
 
 # Note [Tangents with a batch of their own]
-An unbatched tensor may have a batched tangent, in `vmap(lambda t: jvp(f, (x,), (t,)))`: then what depends on x alone is
-computed once. Where such a tensor meets one that is batched at the tangent's level it is broadcast over the batch first,
-tangent and all (`BatchLevel.ready`).
+An unbatched tensor may have a batched tangent, as in `vmap(lambda t: jvp(f, (x,), (t,)))`: values that depend only on x are then computed
+once. When such a tensor meets one that is batched at the tangent's level, it is first broadcast over the batch together with its tangent
+(`BatchLevel.ready`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TOO_BIG = (
     "out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, please file a bug "
     "report instead."
 )
-# How PyTorch's refusals differ: by shape, as arithmetic, by name, and the others by name and level.
+# The variants of PyTorch's errors: by shape, as arithmetic, by name, and for the others by name and level.
 _BY_SHAPE = {
     "add_", "atan2_", "bitwise_and_", "bitwise_left_shift_", "bitwise_or_", "bitwise_right_shift_", "bitwise_xor_", "copysign_", "gcd_", "lcm_",
 }  # fmt: skip
@@ -60,8 +60,8 @@ class BatchLevel:
     def __init__(self, size: int, randomness: str = "error", tangents_only: bool = False) -> None:
         self.size, self.randomness = size, randomness
         self.depth = next(_depths)
-        self.number = 0  # how it is counted among the open transforms, from 1
-        # Only tangents are batched here, as in jacfwd: what f computes with stays unbatched.
+        self.number = 0  # its number among the open transforms, from 1
+        # Only tangents are batched here, as in jacfwd: the values in f stay unbatched.
         self.tangents_only = tangents_only
 
     def __enter__(self) -> BatchLevel:
@@ -86,7 +86,7 @@ class BatchLevel:
     # ----- Ops ------------------------------------------------------------------------------------------------------
 
     def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-        """An op of which some argument is batched at this level, and none at an inner one."""
+        """Run an op with an argument batched at this level, and none at an inner one."""
         rule = op.batch or rule_for(op)
         raw = rule(self, op, self.ready(arguments))
         result = wrap(self, raw) if type(raw) is not tuple else tuple([wrap(self, r) for r in raw])
@@ -99,7 +99,7 @@ class BatchLevel:
         return out
 
     def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
-        """The in-place form: on the physical tensors if they can be aligned, else by copying the result in."""
+        """Run an in-place form: on the physical tensors if they can be aligned, else by copying the result in."""
         tensor = arguments[0]
         if tensor._level is not self:
             raise RuntimeError(self._too_big(op, arguments))
@@ -118,7 +118,7 @@ class BatchLevel:
         return tensor
 
     def _too_big(self, op: Op, arguments: tuple[Any, ...]) -> str:
-        """Why a tensor that is not batched can't be written to with what is."""
+        """The error for writing batched values to an unbatched tensor."""
         name = re.sub("_(value|floor|trunc|low|high|number|of)$", "", op.public) + "_"
         if name in _BY_SHAPE:
             shape = broadcast_shape(*(tuple(a.shape) for a in arguments if isinstance(a, Tensor)))
@@ -129,11 +129,11 @@ class BatchLevel:
         return TOO_BIG.format("aten::" + name, f"at level {self.number}")
 
     def like(self, make: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        """`zeros_like` and its kin: batched too, so that batched values can be written into it."""
+        """`zeros_like` and similar: the result is batched too, so that batched values can be written into it."""
         return wrap(self, make(tensor._value, *args, **kwargs))
 
     def ready(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, with those broadcast over the batch that have tangents with this level's batch."""
+        """The arguments; those whose tangents have this level's batch are broadcast over it."""
         for level in interpreters.get():
             if not level.batching:
                 return tuple([self._broadcast_tangents(a) for a in arguments])
@@ -153,17 +153,17 @@ class BatchLevel:
         return type(value) is Batched and value._level is self
 
     def value(self, value: Any) -> Any:
-        """The physical tensor of an argument that is batched here; others as they are."""
+        """The physical tensor of an argument that is batched here; others unchanged."""
         return value._value if self.has(value) else value
 
     def full(self, value: Any) -> Any:
-        """The physical tensor of an argument, with the batch as dimension 0 also if it is not batched here."""
+        """The physical tensor of an argument, with the batch as dimension 0 even if it is not batched here."""
         return broadcast(self, value)._value if isinstance(value, Tensor) else value
 
     # ----- Custom functions -----------------------------------------------------------------------------------------
 
     def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`MyFunction.apply` inside vmap."""
+        """Run `MyFunction.apply` inside vmap."""
         return _functions.run_batched(self, cls, args, kwargs)
 
 

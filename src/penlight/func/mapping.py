@@ -1,4 +1,4 @@
-"""vmap: a function of one sample becomes a function of a batch of them.
+"""vmap: turns a function of one sample into a function of a batch.
 
 >>> import penlight as torch
 >>> x, y = torch.arange(6.0).view(3, 2), torch.ones(3, 2)
@@ -6,9 +6,9 @@
 tensor([1., 5., 9.])
 
 # Note [Steps that others replace]
-This module is also `torch._functorch.vmap`. Libraries with containers of tensors (tensordict) put functions of their own in
-the place of `_process_batched_inputs`, `_create_batched_inputs` and `_unwrap_batched`, and `vmap` must then go through
-theirs. So these have PyTorch's names and arguments, and a level is given by its number, as there.
+This module is also `torch._functorch.vmap`. Libraries with containers of tensors (tensordict) replace `_process_batched_inputs`,
+`_create_batched_inputs` and `_unwrap_batched` by their own functions, which `vmap` must then call. So these have PyTorch's names and
+arguments, and a level is identified by its number, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that applies `func` to each sample of a batch, by ops on the whole batch.
+    """A function that applies `func` to each sample of a batch, by ops on the full batch.
 
-    `in_dims` says which dimension of each input is the batch (None: the input is the same for all samples), `out_dims` where
-    the batch goes in each output. `randomness`: whether random ops in `func` are refused ("error"), draw for each sample
+    `in_dims` is the batch dimension of each input (None: all samples share the input), `out_dims` that of each output. `randomness`:
+    whether random ops in `func` are refused ("error"), draw for each sample
     ("different") or once for all ("same"). `chunk_size`: at most that many samples at a time.
 
     >>> torch.vmap(lambda x, w: (x * w).sum(), in_dims=(0, None))(torch.ones(3, 2), torch.tensor([1.0, 10.0]))
@@ -59,7 +59,7 @@ def vmap(
 
 
 def _like(wrapped: Callable[..., Any], func: Any) -> Callable[..., Any]:
-    """A transformed function with the name and docstring of the one it was made from."""
+    """A transformed function with the name and docstring of the original."""
     return functools.update_wrapper(wrapped, func, updated=())
 
 
@@ -129,7 +129,7 @@ def _batch_size(dims: list[int | None], flat: list[Any]) -> int:
 
 
 def enter(level: BatchLevel, tensor: Tensor, dim: int) -> Any:
-    """A tensor as one sample of the batch in one of its dimensions."""
+    """A tensor, batched along one of its dimensions, as one sample."""
     return wrap(level, tensor.movedim(dim, 0) if dim else tensor)
 
 
@@ -142,12 +142,12 @@ def _open_level(number: int) -> BatchLevel:
 
 
 def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Any:
-    """A tensor as one sample of the batch in one of its dimensions, at the vmap with this number."""
+    """A tensor, batched along one of its dimensions at the vmap with this number, as one sample."""
     return enter(_open_level(level), tensor, dim)
 
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Any:
-    """A tensor with the batch of the vmap with this number as one of its dimensions."""
+    """A tensor in which the batch of the vmap with this number is a dimension again."""
     return leave(_open_level(level), tensor, out_dim, "")
 
 
@@ -168,7 +168,7 @@ def run(
     out_dims: Any,
     kwargs: dict[str, Any],
 ) -> Any:
-    """Call a function with a level open and its batch put on the inputs; take it off the outputs."""
+    """Call a function with a level open: batch its inputs, and unbatch its outputs."""
     with level:
         inputs = _create_batched_inputs(dims, flat, level.number, spec)
         return _unwrap_batched(func(*inputs, **kwargs), out_dims, level.number, level.size, func)
@@ -195,7 +195,7 @@ def _unwrap_batched(outputs: Any, out_dims: Any, level: int, batch_size: int, fu
 
 
 def _maybe_remove_batch_dim(name: str, output: Any, level: int, batch_size: int, out_dim: int | None) -> Any:
-    """One output of the function `name` with the batch as a dimension, or as it is where `out_dim` is None."""
+    """One output of the function `name` with the batch as a dimension; unchanged if `out_dim` is None."""
     return leave(_open_level(level), output, out_dim, name)
 
 
@@ -237,7 +237,7 @@ def _in_chunks(
     chunk_size: int,
     kwargs: dict[str, Any],
 ) -> Any:
-    """The batch in parts, one after the other, and the outputs joined."""
+    """Process the batch in chunks, and join the outputs."""
     state = get_rng_state() if randomness == "same" else None
     parts = []
     for start in range(0, size, chunk_size):

@@ -1,4 +1,4 @@
-"""Modules in transforms: calling one with other parameters, stacking many for an ensemble."""
+"""Modules in transforms: calling one with other parameters, stacking several for an ensemble."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with the given tensors in place of its parameters and buffers (a dict, or several).
+    """Call a module with the given tensors (a dict, or several) in place of its parameters and buffers.
 
     >>> layer = torch.nn.Linear(1, 1, bias=False)
     >>> torch.func.functional_call(layer, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
@@ -50,7 +50,7 @@ def _merged(dicts: Sequence[Any]) -> dict[str, Any]:
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several modules of one class, each stacked along a new first dimension.
+    """The parameters and buffers of several modules of one class, each stacked along a new first dimension.
 
     >>> models = [torch.nn.Linear(2, 1) for _ in range(3)]
     >>> params, buffers = torch.func.stack_module_state(models)
@@ -80,7 +80,7 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Turn off running statistics in all batch norm layers, in place: inside vmap there would be one for each sample.
+    """Turn off running statistics in all batch norm layers, in place: inside vmap each sample would have its own.
 
     >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
     >>> torch.func.replace_all_batch_norm_modules_(model)[0].track_running_stats

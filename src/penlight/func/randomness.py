@@ -1,4 +1,4 @@
-"""Random numbers inside vmap: refused, drawn for each sample, or once for all, as its `randomness` says."""
+"""Random numbers inside vmap: refused, drawn per sample, or drawn once for all, depending on `randomness`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_PLACE = (
 
 
 def allowed_levels() -> list[BatchLevel]:
-    """The open levels of vmap, if all of them allow random ops."""
+    """The open vmap levels, if all of them allow random ops."""
     levels = open_levels()
     if any(level.randomness == "error" for level in levels):
         raise RuntimeError(ERROR)
@@ -34,7 +34,7 @@ def allowed_levels() -> list[BatchLevel]:
 
 
 def drawn(shape: Sequence[int], draw: Callable[[tuple[int, ...]], Any]) -> Tensor | None:
-    """Draws of a shape (an array from `draw`) for the open levels; None if there are none."""
+    """Samples of a shape (an array from `draw`) for the open levels; None if there are none."""
     levels = allowed_levels()
     if not levels:
         return None
@@ -43,9 +43,9 @@ def drawn(shape: Sequence[int], draw: Callable[[tuple[int, ...]], Any]) -> Tenso
 
 
 def drawn_from(tensors: Sequence[Any], run: Callable[..., Tensor]) -> Tensor | None:
-    """Draws whose distribution depends on tensors, elementwise: `run(*tensors)` on physical ones. None if no level is open.
+    """Samples whose distribution depends elementwise on tensors: `run(*tensors)` on physical ones. None if no level is open.
 
-    The innermost level is taken off first; the others see to themselves when `run` comes back here.
+    The innermost level is removed first; the others follow recursively when `run` calls this function again.
     """
     levels = allowed_levels()
     if not levels:
@@ -71,7 +71,7 @@ def _aligned(level: BatchLevel, tensor: Any, ndim: int) -> Any:
 
 
 def without(level: BatchLevel) -> tuple[Any, ...]:
-    """Make all levels but this one the open ones; gives those that were open."""
+    """Close this level only; returns the levels that were open."""
     stack = interpreters.get()
     interpreters.set(tuple([other for other in stack if other is not level]))
     return stack
@@ -81,7 +81,7 @@ def without(level: BatchLevel) -> tuple[Any, ...]:
 
 
 def check_filled(tensor: Tensor) -> None:
-    """Refuse to fill a tensor with other numbers for each sample where it has only one."""
+    """Refuse to fill an unbatched tensor with different values for each sample."""
     for level in allowed_levels():
         value: Any = tensor
         while value._level is not None and value._level is not level:
@@ -91,7 +91,7 @@ def check_filled(tensor: Tensor) -> None:
 
 
 def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
-    """An in-place random op on a batched tensor."""
+    """Run an in-place random op on a batched tensor."""
     tensor, *rest = arguments
     outer = without(level)
     try:

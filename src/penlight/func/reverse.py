@@ -1,20 +1,19 @@
-"""Reverse mode inside transforms: where gradients are asked for, and what of the graph the outside sees.
+"""Reverse mode inside transforms: where gradients are requested, and which part of the graph is visible outside.
 
 # Note [Entries]
-`grad`, `vjp` and `jacrev` call the user's function with inputs that stand for the given ones: the same memory, and an `Entry`
-as the node of the graph where their gradient arrives. An Entry leads on to the given tensor's own node, so what an
-outer transform or `backward()` wants flows through it. Entries of different transforms are different nodes: nested
-derivatives can't be confused.
+`grad`, `vjp` and `jacrev` call the user's function with replacements of the given inputs: the same memory, and an `Entry` as the graph node
+at which their gradient arrives. An Entry has an edge to the given tensor's own node, so the gradients of an outer transform or of
+`backward()` flow through it. Each transform has its own Entries, so nested derivatives can't be confused.
 
 # Note [Reverse mode inside vmap]
-The graph is on physical tensors. An input that is not batched would get the sum of its gradients over the batch. So inputs
-are broadcast over all open batches first: then each sample has its own. (Not over those of jacfwd: there only tangents are
-batched, and gradients are not summed over them.) Gradients of outputs start as ones for each sample, or as the given
-cotangents with the batches exposed.
+The graph connects physical tensors. An unbatched input would get the sum of its gradients over the batch. So inputs are first broadcast
+over all open batches, and each sample has its own gradient. (Not over those of jacfwd: there only tangents are batched, and gradients are
+not summed over them.) The gradients of the outputs start as ones for each sample, or as the given cotangents with the batches exposed.
 
 # Note [What the outside sees]
-A result leaves its transform with its graph only if that leads outside: to a leaf that was not made while the transform's function
-ran (the creation numbers of nodes tell), or to an Entry of a transform that is still running. Whether it does is found by walking the graph once, which also tells if a graph of the backward is needed.
+A result leaves its transform with its graph only if the graph leads outside: to a leaf that was not made while the transform's function ran
+(by the creation numbers of nodes), or to an Entry of a transform that is still running. One walk through the graph decides this, and also
+whether backward needs a graph.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from .level import open_levels
 _autograd = lazy_import(globals(), "_autograd", "..autograd")
 
 
-Span = tuple[float, float]  # the creation numbers between which a transform's function ran
+Span = tuple[float, float]  # the range of creation numbers while a transform's function ran
 
 
 class Entry(AccumulateGrad):
-    """Where the gradient of a transform's input arrives. See Note [Entries]."""
+    """The node at which the gradient of a transform's input arrives. See Note [Entries]."""
 
     __slots__ = ("live", "number")
 
@@ -57,7 +56,7 @@ class Entry(AccumulateGrad):
 
 
 def same(tensor: Tensor, edge: Edge = NO_EDGE) -> Tensor:
-    """The same memory and tangents with another edge in the graph."""
+    """A tensor with the same memory and tangents, and another edge in the graph."""
     out = plain_tensor(tensor._array)
     out._vc = views_of(tensor)
     out._edge = edge
@@ -84,7 +83,7 @@ def leads_out(tensor: Tensor, span: Span) -> bool:
 
 
 def released(tensor: Any, span: Span) -> Any:
-    """A result as it leaves its transform: without a graph, if that does not lead outside. The same for its tangents."""
+    """A result as it leaves its transform: without its graph, unless that leads outside. The same for its tangents."""
     levels = levels_of(tensor)
     value = physical(tensor)
     tangents = None if value._rare_state is None else value._rare_state.tangents
@@ -106,13 +105,13 @@ class Tape:
         self.levels = [level for level in open_levels() if not level.tangents_only]
         self.entries: list[Tensor] = []
         self.span: Span = (next(modes.sequence), inf)
-        self.recording = grad_mode.get()  # whether the outside wants a graph
+        self.recording = grad_mode.get()  # whether the caller records a graph
 
     def __enter__(self) -> Tape:
         self._outer = grad_mode.get(), modes.inference.get()
         grad_mode.set(True)
         modes.inference.set(False)
-        self.number = modes.transforms.get() + 1  # how it is counted among the open transforms
+        self.number = modes.transforms.get() + 1  # its number among the open transforms
         modes.transforms.set(self.number)
         return self
 
@@ -136,11 +135,11 @@ class Tape:
         entry = same(value)
         entry._edge = (Entry(entry, edge_of(value), self.number), 0)
         self.entries.append(entry)
-        # What the function gets is another tensor with the same edge: it may be detached, or written to.
+        # The function gets another tensor with the same edge, because it may detach the tensor or write to it.
         return wrap_all(levels_of(tensor), same(entry, entry._edge))
 
     def pull(self, outputs: list[Any], cotangents: list[Any] | None, keep: bool, create_graph: bool) -> list[Any]:
-        """The gradients of the inputs from those of the outputs (ones, if none are given)."""
+        """The gradients of the inputs, given those of the outputs (ones by default)."""
         roots, grads = [], []
         before = grad_mode.get()
         try:

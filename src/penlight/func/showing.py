@@ -1,9 +1,9 @@
-"""How tensors print inside transforms: as their value, with the levels that they are at around it.
+"""Prints tensors inside transforms: the value, wrapped in the levels it belongs to.
 
 # Note [Levels in print]
-PyTorch wraps a tensor once for each transform that it is part of, and counts the open transforms from 1. Here a `Batched` is such a wrapper, while
-reverse mode is the graph (Note [Entries]) and forward mode the tangents of the physical tensor. So the levels are collected from all
-three, and shown in the order in which the transforms were opened.
+PyTorch wraps a tensor once for each transform it belongs to, and numbers the open transforms from 1. Here a `Batched` is such a wrapper,
+but reverse mode is represented by the graph (Note [Entries]), and forward mode by the tangents of the physical tensor. So the levels are
+collected from all three, and shown in the order in which the transforms were opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BATCHED = "BatchedTensor(lvl={}, bdim=0, value="
 
 
 def shown(tensor: Any) -> str | None:
-    """What prints for a tensor that is at some level; None if it is at none. See Note [Levels in print]."""
+    """The text of a tensor that belongs to some level; None if it belongs to none. See Note [Levels in print]."""
     levels: dict[int, str] = {}
     while isinstance(tensor, Batched):
         levels[tensor._level.number] = _BATCHED
@@ -41,7 +41,7 @@ def shown(tensor: Any) -> str | None:
 
 
 def _ways(node: Node | None) -> tuple[set[int], bool]:
-    """The levels of the running transforms that a graph leads to, and whether it leads to a leaf outside of them."""
+    """The levels of running transforms that a graph leads to, and whether it leads to a leaf outside of them."""
     entered: set[int] = set()
     outside = False
     stack, seen = [node], set()

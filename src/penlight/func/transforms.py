@@ -29,7 +29,7 @@ def _argument_index(argnum: Any, count: int) -> int:
 
 
 def indices(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions of the arguments that are differentiated."""
+    """The positions of the differentiated arguments."""
     if isinstance(argnums, int):
         return (_argument_index(argnums, count),)
     if not isinstance(argnums, tuple):
@@ -43,13 +43,13 @@ def indices(argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def picked(args: tuple[Any, ...], argnums: Any) -> Any:
-    """The arguments that are differentiated: one, or a tuple."""
+    """The differentiated arguments: one, or a tuple."""
     found = indices(argnums, len(args))
     return args[found[0]] if isinstance(argnums, int) else tuple([args[i] for i in found])
 
 
 def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> tuple[Any, ...]:
-    """All arguments, with others in place of those that are differentiated."""
+    """All arguments, with the differentiated ones replaced."""
     found = list(args)
     for index, value in zip(indices(argnums, len(args)), (values,) if isinstance(argnums, int) else values):
         found[index] = value
@@ -57,7 +57,7 @@ def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> tuple[Any, ...
 
 
 def _parted(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """What a function returned: its output, and what comes with it."""
+    """The return value of a function, split into its output and `aux`."""
     if not has_aux:
         return output, None
     if not isinstance(output, tuple) or len(output) != 2:
@@ -66,7 +66,7 @@ def _parted(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 def _outside(value: Any, span: Span) -> Any:
-    """An output or `aux` as the caller of a transform gets it."""
+    """An output or `aux`, as returned to the caller of a transform."""
     if isinstance(value, Tensor):
         return released(value, span)
     if isinstance(value, tuple):
@@ -78,7 +78,7 @@ def _outside(value: Any, span: Span) -> Any:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of `func`, whose output is one number, and that number.
+    """A function that returns the gradient of the scalar-valued `func`, and its value.
 
     >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
     (tensor(6.), tensor(9.))
@@ -92,7 +92,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of `func`, whose output is one number.
+    """A function that returns the gradient of the scalar-valued `func`.
 
     >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
     tensor(1.)
@@ -131,7 +131,7 @@ def _gradient(
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The output of `func`, and a function from cotangents (in the structure of the output) to gradients of the inputs.
+    """The output of `func`, and a function that maps cotangents (in the structure of the output) to gradients of the inputs.
 
     >>> output, pull = torch.func.vjp(torch.sin, torch.zeros(2))
     >>> pull(torch.ones(2))
@@ -198,7 +198,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 
 def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = False, has_aux: bool = False) -> Any:
-    """`jvp` in the direction of some of the arguments: `primals` are all, `tangents` those of the picked ones."""
+    """`jvp` with respect to some of the arguments: `primals` are all, `tangents` those of the selected ones."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     moving = primals if argnums is None else picked(primals, argnums)
@@ -233,7 +233,7 @@ def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = 
 
 
 def _within(tensor: Any, span: Span) -> Any:
-    """A result without a graph that leads only to what was made inside."""
+    """A result whose graph is dropped if it leads only to tensors made inside."""
     return released(tensor, span) if physical(tensor).requires_grad else tensor
 
 
@@ -279,7 +279,7 @@ def _primal(level: Any, value: Any) -> Any:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The output of `func`, and its derivative there as a function of tangents.
+    """The output of `func`, and its derivative at that point as a function of tangents.
 
     >>> output, push = torch.func.linearize(torch.sin, torch.zeros(2))
     >>> push(torch.ones(2))
@@ -309,7 +309,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The same function. In PyTorch a tracer would see no in-place ops in it; there is no tracer here.
+    """The function itself. In PyTorch a tracer would see no in-place ops in it; there is no tracer here.
 
     >>> torch.func.functionalize(lambda x: x.clone().add_(1))(torch.tensor(1.0))
     tensor(2.)
@@ -330,7 +330,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What is inside a tensor that a transform made: a vmapped one's whole batch. For looking at while debugging only.
+    """The tensor inside one that a transform made: for a vmapped one, the full batch. For debugging only.
 
     >>> seen = []
     >>> _ = torch.vmap(lambda x: seen.append(torch.func.debug_unwrap(x)) or x)(torch.ones(2))

@@ -1,9 +1,9 @@
-"""The ops: every function on tensors, by name. `OPS` holds the declared ones' records.
+"""The ops: every function on tensors, by name. `OPS` holds the records of the declared ones.
 
 Importing this package declares them all and installs them as methods of Tensor.
 """
 
-# ruff: noqa: I001  (the tables build on each other in this order)
+# ruff: noqa: I001  (the modules depend on each other in this order)
 from __future__ import annotations
 from ..kernels.lazy import lazy_import as _lazy_import
 
@@ -58,7 +58,7 @@ _library = _lazy_import(globals(), "_library", "..library")
 _refused = _lazy_import(globals(), "_refused", ".._refused")
 
 
-# The functions, not the tables that they are in.
+# The functions, not the modules that define them.
 __all__ = [name for name, value in globals().items() if name[0] != "_" and callable(value)]
 
 
@@ -72,6 +72,6 @@ def __getattr__(name: str) -> object:
         return _SimpleNamespace(**own)
     why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"
     if name == "load_library":
-        # PyTorch's error for a library that can't be loaded: packages like torchvision then do without it.
+        # PyTorch's error for a library that can't be loaded: packages like torchvision then work without it.
         return _refused.refused_function("ops.load_library", _refused.message("ops.load_library", why), OSError)
     raise _refused.NotAvailable(_refused.message(f"ops.{name}", why))

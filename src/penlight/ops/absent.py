@@ -1,4 +1,4 @@
-"""Methods about what there is little or nothing of here: sparse and quantized tensors, other devices, names of old."""
+"""Tensor methods that are stubs or raise: sparse, quantised, other devices, deprecated names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _storage = lazy_import(globals(), "_storage", "..storage")
 
 
 def _refuse(name: str, kind: type[Exception], summary: str, message: str) -> None:
-    """Give tensors a method that raises this error."""
+    """Add a Tensor method that raises this error."""
 
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         raise kind(message)
@@ -80,7 +80,7 @@ def dequantize(input: Tensor) -> Tensor:
 
 @method
 def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **more: Any) -> Any:
-    """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only.
+    """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only.
 
     >>> torch.eye(2).to_sparse().indices()
     tensor([[0, 1],
@@ -102,7 +102,7 @@ install_method("to_sparse_coo", to_sparse)
 
 @method
 def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Any:
-    """The elements of a matrix that are not zero, by compressed rows.
+    """The nonzero elements of a matrix, in compressed rows.
 
     >>> torch.eye(2).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
@@ -112,7 +112,7 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Any:
 
 @method
 def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Any:
-    """The elements of a matrix that are not zero, by compressed columns.
+    """The nonzero elements of a matrix, in compressed columns.
 
     >>> torch.eye(2).to_sparse_csc().row_indices()
     tensor([0, 1])
@@ -122,7 +122,7 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Any:
 
 @method
 def sparse_mask(input: Tensor, mask: Any) -> Any:
-    """The elements at the indices of a sparse tensor, as another one.
+    """The elements at the indices of a sparse tensor, as a new sparse tensor.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
     tensor([1., 1.])
@@ -176,7 +176,7 @@ def reinforce(input: Tensor, *args: Any) -> None:
 
 @method
 def record_stream(input: Tensor, stream: Any) -> None:
-    """Nothing to do: the CPU has no streams.
+    """Does nothing: the CPU has no streams.
 
     >>> torch.ones(2).record_stream(None)
     """
@@ -184,7 +184,7 @@ def record_stream(input: Tensor, stream: Any) -> None:
 
 @method
 def storage_type(input: Tensor) -> Any:
-    """The class of the tensor's storage by its old name.
+    """The class of the tensor's storage under its old name.
 
     >>> torch.zeros(2).storage_type().__name__
     'TypedStorage'
@@ -194,7 +194,7 @@ def storage_type(input: Tensor) -> Any:
 
 @method
 def module_load(input: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other.
+    """The tensor that `load_state_dict` puts in place of this one: itself with the other's values, or (`assign`) the other.
 
     >>> torch.zeros(2).module_load(torch.ones(2))
     tensor([1., 1.])
@@ -207,7 +207,7 @@ for _name in ("is_xla", "is_ipu", "is_maia", "is_mtia", "is_vulkan"):
 
 
 def _volatile(self: Tensor) -> bool:
-    """Removed from PyTorch: warns, and is always False.
+    """Removed from PyTorch: warns, and returns False.
 
     >>> import penlight as torch, warnings
     >>> with warnings.catch_warnings(action="ignore"):

@@ -1,4 +1,4 @@
-"""Other names of the same ops: `arccos` for `acos` and the like; and the in-place forms that PyTorch also has as functions."""
+"""Aliases of ops, such as `arccos` for `acos`; and the in-place forms that PyTorch also has as functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ install_method("ger", ger)
 
 
 def _comparing(name: str) -> object:
-    """`eq_`: the answer overwrites the tensor, as ones and zeros of its dtype."""
+    """`eq_` and similar methods: the result overwrites the tensor, as ones and zeros of its dtype."""
 
     def compare(input: Tensor, other: object) -> Tensor:
         return inplace(_comparison(name, isinstance(other, Tensor)), (input, other))
@@ -63,7 +63,7 @@ def _comparing(name: str) -> object:
 
 
 def _comparison(name: str, with_tensor: bool) -> Op:
-    """The op that compares in place, declared when it is first needed: few programs do."""
+    """The in-place comparison op, declared at its first use because few programs need it."""
     key = f"_{name}_{'tensor' if with_tensor else 'number'}_into"
     if key not in OPS:
 

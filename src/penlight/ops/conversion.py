@@ -1,4 +1,4 @@
-"""Dtype conversions, copying into a tensor, and complex numbers as pairs of reals."""
+"""Dtype conversions, copying into a tensor, and views of complex numbers as pairs of reals."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _converted(input: Any, dtype: dtypes.dtype) -> Any:
 
 @warning_free
 def _float_to_int(array: Any, target: Any) -> Any:
-    """C's conversion: through int32, or int64 for uint32, so that out-of-range values become what they become in PyTorch."""
+    """C's conversion: through int32, or int64 for uint32, so that out-of-range values become the same as in PyTorch."""
     if array.dtype.itemsize == 2:
         array = convert.cast(array, np.dtype(np.float32))
     if target.itemsize == 8:
@@ -101,7 +101,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     tensor([1])
     """
     try:
-        if not kwargs and len(args) == 1:  # what programs write most: x.to(device), x.to(dtype)
+        if not kwargs and len(args) == 1:  # the most frequent calls: x.to(device), x.to(dtype)
             kind = args[0].__class__
             if kind is device and args[0].type == "cpu":
                 return input
@@ -148,7 +148,7 @@ def _in_format_copy(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 
 def _add_conversions() -> None:
-    """x.float(), x.long() and the rest."""
+    """Define x.float(), x.long() and the other conversions."""
     named = {
         "half": dtypes.float16, "float": dtypes.float32, "double": dtypes.float64, "bfloat16": dtypes.bfloat16,
         "cfloat": dtypes.complex64, "cdouble": dtypes.complex128, "bool": dtypes.bool_, "byte": dtypes.uint8,
@@ -204,7 +204,7 @@ def legacy_dtype(name: Any) -> dtypes.dtype:
 
 @method
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the other's dtype.
+    """The tensor in the dtype of `other`.
 
     >>> torch.tensor([1, 2]).type_as(torch.zeros(1))
     tensor([1., 2.])
@@ -241,7 +241,7 @@ def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
 
 
 def view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The same bytes seen as another dtype: outside of the graph, and no view, also as the same dtype."""
+    """The same bytes reinterpreted as another dtype: outside of the graph and not a view, even for the same dtype."""
     if dtype in dtypes.FLOAT8 and input.element_size() == 1:
         return _float8.Float8Tensor(input.detach().view(dtypes.uint8), dtype)
     old, new = input.element_size(), dtype.itemsize
@@ -292,7 +292,7 @@ OPS["_copy"].into = warning_free(_copy_into)
 
 @method
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite this tensor's elements with another's, broadcast and converted.
+    """Overwrite this tensor's elements with those of `src`, broadcast and converted.
 
     >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
     tensor([1., 2.])
@@ -313,7 +313,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _copied_onto_itself(tensor: Tensor) -> Tensor:
-    """Nothing to write, though PyTorch counts it as a write all the same."""
+    """Handle a copy of a tensor onto itself: nothing is written, but PyTorch counts it as a write."""
     env = {"input": tensor, "src": tensor}
     edges = dispatch.input_edges(OPS["_copy"], env)
     dispatch.write_back(OPS["_copy"], env, tensor, edges, edges is not None and modes.is_grad_enabled(), None)
@@ -321,7 +321,7 @@ def _copied_onto_itself(tensor: Tensor) -> Tensor:
 
 
 def fill_into(input: Any, value: Any) -> None:
-    """Set all elements of an array to a number of its kind."""
+    """Set all elements of an array to a scalar of its kind."""
     if isinstance(value, float) and input.dtype.kind == "f":
         input.fill(value)
     else:
@@ -401,7 +401,7 @@ def _zero(input: Tensor) -> Tensor: ...
 
 
 def _zero_into(input: Any) -> None:
-    input.reshape(-1).view(np.uint8).fill(0)  # bytes are set faster than numbers
+    input.reshape(-1).view(np.uint8).fill(0)  # setting bytes is faster than setting elements
 
 
 OPS["_zero"].into = _zero_into
@@ -426,7 +426,7 @@ def _conj(input: Tensor) -> Tensor: ...
 
 @method
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own.
+    """The complex conjugate; a real tensor is returned unchanged.
 
     >>> torch.conj(torch.tensor([1 + 2j]))
     tensor([1.-2.j])
@@ -452,7 +452,7 @@ def _neg_view(input: Tensor) -> Tensor:
 
 
 def _marked_view(input: Tensor, op: Any, function: Any, conj: bool, neg: bool) -> Tensor:
-    """See Note [Conjugate and negative views] in tensor/conjugates.py. `op` computes the same at once."""
+    """A marked view: see Note [Conjugate and negative views] in tensor/conjugates.py. `op` computes the same immediately."""
     if dispatch.interpreters.get() or dispatch.op_watchers.get() or not conjugates.can_mark(input):
         return op.function(input)
     out = wrap(conjugates.memory_of(input))
@@ -486,7 +486,7 @@ both("pairs_as_complex", lambda grad: _as_complex(np.ascontiguousarray(grad)), _
 @linear(_as_real, view="replay", input=lambda grad, xp: xp.pairs_as_complex(grad))
 @traits(out=False)
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as a real one with a last dimension of size two; a view.
+    """A complex tensor as a real one with an extra last dimension of size two; a view.
 
     >>> torch.view_as_real(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
@@ -561,7 +561,7 @@ setattr(Tensor, "imag", property(imag, _set_part(imag)))
 
 @method
 def is_conj(input: Tensor) -> bool:
-    """Whether a tensor is a conjugate that is computed when it is read.
+    """Whether a tensor is a conjugate view, computed on reading.
 
     >>> torch.tensor([1j]).conj().is_conj()
     True
@@ -571,7 +571,7 @@ def is_conj(input: Tensor) -> bool:
 
 @method
 def is_neg(input: Tensor) -> bool:
-    """Whether a tensor is a negative that is computed when it is read.
+    """Whether a tensor is a negative view, computed on reading.
 
     >>> torch.tensor([1j]).conj().imag.is_neg()
     True
@@ -581,7 +581,7 @@ def is_neg(input: Tensor) -> bool:
 
 @method
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, or a copy of a conjugate that is computed when it is read.
+    """The tensor itself, or a copy of a conjugate view.
 
     >>> torch.tensor([1j]).conj().resolve_conj().is_conj()
     False
@@ -591,7 +591,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @method
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, or a copy of a negative that is computed when it is read.
+    """The tensor itself, or a copy of a negative view.
 
     >>> torch.tensor([1j]).conj().imag.resolve_neg()
     tensor([-1.])
@@ -603,7 +603,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 
 def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Sum a gradient over the dimensions that broadcasting had added or widened."""
+    """Sum a gradient over the dimensions that broadcasting added or expanded."""
     if not shape:
         return grad.sum()
     extra = grad.dim() - len(shape)

@@ -1,4 +1,4 @@
-"""torch._foreach_add and its like: one op on each tensor of a list. Optimisers and clipping code in the wild use them.
+"""torch._foreach_add and similar functions: one op on each tensor of a list. Third-party optimisers and clipping code use them.
 
 >>> import penlight as torch
 >>> torch._foreach_mul([torch.ones(2), torch.ones(1)], 3)
@@ -13,7 +13,7 @@ from ..tensor import Tensor
 
 __all__: list[str] = []
 
-# Ops whose name without the prefix is that of a Tensor method, with an in-place form too.
+# Ops named after a Tensor method (without the prefix), with an in-place form too.
 _UNARY = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
     "sinh sqrt tan tanh trunc"
@@ -24,7 +24,7 @@ _KNOWN |= {"clone", "copy_", "max", "mm", "norm", "powsum", "zero_"}
 
 
 def _one_each(values: Any, count: int) -> list[Any]:
-    """One argument for each tensor: a list's elements, or the same number or tensor for all."""
+    """One argument for each tensor: a list's elements, or the same scalar or tensor for all."""
     if isinstance(values, (list, tuple)):
         if len(values) != count:
             raise RuntimeError(f"Tensor lists must have the same number of tensors, got {count} and {len(values)}")
@@ -33,7 +33,7 @@ def _one_each(values: Any, count: int) -> list[Any]:
 
 
 def _one(op: str, tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The op on one tensor; a number where a tensor is needed bounds it instead."""
+    """The op on one tensor; `maximum` and `minimum` of a scalar become clamps."""
     if op.rstrip("_") in ("maximum", "minimum") and not isinstance(args[0], Tensor):
         op = op.replace("maximum", "clamp_min").replace("minimum", "clamp_max")
     if op.rstrip("_") in ("addcmul", "addcdiv"):
@@ -52,7 +52,7 @@ def _function(op: str) -> Any:
         base_is_number = op == "pow" and not isinstance(input, (list, tuple))
         count = len(args[0]) if base_is_number else len(input)
         tensors = _one_each(input, count)
-        # The factors of addcmul may be one tensor with an element for each.
+        # The factors of addcmul may be one tensor with an element for each tensor of the list.
         others = [
             _one_each(a.tolist() if position == 2 and isinstance(a, Tensor) else a, count)
             for position, a in enumerate(args)

@@ -1,4 +1,4 @@
-"""Functions of PyTorch's inside that packages call by their names with an underscore: indices of sparse rows, the softmax's adjoint."""
+"""Private PyTorch functions that third-party packages call: indices of sparse rows, backward of softmax."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .reduce.segments import segment_reduce as _segment_reduce  # noqa: F401
 
 
 def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
-    """Where each of `size` rows begins among sorted row numbers, and where the last ends.
+    """The start of each of `size` rows among sorted row indices, and the end of the last (COO to CSR).
 
     >>> torch._convert_indices_from_coo_to_csr(torch.tensor([0, 0, 2, 3]), 5)
     tensor([0, 2, 2, 3, 4, 4])
@@ -24,7 +24,7 @@ def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: boo
 def _convert_indices_from_csr_to_coo(
     crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
 ) -> Tensor:
-    """The row and the column of each element, from where rows begin and the columns.
+    """The row and column of each element, given the starts of the rows and the columns (CSR to COO).
 
     >>> torch._convert_indices_from_csr_to_coo(torch.tensor([0, 2, 2, 3]), torch.tensor([1, 0, 2]))
     tensor([[0, 0, 2],
@@ -39,7 +39,7 @@ def _convert_indices_from_csr_to_coo(
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of softmax's input, from that of its output and the output.
+    """The gradient of softmax's input, given the output and its gradient.
 
     >>> torch._softmax_backward_data(torch.tensor([1.0, 2.0]), torch.tensor([0.25, 0.75]), 0, torch.float32)
     tensor([-0.1875,  0.1875])
@@ -49,7 +49,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 
 
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of log_softmax's input, from that of its output and the output.
+    """The gradient of log_softmax's input, given the output and its gradient.
 
     >>> torch._log_softmax_backward_data(torch.tensor([1.0, 1.0]), torch.tensor([0.5, 0.5]).log(), 0, torch.float32)
     tensor([0., 0.])
@@ -58,7 +58,7 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
-    """The sizes, as a tensor.
+    """The sizes of a tensor, as a tensor.
 
     >>> torch._shape_as_tensor(torch.ones(2, 3))
     tensor([2, 3])

@@ -1,4 +1,4 @@
-"""Methods of tensors whose tables are imported when they are first used."""
+"""Tensor methods whose modules are imported at their first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tensor is asked for besides computing: other sizes, other memory, functions of Python, DLPack."""
+"""Non-arithmetic tensor methods: resizing, replacing memory, applying Python functions, DLPack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CHANNELS_LAST = {4: channels_last_format, 5: channels_last_3d}
 
 
 def _flat_memory(array: Any) -> Any:
-    """All the memory that an array is a window of, as a flat array of its dtype."""
+    """All the memory that an array is a part of, as a flat array of its dtype."""
     root = root_of(array)
     if not root.flags.c_contiguous:
         root = root.transpose(sorted(range(root.ndim), key=lambda d: -root.strides[d]))
@@ -40,7 +40,7 @@ def _flat_memory(array: Any) -> Any:
 
 
 def _resized(array: Any, shape: tuple[int, ...], memory_format: Any = None) -> Any:
-    """The same memory in another shape; more of it, with the old content, where it does not suffice."""
+    """The same memory in another shape; if it is too small, larger memory with the old content."""
     flat = _flat_memory(array) if array.size else np.empty(0, array.dtype)
     start = offset(array, flat) // array.itemsize if array.size else 0
     need = math.prod(shape)
@@ -53,7 +53,7 @@ def _resized(array: Any, shape: tuple[int, ...], memory_format: Any = None) -> A
 
 @method
 def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """Give the tensor another size; elements stay where they are in memory, and new ones are uninitialised.
+    """Resize the tensor in place; elements keep their memory offsets, and new ones are uninitialised.
 
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
@@ -77,7 +77,7 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
 
 @method
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give the tensor another tensor's size.
+    """Resize the tensor to the size of another, in place.
 
     >>> torch.arange(4).resize_as_(torch.zeros(2, 2))
     tensor([[0, 1],
@@ -91,7 +91,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 
 @method
 def resize(input: Tensor, *size: Any) -> Tensor:
-    """Another shape with as many elements; an old spelling of `reshape`.
+    """The tensor in another shape with as many elements; an old spelling of `reshape`.
 
     >>> torch.arange(4).resize(2, 2).shape
     torch.Size([2, 2])
@@ -109,7 +109,7 @@ def resize(input: Tensor, *size: Any) -> Tensor:
 
 @method
 def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
-    """The elements in another tensor's shape; an old spelling of `reshape_as`.
+    """The tensor in another tensor's shape; an old spelling of `reshape_as`.
 
     >>> torch.arange(4).resize_as(torch.zeros(2, 2)).shape
     torch.Size([2, 2])
@@ -134,7 +134,7 @@ _as_strided_in_place = in_place_view(as_strided, {"AsStridedBackward0": "AsStrid
 
 @method
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Let the tensor be a window of other memory: another tensor's, or a storage.
+    """Make the tensor a window of other memory: another tensor's, or a storage.
 
     >>> torch.zeros(2).set_(torch.ones(3))
     tensor([1., 1., 1.])
@@ -168,10 +168,10 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 
 @method
 def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from the one with the largest stride to the one with the smallest.
+    """The dimensions in order of decreasing stride.
 
-    With `ambiguity_check=True` a tensor is refused whose strides could have several orders, as where a dimension has size 1. With a list of
-    memory formats it is not, if it is contiguous in exactly one of them.
+    `ambiguity_check=True` refuses a tensor whose strides allow several orders, such as with a dimension of size 1. A list of memory formats
+    accepts it if it is contiguous in exactly one of them.
 
     >>> torch.zeros(2, 3).t().dim_order()
     (1, 0)
@@ -217,7 +217,7 @@ def _written(input: Tensor, values: Any) -> Tensor:
 
 @method
 def apply_(input: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what a Python function makes of it. Slow; meant for a few elements.
+    """Replace each element by a Python function of it. Slow; meant for a few elements.
 
     >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
     tensor([2., 3.])
@@ -228,7 +228,7 @@ def apply_(input: Tensor, callable: Any) -> Tensor:
 
 @method
 def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Replace each element by a Python function of it and another tensor's.
+    """Replace each element by a Python function of it and of another tensor's element.
 
     >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
     tensor([3., 8.])
@@ -240,7 +240,7 @@ def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
 
 @method
 def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-    """Replace each element by a Python function of it and two other tensors'.
+    """Replace each element by a Python function of it and of two other tensors' elements.
 
     >>> torch.tensor([1.0]).map2_(torch.tensor([2.0]), torch.tensor([3.0]), lambda a, b, c: a + b * c)
     tensor([7.])
@@ -254,7 +254,7 @@ def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
 
 
 def _dlpack(self: Tensor, **kwargs: Any) -> Any:
-    """The tensor's memory for another library, by way of NumPy."""
+    """The tensor's memory for another library, through NumPy."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     kwargs.pop("stream", None)
@@ -262,7 +262,7 @@ def _dlpack(self: Tensor, **kwargs: Any) -> Any:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    """The tensor with its first dimension backwards."""
+    """The tensor with its first dimension reversed."""
     return self.flip(0) if self.dim() else self
 
 
@@ -271,7 +271,7 @@ def _no_deletion(self: Tensor, index: Any) -> None:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array.
+    """A tensor that shares the memory of another library's array.
 
     >>> import numpy as np, penlight as torch
     >>> torch.from_dlpack(np.ones(2))
@@ -287,8 +287,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def _from_capsule(capsule: Any) -> np.ndarray[Any, Any]:
-    """The memory of a bare DLPack capsule as an array that can be written to, unless the capsule says that it can't."""
-    can_tell = '"dltensor"' not in repr(capsule)  # the first kind of capsule does not know whether memory is read-only
+    """The memory of a bare DLPack capsule as an array, writable unless the capsule forbids it."""
+    can_tell = '"dltensor"' not in repr(capsule)  # version 0 capsules do not tell whether memory is read-only
     try:
         array = np.from_dlpack(_Capsule(capsule))
     except ValueError:
@@ -300,7 +300,7 @@ def _from_capsule(capsule: Any) -> np.ndarray[Any, Any]:
 
 
 class _Writable:
-    """The memory of an array that NumPy takes for read-only, as the object that NumPy asks for."""
+    """The memory of an array that NumPy considers read-only, as an object with NumPy's array interface."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
@@ -317,7 +317,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 
 class _Capsule:
-    """A bare DLPack capsule of memory of the CPU, as the object that NumPy asks for."""
+    """A bare DLPack capsule of CPU memory, as an object that NumPy accepts."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule

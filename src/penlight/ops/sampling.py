@@ -1,4 +1,4 @@
-"""Filling tensors with random numbers in place, and drawing from weights and rates. The streams are PyTorch's."""
+"""In-place random sampling, and sampling from weights and rates. The random streams are PyTorch's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _random = lazy_import(globals(), "_random", "..random")
 
 
 def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
-    """Draws for an array, dealt out in the order in which its elements lie in memory, as PyTorch fills a tensor."""
+    """Samples for an array, assigned in the order of its memory, as PyTorch fills a tensor."""
     if array.flags.c_contiguous:
         return draw(array.shape)
     axes = _memory_axes(array)
@@ -39,13 +39,13 @@ def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
 
 
 def _memory_axes(array: Any) -> list[int]:
-    """The dimensions of an array in the order of its memory, the outermost first."""
+    """The dimensions of an array in memory order, outermost first."""
     return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
 def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = None) -> Any:
-    """A kernel that draws for every element; `contiguous` tells the draw whether the tensor is, `of_parts` gives the parameters for the real
-    and imaginary parts of complex numbers."""
+    """A kernel that draws a sample for every element; `contiguous` tells it whether the tensor is, `of_parts` gives the parameters for
+    the real and imaginary parts of complex numbers."""
     draw: Any = None
 
     def kernel(input: Any, engine: Any, *parameters: Any) -> Any:
@@ -67,7 +67,7 @@ def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = No
 
 
 def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
-    """An op `_name_into(input, engine, ...)` that only runs in place."""
+    """Declare an op `_name_into(input, engine, ...)` that only runs in place."""
     faces: list[Any] = []
 
     def face0(input: Tensor, engine: Any) -> Tensor: ...
@@ -137,7 +137,7 @@ def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
 
 @method
 def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with normally distributed numbers.
+    """Fill with samples of a normal distribution.
 
     >>> _ = torch.manual_seed(0); torch.empty(2).normal_()
     tensor([ 1.5410, -0.2934])
@@ -148,7 +148,7 @@ def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = 
 
 
 def uniform_(input: Tensor, *bounds: float, generator: Any = None, **more: float) -> Tensor:
-    """Fill with numbers between `from` (0) and `to` (1), uniformly.
+    """Fill with samples of a uniform distribution from `from` (0) to `to` (1).
 
     >>> _ = torch.manual_seed(0); torch.empty(2).uniform_(0, 10)
     tensor([4.9626, 7.6822])
@@ -160,7 +160,7 @@ def uniform_(input: Tensor, *bounds: float, generator: Any = None, **more: float
 def _named_bounds(
     name: str, given: tuple[Any, ...], more: dict[str, Any], defaults: tuple[Any, Any]
 ) -> tuple[Any, Any]:
-    """`from` and `to`, by position or by name; `from` is no name that Python lets a function have."""
+    """`from` and `to`, by position or by keyword; `from` cannot be a parameter name in Python."""
     if not more and len(given) == 2:
         return given
     values = dict(zip(("from", "to"), given))
@@ -174,7 +174,7 @@ def _named_bounds(
 
 
 def random_(input: Tensor, *bounds: Any, generator: Any = None, **more: Any) -> Tensor:
-    """Fill with integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype holds exactly.
+    """Fill with random integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype represents exactly.
 
     >>> _ = torch.manual_seed(0); torch.empty(3).random_(10)
     tensor([4., 9., 3.])
@@ -197,7 +197,7 @@ install_method("random_", random_)
 
 @method
 def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with exponentially distributed numbers.
+    """Fill with samples of an exponential distribution.
 
     >>> bool((torch.empty(100).exponential_() >= 0).all())
     True
@@ -207,7 +207,7 @@ def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> T
 
 @method
 def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill with the numbers of trials up to the first success, which has probability p.
+    """Fill with samples of a geometric distribution: the number of trials until a success of probability p.
 
     >>> bool((torch.empty(100).geometric_(0.5) >= 1).all())
     True
@@ -217,7 +217,7 @@ def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 @method
 def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with numbers from a Cauchy distribution.
+    """Fill with samples of a Cauchy distribution.
 
     >>> torch.empty(3).cauchy_().shape
     torch.Size([3])
@@ -227,7 +227,7 @@ def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: An
 
 @method
 def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithms are normally distributed.
+    """Fill with samples of a log-normal distribution.
 
     >>> bool((torch.empty(100).log_normal_() > 0).all())
     True
@@ -237,7 +237,7 @@ def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: An
 
 @method
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with ones, with probability p (a number, or a tensor with one for each element), and zeros.
+    """Fill with ones, with probability p (a scalar, or a tensor with one for each element), and zeros.
 
     >>> torch.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
@@ -277,14 +277,14 @@ def _normal_about_within(mean: Tensor, std: Tensor, values: Any) -> Tensor: ...
 
 
 def normal_of(mean: Any, std: Any, values: Any) -> Tensor:
-    """What was drawn about means or within deviations that require grad: their gradient is zero, as in PyTorch."""
+    """Samples with means or deviations that require grad: the gradient is zero, as in PyTorch."""
     if not isinstance(std, Tensor):
         return _normal_about(mean, values)
     return _normal_about_within(mean, std, values) if isinstance(mean, Tensor) else _normal_within(std, values)
 
 
 def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """Ones with the probabilities that this tensor (or p) gives, else zeros.
+    """Ones with the probabilities in this tensor (or p), else zeros.
 
     >>> torch.tensor([0.0, 1.0]).bernoulli()
     tensor([0., 1.])
@@ -301,7 +301,7 @@ install_method("bernoulli", _bernoulli_method)
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Indices drawn from weights (rows of them), with or without putting them back.
+    """Indices sampled by weights (one row per distribution), with or without replacement.
 
     >>> torch.multinomial(torch.tensor([0.0, 1.0]), 1)
     tensor([1])
@@ -314,7 +314,7 @@ def multinomial(
 
 
 def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:
-    """`multinomial` for weights with any number of dimensions in front."""
+    """`multinomial` for weights with any number of leading dimensions."""
     *lead, n = input.shape
     return multinomial(input.reshape(-1, n).contiguous(), num_samples, replacement, generator=generator).reshape(
         *lead, num_samples
@@ -330,7 +330,7 @@ def _poisson(input: Tensor, engine: Any) -> Tensor: ...
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Numbers of events, from Poisson distributions with these rates.
+    """Samples of Poisson distributions with these rates.
 
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
@@ -354,7 +354,7 @@ def _binomial(count: Tensor, prob: Tensor, engine: Any) -> Tensor: ...
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """Numbers of successes in `count` trials that succeed with probability `prob`.
+    """The number of successes in `count` trials of probability `prob`, sampled.
 
     >>> torch.binomial(torch.tensor([5.0]), torch.tensor([1.0]))
     tensor([5.])

@@ -1,7 +1,7 @@
 """Tensor: an ndarray plus one edge into the backward graph.
 
-`_array` is the NumPy array and `_edge` the input of a node that the tensor's gradient goes to. `requires_grad`, `is_leaf`,
-`grad_fn` and `output_nr` are all read off that one field. The ops are installed as methods by `penlight.ops`.
+`_array` is the NumPy array; `_edge` is the node (and its input) that the tensor's gradient flows to. `requires_grad`, `is_leaf`, `grad_fn`
+and `output_nr` all derive from that one field. The ops are installed as methods by `penlight.ops`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NAMESPACE = modes.NAMESPACE
 
 
 class Meta:
-    """What few tensors have: made in inference mode, tangents at dual levels, a mark (see tensor/conjugates.py)."""
+    """Rare attributes of a tensor: made in inference mode, tangents at dual levels, a conjugate or negative mark (see tensor/conjugates.py)."""
 
     __slots__ = ("inference", "mark", "tangents")
 
@@ -55,29 +55,29 @@ class Meta:
 
 
 def meta_of(tensor: Tensor) -> Meta:
-    """A tensor's Meta, made when first asked for."""
+    """A tensor's Meta, created on first access."""
     if tensor._rare_state is None:
         tensor._rare_state = Meta()
     return tensor._rare_state
 
 
 def DISABLED(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_function__` of classes that take over nothing: the call as it is."""
+    """The `__torch_function__` of classes that override nothing: makes the call unchanged."""
     return func(*args, **(kwargs or {}))
 
 
 def wrap(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor outside of any graph over this very array."""
+    """A tensor outside of any graph that shares this array."""
     out = new(Tensor)
     out._array = array
     out._edge = NO_EDGE
-    out._vc = None if array.base is None else [0, None]  # it need not be contiguous: see `_arranged` in generate.py
+    out._vc = None if array.base is None else [0, None]  # may be non-contiguous: see `_arranged` in generate.py
     out._grad = out._view = out._rare_state = None
     return out
 
 
 def _leaf_edge(tensor: Tensor) -> Edge:
-    """The edge of a leaf that requires a gradient: the one it once had, if any, so that graphs and hooks from before still lead to it."""
+    """The edge of a leaf that requires grad: its earlier edge, if any, so that older graphs and hooks still lead to it."""
     edge = getattr(tensor, "_leaf_edge", None)
     if edge is None:
         return (AccumulateGrad(tensor), 0)
@@ -98,15 +98,15 @@ class Tensor(_Methods):
 
     _array: np.ndarray[Any, Any]
     _edge: Edge  # may be unset: see Note [Stale edges]
-    _leaf_edge: Edge  # where gradients arrived before it was told to require none; unset otherwise
+    _leaf_edge: Edge  # its edge before requires_grad was turned off; unset otherwise
     _vc: list[Any] | None  # [version, family of views], shared by views and detach()
     _grad: Tensor | None
     _view: views.View | None
-    _rare_state: Meta | None  # what few tensors have
-    _level: Any = None  # what runs ops on it: the vmap that it is batched at, or Note [Subclasses that dispatch]
+    _rare_state: Meta | None  # rare attributes
+    _level: Any = None  # the handler of its ops: the vmap at which it is batched, or Note [Subclasses that dispatch]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""
+        """The legacy constructor: `torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data."""
         made = _legacy.legacy_tensor(None, *args, **kwargs)
         if cls is not Tensor:
             _notice(cls)
@@ -115,7 +115,7 @@ class Tensor(_Methods):
 
     @staticmethod
     def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **_: Any) -> Any:
-        """A tensor of another class over the memory of `data`, outside of any graph."""
+        """A tensor of another class that shares the memory of `data`, outside of any graph."""
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
         if cls is not Tensor:
@@ -133,7 +133,7 @@ class Tensor(_Methods):
         return out
 
     def as_subclass(self, cls: type) -> Any:
-        """An alias of this tensor (the same memory, next in the graph) as an instance of a subclass.
+        """This tensor as an instance of a subclass: the same memory, one node further in the graph.
 
         >>> class Named(torch.Tensor):
         ...     pass
@@ -152,7 +152,7 @@ class Tensor(_Methods):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What a function does with instances of a subclass: it computes, and tensors in its result are of that class.
+        """The default behaviour of functions on instances of a subclass: compute, and return results of that class.
 
         >>> class Mine(torch.Tensor): pass
         >>> type(torch.ones(2).as_subclass(Mine) * 2).__name__
@@ -191,7 +191,7 @@ class Tensor(_Methods):
         try:
             edge = views.edge_of(self)
         except RuntimeError:
-            # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
+            # A view with an invalid history: PyTorch raises when its history is read, not here.
             self._view.own = _leaf_edge(self) if value else NO_EDGE  # type: ignore[union-attr]
             return
         if (edge is not NO_EDGE) == value and not (edge is DEAD_END and value):
@@ -231,11 +231,11 @@ class Tensor(_Methods):
         return self._require_grad_(requires_grad)
 
     def _require_grad_(self, requires_grad: bool = True) -> Tensor:
-        """`requires_grad_` for whoever may call it inside a transform: what makes new tensors."""
+        """`requires_grad_` for functions that may be called inside a transform, because they create the tensor."""
         if requires_grad and getattr(self, "_edge", None) is NO_EDGE and self._rare_state is None is self._level:
             versions = self._vc
             if self._array.dtype.kind == "f" and (versions is None or (type(versions) is list and versions[1] is None)):
-                self._edge = _leaf_edge(self)  # the usual case: nobody has a view of it
+                self._edge = _leaf_edge(self)  # the usual case: it has no views
                 return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -245,7 +245,7 @@ class Tensor(_Methods):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether this tensor was made by the user (or needs no gradient), not by an op in the graph.
+        """Whether this tensor was created by the user (or needs no gradient), not by a recorded op.
 
         >>> x = torch.ones(1, requires_grad=True)
         >>> x.is_leaf, (x * 2).is_leaf
@@ -256,7 +256,7 @@ class Tensor(_Methods):
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the backward graph that this tensor's gradient goes to; None for a leaf.
+        """The node of the backward graph that this tensor's gradient flows to; None for a leaf.
 
         >>> torch.ones(1, requires_grad=True).exp().grad_fn.name()
         'ExpBackward0'
@@ -266,7 +266,7 @@ class Tensor(_Methods):
 
     @property
     def output_nr(self) -> int:
-        """Which output of its `grad_fn`'s op this tensor is.
+        """The index of this tensor among the outputs of its `grad_fn`'s op.
 
         >>> a, b = torch.ones(2, requires_grad=True).unbind()
         >>> a.output_nr, b.output_nr
@@ -300,9 +300,9 @@ class Tensor(_Methods):
         if value is not None:
             _check_grad(self, value)
         self._grad = value
-        try:  # `set_grad` without its call: every step of an optimiser forgets each gradient here
+        try:  # `set_grad` inlined: every optimiser step clears each gradient here
             leaf = self._edge[0]
-            if leaf is None:  # it may have been told to require none
+            if leaf is None:  # requires_grad may have been turned off
                 leaf = self._leaf_edge[0]
         except AttributeError:
             return
@@ -315,7 +315,7 @@ class Tensor(_Methods):
 
     @property
     def grad_dtype(self) -> Any:
-        """The dtype that gradients of this leaf have: its own.
+        """The dtype of gradients of this leaf, which is its own dtype.
 
         >>> torch.ones(1, requires_grad=True).grad_dtype
         torch.float32
@@ -334,7 +334,7 @@ class Tensor(_Methods):
 
     @staticmethod
     def _make_wrapper_subclass(cls: type, size: Any, *args: Any, **kwargs: Any) -> Any:
-        """A tensor without memory of a class that runs ops itself. See Note [Subclasses that dispatch] in ops/machinery/subclasses.py."""
+        """A tensor without memory, of a class that runs ops itself. See Note [Subclasses that dispatch] in ops/machinery/subclasses.py."""
         _notice(cls)
         return _subclasses.wrapper(cls, size, *args, **kwargs)
 
@@ -347,7 +347,7 @@ class Tensor(_Methods):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Compute the gradients of this tensor and add them into the `.grad` of the leaves it came from.
+        """Compute the gradients of this tensor and add them into the `.grad` of the leaves it depends on.
 
         >>> x = torch.tensor(3.0, requires_grad=True)
         >>> (x**2).backward(); x.grad
@@ -356,7 +356,7 @@ class Tensor(_Methods):
         autograd._calls.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def detach(self) -> Tensor:
-        """The same memory, cut off the graph.
+        """A tensor that shares this memory but is not in the graph.
 
         >>> torch.ones(1, requires_grad=True).detach().requires_grad
         False
@@ -373,7 +373,7 @@ class Tensor(_Methods):
         return out
 
     def detach_(self) -> Tensor:
-        """Cut this tensor itself off the graph.
+        """Detach this tensor from the graph, in place.
 
         >>> x = torch.ones(2, requires_grad=True) * 2
         >>> x.detach_().grad_fn is None
@@ -396,7 +396,7 @@ class Tensor(_Methods):
 
     @property
     def data(self) -> Tensor:
-        """The same memory outside of the graph, without version tracking: writes to it go unnoticed by autograd.
+        """The same memory outside of the graph, without version tracking: autograd does not notice writes to it.
 
         >>> w = torch.ones(1, requires_grad=True)
         >>> w.data -= 0.5; w
@@ -440,7 +440,7 @@ class Tensor(_Methods):
 
     @property
     def _cdata(self) -> int:
-        return id(self)  # PyTorch's is the address of the tensor in C++, by which programs tell tensors apart
+        return id(self)  # PyTorch's is the address of the C++ tensor, which programs use as an identity
 
     def _is_view(self) -> bool:
         return self._view is not None
@@ -459,15 +459,15 @@ take_over(Tensor, Hooked, ShapeAndMemory, AsPython)
 
 
 def _notice(cls: type) -> None:
-    """An instance of a subclass is about to be made. See Note [Functions taken over] in _takeover.py."""
+    """Called before an instance of a subclass is made. See Note [Functions taken over] in _takeover.py."""
     _takeover.noticed(cls)
 
 
 def rebuild(
     cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any], layout: Any = None
 ) -> Tensor:
-    """Make a pickled tensor anew, in memory as it was: `layout` has its shape and strides if it was not contiguous. A non-leaf comes
-    back as a leaf, as in PyTorch."""
+    """Recreate a pickled tensor with its memory layout: `layout` has its shape and strides if it was not contiguous. A non-leaf becomes a
+    leaf, as in PyTorch."""
     if special == "bfloat16":
         array = array.view(dtypes.bfloat16.np)
     if layout is not None:
@@ -478,14 +478,14 @@ def rebuild(
 
 
 def views_of(tensor: Tensor) -> list[Any]:
-    """The version counter of a tensor, to be shared."""
+    """The version counter of a tensor, for sharing."""
     if tensor._vc is None:
         tensor._vc = [0, None]
     return tensor._vc
 
 
 def _is_leaf(tensor: Tensor) -> bool:
-    """`is_leaf`, also of a view whose history can't be told any more."""
+    """`is_leaf`, also for a view whose history is invalid."""
     try:
         node = tensor._edge[0]
     except AttributeError:
@@ -494,7 +494,7 @@ def _is_leaf(tensor: Tensor) -> bool:
 
 
 def _forgets_grad(tensor: Tensor) -> bool:
-    """Whether this is a non-leaf whose gradient a backward pass does not keep."""
+    """Whether this is a non-leaf whose gradient backward passes discard."""
     try:
         node, nr = tensor._edge
     except AttributeError:
@@ -505,7 +505,7 @@ def _forgets_grad(tensor: Tensor) -> bool:
 
 
 def _check_grad(tensor: Tensor, value: Any) -> None:
-    """PyTorch's conditions on what may be assigned to `.grad`."""
+    """Refuse an invalid value for `.grad`, by PyTorch's conditions."""
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is tensor:
@@ -526,7 +526,7 @@ def _check_grad(tensor: Tensor, value: Any) -> None:
 
 
 def resize_to(tensor: Tensor, shape: Any) -> None:
-    """Give a tensor another shape, growing its memory if needed; old elements stay where they were in memory."""
+    """Give a tensor another shape, growing its memory if needed; existing elements keep their memory offsets."""
     shape = tuple(shape)
     size = int(np.prod(shape, dtype=np.int64))
     old = tensor._array

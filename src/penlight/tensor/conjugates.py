@@ -1,18 +1,18 @@
-"""Conjugates and negatives that share the memory of another tensor: `x.conj()`, `x.conj().imag`.
+"""Conjugate and negative views, which share the memory of another tensor: `x.conj()`, `x.conj().imag`.
 
 # Note [Conjugate and negative views]
-PyTorch's `x.conj()` is a view with a mark: whoever reads it conjugates. Here every op reads `tensor._array`, and to ask for a mark there
-would cost each of them. So a marked tensor is of a class of its own, whose `_array` is a property: it computes the conjugate at each
-look, in new memory of the same strides that can't be written to. What becomes of an op follows from that:
+PyTorch's `x.conj()` is a view with a mark: code that reads it conjugates. Here every op reads `tensor._array`, and checking for a mark
+there would slow down all of them. So a marked tensor has its own class, whose `_array` is a property: each access computes the conjugate,
+in new read-only memory with the same strides. This determines the behaviour of ops:
 
-- An op that computes sees the right numbers.
-- An op that makes a view gives a window of that new memory. `link` sees whose copy it is, gives the view the same window of the memory
-  itself, and marks it (`adopt`).
-- An op in place computes its result out of place, and copies that through the mark (`write_through`). What writes to the array by hand
-  fails, as NumPy refuses the write.
+- An op that computes reads the correct values.
+- An op that makes a view returns a window of that new memory. `link` recognises the copy, gives the view the same window of the original
+memory, and marks it (`adopt`).
+- An in-place op computes its result out of place, and copies it through the mark (`write_through`). Code that writes to the array directly
+fails, because NumPy refuses the write.
 
-A tensor without a mark is of another class, and is never asked. Inside of vmap and forward mode, for subclasses with `__torch_function__`
-and for memory with negative strides, conjugates are computed at once.
+A tensor without a mark has another class and pays nothing. Inside vmap and forward mode, for subclasses with `__torch_function__`, and for
+memory with negative strides, conjugates are computed immediately.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _slot: Any = vars(Tensor)["_array"]
 
 
 class Mark:
-    """What a marked tensor shares and what is done to its elements when they are read."""
+    """The memory that a marked tensor shares, and the functions applied to its elements on reading."""
 
     __slots__ = ("conj", "memory", "neg")
 
@@ -44,7 +44,7 @@ class Mark:
 
 
 class _Copy(np.ndarray[Any, Any]):
-    """The memory of what was read through a mark, from the first element to the last."""
+    """The memory of a copy that was read through a mark, from the first element to the last."""
 
     mark: Mark
 
@@ -73,7 +73,7 @@ class Marked(Tensor):
 
     @_array.setter
     def _array(self, array: Any) -> None:
-        """Other memory: what was read through a mark keeps it."""
+        """Sets other memory: a copy that was read through a mark is stored as it is."""
         self.__class__ = Tensor  # type: ignore[assignment]
         self._array = array
         if getattr(self, "_rare_state", None) is not None:
@@ -130,23 +130,23 @@ def _of_memory(function: Any) -> Any:
     return ask
 
 
-for _name, _member in vars(ShapeAndMemory).items():  # facts about memory need no conjugate
+for _name, _member in vars(ShapeAndMemory).items():  # memory properties need no conjugate
     if isinstance(_member, property):
         setattr(Marked, _name, property(_of_memory(_member.fget)))
     elif isinstance(_member, FunctionType) and _name not in ("pin_memory", "share_memory_"):
         setattr(Marked, _name, _of_memory(_member))
 
 
-Marked.__name__ = Marked.__qualname__ = "Tensor"  # what programs print, and compare
+Marked.__name__ = Marked.__qualname__ = "Tensor"  # the name that programs print and compare
 
 
 def memory_of(tensor: Tensor) -> Any:
-    """The array that a tensor shares with its views, as it lies in memory."""
+    """The array that a tensor shares with its views, without applying marks."""
     return tensor._rare_state.mark.memory if type(tensor) is Marked else tensor._array
 
 
 def marks_of(tensor: Tensor) -> tuple[bool, bool]:
-    """Whether a tensor is conjugated, and whether it is negated, when it is read."""
+    """Whether a tensor is conjugated, and whether it is negated, on reading."""
     if type(tensor) is not Marked:
         return False, False
     mark = tensor._rare_state.mark
@@ -162,7 +162,7 @@ def can_mark(tensor: Tensor) -> bool:
 
 
 def marked(tensor: Tensor, conj: bool, neg: bool) -> Tensor:
-    """A new view with these marks besides those that it has."""
+    """A new view with these marks in addition to its own."""
     memory, (had_conj, had_neg) = memory_of(tensor), marks_of(tensor)
     conj, neg = conj != had_conj, neg != had_neg
     if conj or neg:
@@ -177,7 +177,7 @@ def marked(tensor: Tensor, conj: bool, neg: bool) -> Tensor:
 
 
 def adopt(view: Tensor) -> None:
-    """Let a view whose array is a window of what was read through a mark be the same window of the memory, with that mark."""
+    """Turn a view of a copy that was read through a mark into the same window of the original memory, with that mark."""
     array = _slot.__get__(view)
     copy = root_of(array)
     if type(copy) is not _Copy:
@@ -192,7 +192,7 @@ def adopt(view: Tensor) -> None:
 
 
 def refuse_other_dtype(mark: Mark, as_pairs: bool) -> None:
-    """Another dtype would show the memory as it is."""
+    """Refuse a view with another dtype, which would expose the unconjugated memory."""
     kind = "conjugate" if mark.conj else "negative"
     if as_pairs and mark.conj:
         raise RuntimeError(
@@ -218,14 +218,14 @@ def _marked_without_graph(tensor: Tensor, mark: Mark) -> Tensor:
 
 
 def with_marks(tensor: Tensor, conj: bool, neg: bool) -> Tensor:
-    """A view of a tensor with these marks besides its own: a mark that it has is taken away."""
+    """A view of a tensor with these marks toggled: a mark that it already has is removed."""
     if conj:
         tensor = _conversion.conj(tensor)
     return _conversion._neg_view(tensor) if neg else tensor
 
 
 def write_through(tensor: Tensor, result: Tensor) -> None:
-    """Write what a marked tensor is to be read as from now on."""
+    """Write to a marked tensor so that reading it gives these values."""
     conj, neg = marks_of(tensor)
     if conj and result.is_complex():
         result = _conversion._conj(result)

@@ -1,6 +1,6 @@
-"""Hooks of a tensor, and keeping the gradient of one that is no leaf. A part of `Tensor`.
+"""Hooks of a tensor, and retaining the gradient of a non-leaf. A part of `Tensor`.
 
-`__init__.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
+`__init__.py` copies the members of the class into `Tensor` itself, so that `Tensor` has no such base class at runtime.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Hooked:
-    """What is called when a gradient arrives, and where a gradient is kept."""
+    """Hooks that run when a gradient arrives, and retained gradients."""
 
     __slots__ = ()
 
     def retain_grad(self: Any) -> None:
-        """Let a backward pass keep this non-leaf's gradient in `.grad`.
+        """Make backward passes store this non-leaf's gradient in `.grad`.
 
         >>> y = torch.ones(1, requires_grad=True) * 2
         >>> y.retain_grad(); y.backward(); y.grad
@@ -41,7 +41,7 @@ class Hooked:
 
     @property
     def retains_grad(self: Any) -> bool:
-        """Whether this is a non-leaf that keeps its gradient in `.grad`.
+        """Whether this is a non-leaf that stores its gradient in `.grad`.
 
         >>> x = torch.ones(1, requires_grad=True) * 2
         >>> x.retain_grad()
@@ -55,7 +55,7 @@ class Hooked:
         return node is not None and node._hooks is not None and nr in node._hooks.retain
 
     def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` when this tensor's gradient is computed; what it returns replaces the gradient.
+        """Call `hook(grad)` when this tensor's gradient is computed; its return value replaces the gradient.
 
         >>> x = torch.ones(1, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -79,7 +79,7 @@ class Hooked:
     @_backward_hooks.setter
     def _backward_hooks(self: Any, value: Any) -> None:
         node, nr = views.edge_of(self)
-        if self.grad_fn is not None:  # PyTorch keeps what is set, and calls the hooks that were registered
+        if self.grad_fn is not None:  # PyTorch keeps the attribute, and calls the registered hooks
             self.__dict__["_backward_hooks"] = value
         elif node is not None and value is not None:
             node.hooks().tensor[nr] = value
@@ -93,7 +93,7 @@ class Hooked:
         raise RuntimeError("Deletion of _backwards_hooks not allowed!")
 
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` after this leaf's `.grad` was updated.
+        """Call `hook(tensor)` after this leaf's `.grad` has been updated.
 
         >>> w = torch.tensor(3.0, requires_grad=True)
         >>> handle = w.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))

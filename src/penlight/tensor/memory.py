@@ -1,6 +1,6 @@
-"""What a tensor knows of its shape and its memory: a part of `Tensor`.
+"""Properties of a tensor's shape and memory: a part of `Tensor`.
 
-`__init__.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
+`__init__.py` copies the members of the class into `Tensor` itself, so that `Tensor` has no such base class at runtime.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ShapeAndMemory:
             return _failed("size", (self, dim), failure)
 
     def stride(self: Any, dim: int | None = None) -> Any:
-        """How many elements to step over in memory for the next index, for all dimensions or one.
+        """The distance in memory, in elements, between neighbours along each dimension, or along one.
 
         >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
         ((3, 1), (1, 3))
@@ -77,7 +77,7 @@ class ShapeAndMemory:
         return strides[wrap_existing_dim(dim, array.ndim)]
 
     def storage_offset(self: Any) -> int:
-        """Where this tensor starts in the memory that it shares, in elements.
+        """The offset of this tensor in its storage, in elements.
 
         >>> torch.arange(5)[2:].storage_offset()
         2
@@ -94,7 +94,7 @@ class ShapeAndMemory:
         return _address(self._array)
 
     def is_contiguous(self: Any, memory_format: Any = None) -> bool:
-        """Whether the elements lie one after the other in memory, last dimension fastest.
+        """Whether the elements are contiguous in memory, last dimension fastest.
 
         >>> x = torch.zeros(2, 3)
         >>> x.is_contiguous(), x.t().is_contiguous()
@@ -106,7 +106,7 @@ class ShapeAndMemory:
         return self._array.flags.c_contiguous
 
     def element_size(self: Any) -> int:
-        """How many bytes one element takes.
+        """The size of one element in bytes.
 
         >>> torch.zeros(2, dtype=torch.float64).element_size()
         8
@@ -115,7 +115,7 @@ class ShapeAndMemory:
 
     @property
     def itemsize(self: Any) -> int:
-        """How many bytes one element takes.
+        """The size of one element in bytes.
 
         >>> torch.zeros(2).itemsize
         4
@@ -124,7 +124,7 @@ class ShapeAndMemory:
 
     @property
     def nbytes(self: Any) -> int:
-        """How many bytes all elements take.
+        """The size of all elements in bytes.
 
         >>> torch.zeros(2, 3).nbytes
         24
@@ -182,7 +182,7 @@ class ShapeAndMemory:
 
     @property
     def device(self: Any) -> device:
-        """Where the data is: always the CPU.
+        """The device of the data: always the CPU.
 
         >>> torch.zeros(1).device
         device(type='cpu')
@@ -191,7 +191,7 @@ class ShapeAndMemory:
 
     @property
     def layout(self: Any) -> Any:
-        """How the elements lie in memory: `torch.strided`.
+        """The memory layout: `torch.strided`.
 
         >>> torch.zeros(2).layout
         torch.strided
@@ -228,7 +228,7 @@ class ShapeAndMemory:
         return self._array.dtype.kind == "c"
 
     def is_signed(self: Any) -> bool:
-        """Whether the dtype has negative numbers.
+        """Whether the dtype can hold negative values.
 
         >>> torch.tensor(1).is_signed(), torch.tensor(True).is_signed()
         (True, False)
@@ -244,7 +244,7 @@ class ShapeAndMemory:
         return self.shape == other.shape
 
     def is_shared(self: Any) -> bool:
-        """Whether the data is in memory that other processes share: see `share_memory_`.
+        """Whether the data is in shared memory: see `share_memory_`.
 
         >>> torch.zeros(1).is_shared()
         False
@@ -252,7 +252,7 @@ class ShapeAndMemory:
         return _shared.memory_of(self._array) is not None
 
     def is_pinned(self: Any) -> bool:
-        """False: there is no device that pinned memory would help.
+        """False: no device here benefits from pinned memory.
 
         >>> torch.zeros(1).is_pinned()
         False
@@ -260,7 +260,7 @@ class ShapeAndMemory:
         return False
 
     def share_memory_(self: Any) -> Tensor:
-        """Move the data to memory that this process shares with those it starts or sends the tensor to.
+        """Move the data to memory shared with processes that this one starts or sends the tensor to.
 
         >>> torch.zeros(1).share_memory_().is_shared()
         True
@@ -268,7 +268,7 @@ class ShapeAndMemory:
         return _shared.share(self)
 
     def pin_memory(self: Any, device: Any = None) -> Tensor:
-        """The tensor itself: there is no device that pinned memory would help.
+        """The tensor itself: no device here benefits from pinned memory.
 
         >>> x = torch.zeros(2)
         >>> x.is_pinned()
@@ -287,7 +287,7 @@ class ShapeAndMemory:
         return UntypedStorage(root_of(self._array))
 
     def storage(self: Any) -> Any:
-        """The memory that this tensor and its views share, in elements of its dtype.
+        """The memory that this tensor and its views share, as elements of its dtype.
 
         >>> torch.arange(6)[2:].untyped_storage().nbytes()
         48
@@ -305,7 +305,7 @@ def root_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def storage_offset_of(array: np.ndarray[Any, Any]) -> int:
-    """Where an array starts in the memory that it shares, in elements."""
+    """The offset of an array in the memory that it shares, in elements."""
     if array.base is None:
         return 0
     root = root_of(array)
@@ -317,7 +317,7 @@ def _address(array: np.ndarray[Any, Any]) -> int:
 
 
 def torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    """Strides in elements as PyTorch gives them: NumPy has 0 for a new dimension of size 1, and for new memory without elements."""
+    """Strides in elements as PyTorch defines them: NumPy has 0 for a new dimension of size 1, and for new memory without elements."""
     strides: list[int] = []
     step, unset = 1, array.size == 0 and not any(array.strides)
     for n, s in zip(reversed(array.shape), reversed(array.strides)):

@@ -1,4 +1,4 @@
-"""Outline: what a tensor without an array of its own has instead."""
+"""Outline: replaces the array in tensors that have none."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 
 class Outline:
-    """Shape, strides and dtype of a tensor whose values are elsewhere: it refuses to be read.
+    """Shape, strides and dtype of a tensor whose values are stored elsewhere; reading its values raises.
 
-    Much code asks a tensor's `_array` for its shape or dtype. `_like` is an array that has them; only these are read from it.
+    Much code reads the shape or dtype of a tensor's `_array`. `_like` is an array that has them; its values are never read.
     """
 
     __slots__ = ("_like",)

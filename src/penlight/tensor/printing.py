@@ -1,9 +1,8 @@
-"""How a tensor prints: PyTorch's text, character for character.
+"""Prints tensors with PyTorch's text, character for character.
 
-The work goes in four steps, each a function of plain values: pick the elements that are shown (`_shown`), turn them into
-texts of one width (`_texts`), fold the flat list of texts into nested brackets (`_fold`), and append what follows the
-numbers, such as `dtype=...` or `grad_fn=<...>` (`close_with`). Only shown elements are ever read, so a tensor of a
-billion elements prints as fast as one of a thousand and one.
+There are four steps, each a function of plain values: select the elements to show (`_shown`), format them with one width (`_texts`), nest
+the flat list of texts in brackets (`_fold`), and append suffixes such as `dtype=...` or `grad_fn=<...>` (`close_with`). Only the elements
+shown are read, so a tensor of a billion elements prints as fast as one of 1001.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Choose how tensors print from now on; what is not given stays, except `sci_mode`, which goes back to automatic.
+    """Set how tensors are printed; omitted options keep their values, except `sci_mode`, which becomes automatic.
 
     `precision` is the number of digits after the point, `threshold` the number of elements above which only
     `edgeitems` at each end of a dimension are shown, `linewidth` the column at which lines break. `profile` is
@@ -90,7 +89,7 @@ def set_printoptions(
 
 
 def _check(options: dict[str, Any]) -> None:
-    """Raise for an option that PyTorch would take, only to fail at the next print (or to print nonsense)."""
+    """Raise for an option that PyTorch would accept, only to fail at the next print (or to print nonsense)."""
     for name, value in options.items():
         try:
             if name == "precision":
@@ -109,7 +108,7 @@ def _check(options: dict[str, Any]) -> None:
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The current print options, in a dict that `set_printoptions(**options)` takes back.
+    """The current print options, as a dict that `set_printoptions(**options)` accepts.
 
     >>> from penlight.tensor.printing import get_printoptions
     >>> get_printoptions()["linewidth"]
@@ -120,7 +119,7 @@ def get_printoptions() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
-    """Print options for the length of a `with` block; takes what `set_printoptions` takes.
+    """Print options for the duration of a `with` block; takes the arguments of `set_printoptions`.
 
     >>> from penlight.tensor.printing import printoptions
     >>> with printoptions(sci_mode=True, precision=1):
@@ -140,7 +139,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def _shown(array: np.ndarray) -> tuple[np.ndarray, tuple[bool, ...]]:
-    """The elements that are printed, and for each dimension whether its middle is left out."""
+    """The elements to print, and for each dimension whether its middle is omitted."""
     if array.size <= PRINT_OPTS.threshold:
         return array, (False,) * array.ndim
     edge = PRINT_OPTS.edgeitems
@@ -152,17 +151,17 @@ def _shown(array: np.ndarray) -> tuple[np.ndarray, tuple[bool, ...]]:
 
 
 # Note [The width of a column]
-# PyTorch measures the width of a column of floats on the nonzero finite elements alone. So nan, inf, 0. and -0. may stick
-# out of their column, and a tensor of nothing but those is measured as one character wide, which is why a line of
-# zeros runs past the line width. The texts that are measured must be the very ones that are printed.
+# PyTorch computes the width of a float column from the nonzero finite elements only. So nan, inf, 0. and -0. may exceed their column, and a
+# tensor that has only those counts as one character wide, which is why a line of zeros runs past the line width. The measured texts must be
+# exactly those that are printed.
 
 
 def _texts(values: np.ndarray) -> tuple[list[str], int]:
-    """A real array's elements as texts, in order and not yet padded, and the width that their column counts as."""
+    """A real array's elements as texts, in order and not yet padded, and the nominal width of their column."""
     if values.dtype.kind in "biu":
         texts = list(map(str, values.ravel().tolist()))
         return texts, max(map(len, texts))
-    with np.errstate(invalid="ignore"):  # widening a signalling NaN is no news
+    with np.errstate(invalid="ignore"):  # no warning for widening a signalling NaN
         flat = values.ravel().astype(np.float64)
     counts = np.isfinite(flat) & (flat != 0)
     texts = list(map(_float_format(flat[counts]).__mod__, flat.tolist()))
@@ -181,12 +180,12 @@ def _float_format(values: np.ndarray) -> str:
         sci_mode = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
     if sci_mode:
         return f"%.{PRINT_OPTS.precision}e"
-    # All integers: no digits after the point, but the point itself ("#"), which says that these are floats.
+    # All integers: no digits after the point, but the point itself ("#"), which marks them as floats.
     return "%#.0f" if bool((values == np.floor(values)).all()) else f"%.{PRINT_OPTS.precision}f"
 
 
 def _cells(values: np.ndarray) -> tuple[list[str], int]:
-    """The elements as they stand in the brackets, and the width that the line layout counts for each."""
+    """The elements as they appear in the brackets, and the width that the line layout assumes for each."""
     if values.dtype.kind != "c":
         texts, width = _texts(values)
         return [text.rjust(width) for text in texts], width
@@ -203,7 +202,7 @@ def _cells(values: np.ndarray) -> tuple[list[str], int]:
 
 
 def format_contents(array: np.ndarray, indent: int) -> str:
-    """The numbers in their brackets, to be placed after `indent` characters of prefix.
+    """The elements in their brackets, to be placed after `indent` characters of prefix.
 
     >>> import numpy as np
     >>> from penlight.tensor.printing import format_contents
@@ -233,7 +232,7 @@ def format_contents(array: np.ndarray, indent: int) -> str:
 
 
 def _fold(pieces: list[str], per_line: int, between: str, gap: str, middle: int | None) -> str:
-    """One pair of brackets around `pieces`, with `gap` put in at `middle` where the rest was left out."""
+    """One pair of brackets around `pieces`, with `gap` inserted at `middle` if elements are omitted."""
     if middle is not None:
         pieces.insert(middle, gap)
     if per_line > 1:
@@ -249,7 +248,7 @@ def close_with(text: str, suffixes: Sequence[str], indent: int) -> str:
     'tensor([1, 2], dtype=torch.int32)'
     """
     parts = [text]
-    # PyTorch counts two characters more than the last line has, and where suffixes wrap depends on it.
+    # PyTorch counts two more characters than the last line has, which affects where suffixes wrap.
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if used + len(suffix) + 2 > PRINT_OPTS.linewidth:
@@ -265,7 +264,7 @@ def close_with(text: str, suffixes: Sequence[str], indent: int) -> str:
 def format_array(
     array: np.ndarray, *, prefix: str = "tensor(", suffixes: Sequence[str] = (), indent: int | None = None
 ) -> str:
-    """An ndarray as PyTorch prints a tensor of these values; `indent` is the prefix's length unless it is given.
+    """An ndarray, formatted as PyTorch prints a tensor of these values; `indent` defaults to the prefix's length.
 
     >>> import numpy as np
     >>> from penlight.tensor.printing import format_array
@@ -281,7 +280,7 @@ def format_array(
 
 
 def describe(shape: tuple[int, ...], dtype: object) -> list[str]:
-    """The suffixes that say what the numbers cannot: the size of an empty tensor, and a dtype that is not implied.
+    """The suffixes that the elements do not imply: the size of an empty tensor, and an unusual dtype.
 
     >>> from penlight.tensor.printing import describe
     >>> describe((0, 3), "torch.int64")
@@ -302,10 +301,10 @@ def describe(shape: tuple[int, ...], dtype: object) -> list[str]:
 
 
 def history(tensor: Tensor) -> list[str]:
-    """The suffix for autograd: `grad_fn=<...>` of a result, `requires_grad=True` of a leaf, or none."""
+    """The suffix for autograd: `grad_fn=<...>` for a result, `requires_grad=True` for a leaf, or none."""
     try:
         node = tensor.grad_fn
-    except RuntimeError:  # a view whose history an in-place write has made invalid; it still has to print
+    except RuntimeError:  # a view whose history an in-place write has made invalid must still print
         return ["grad_fn=<Invalid>"]
     if node is not None:
         return [f"grad_fn=<{node.name().rpartition('::')[2]}>"]
@@ -318,7 +317,7 @@ def is_plain(kind: type) -> bool:
 
 
 def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: object = None) -> str:
-    """What `repr(tensor)` is; `tensor_contents` stands in for the numbers, `tangent` is that of a dual tensor.
+    """The text of `repr(tensor)`; `tensor_contents` replaces the elements, `tangent` is that of a dual tensor.
 
     >>> torch.ones(2, requires_grad=True) * 3
     tensor([3., 3.], grad_fn=<MulBackward0>)
@@ -338,7 +337,7 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: 
     return f"Parameter({text})" if named else text
 
 
-# PyTorch's names for the parts, which libraries with tensors of their own use.
+# PyTorch's names for these parts, which libraries with their own tensor classes use.
 _str_intern = tensor_repr
 
 

@@ -1,6 +1,6 @@
-"""A tensor as a Python object: numbers, arrays, lengths, printing, copies, pickles. A part of `Tensor`.
+"""A tensor as a Python object: scalars, arrays, lengths, printing, copies, pickles. A part of `Tensor`.
 
-`__init__.py` takes the members of the class over into `Tensor` itself, so that it stands alone at runtime.
+`__init__.py` copies the members of the class into `Tensor` itself, so that `Tensor` has no such base class at runtime.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-# The module `tensor` needs this file: its names are looked up when they are used.
+# The module `tensor` imports this file, so its names are looked up at use.
 from .. import dtypes, tensor as _tensor  # type: ignore[no-redef]
 from .._common.user_warnings import warn_user
 from ..autograd import modes, views
@@ -31,14 +31,14 @@ new = object.__new__
 
 
 class AsPython:
-    """Conversions to Python and NumPy, the protocols of containers, copying and pickling."""
+    """Conversions to Python and NumPy, container protocols, copying and pickling."""
 
     __slots__ = ()
 
     _array: np.ndarray[Any, Any]
 
     def item(self: Any) -> Any:
-        """The only element as a Python number.
+        """The only element as a Python scalar.
 
         >>> torch.tensor([2.5]).item()
         2.5
@@ -52,7 +52,7 @@ class AsPython:
         return _number(self._array.item())
 
     def tolist(self: Any) -> Any:
-        """Nested lists of Python numbers; a number if there is no dimension.
+        """Nested lists of Python scalars; a scalar for a 0-d tensor.
 
         >>> torch.arange(4).view(2, 2).tolist()
         [[0, 1], [2, 3]]
@@ -74,7 +74,7 @@ class AsPython:
             if _NAMESPACE["SLOW"]:
                 modes.tell_cut([self], None, "numpy()")
             return self.detach()._array
-        if self.requires_grad and modes.grad_mode.get():  # under no_grad nobody could record what is done to the array
+        if self.requires_grad and modes.grad_mode.get():  # under no_grad, changes to the array are not recorded anyway
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")
@@ -214,9 +214,7 @@ class AsPython:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         array, layout = self._array, None
-        if (
-            not array.flags.c_contiguous and array.size
-        ):  # its memory from the first element to the last, and how it lies there
+        if not array.flags.c_contiguous and array.size:  # its memory from the first element to the last, and the layout
             layout = array.shape, array.strides
             span = sum((n - 1) * s for n, s in zip(*layout)) // array.itemsize + 1
             array = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
@@ -225,7 +223,7 @@ class AsPython:
 
 
 def _copied_with_storage(array: np.ndarray[Any, Any], memo: dict[int, Any]) -> np.ndarray[Any, Any]:
-    """A copy of an array as a view of a copy of all the memory that it shares, which its other views get, too."""
+    """A copy of an array as a view of a copy of all the memory it shares, so that its other views can share the copy."""
     root = root_of(array)
     if not root.flags.forc:
         return np.array(array, order="K")
@@ -241,7 +239,7 @@ _warned: list[bool] = []
 
 
 def warn_of_scalar(tensor: Tensor) -> None:
-    """PyTorch's warning, once in a process, that a tensor in a graph becomes a Python number where gradients are recorded."""
+    """PyTorch's warning, once per process, that a tensor in a graph becomes a Python scalar while gradients are recorded."""
     if not _warned and tensor.requires_grad and modes.is_grad_enabled():
         _warned.append(True)
         warn_user(
@@ -251,5 +249,5 @@ def warn_of_scalar(tensor: Tensor) -> None:
 
 
 def _number(value: Any) -> Any:
-    """What `ndarray.item` gives, as a Python number (bfloat16 gives its own scalar type)."""
+    """The value of `ndarray.item` as a Python scalar (bfloat16 returns its own scalar type)."""
     return value if isinstance(value, (bool, int, float, complex)) else float(value)

@@ -28,7 +28,7 @@ _warned: set[str] = set()
 
 
 def _overlapped_array(input: Any, total: int, size: int, step: int) -> Any:
-    """Frames added up where they belong: their pieces of `step` points each go to ranges that do not overlap."""
+    """Overlap-add of frames: their pieces of `step` points each are added to disjoint ranges."""
     *lead, count, _ = input.shape
     pieces = -(-size // step)
     if pieces * step != size:
@@ -54,7 +54,7 @@ def _sliding(input: Tensor, size: int, step: int) -> Tensor: ...
 def _overlap_add(input: Tensor, total: int, size: int, step: int) -> Tensor: ...
 
 
-for _name in ("_sliding", "_overlap_add"):  # inside vmap they run on all samples at once
+for _name in ("_sliding", "_overlap_add"):  # inside vmap they process all samples at once
     OPS[_name].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
 
 # ----- Arguments ------------------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def _warn(message: str, once: bool = True) -> None:
 
 
 def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
-    """The call as PyTorch's messages repeat it; a function, since most calls do not fail."""
+    """The call as PyTorch's messages quote it; a function, because most calls do not fail."""
 
     def speak() -> str:
         shown = []
@@ -81,7 +81,7 @@ def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
 
 
 def _padded_window(window: Tensor | None, like: Tensor, win_length: int, n_fft: int) -> Tensor:
-    """The window, of ones if there is none, with zeros on both sides up to n_fft."""
+    """The window (ones if there is none), zero-padded on both sides to n_fft."""
     dtype = like.dtype.to_real()
     window = like.new_ones(win_length, dtype=dtype) if window is None else window
     if win_length == n_fft:
@@ -91,7 +91,7 @@ def _padded_window(window: Tensor | None, like: Tensor, win_length: int, n_fft: 
 
 
 def _centred(input: Tensor, n_fft: int, pad_mode: str) -> Tensor:
-    """Half a window more on both sides."""
+    """The signal padded by half a window on both sides."""
     half, extra = n_fft // 2, max(3 - input.dim(), 0)
     padded = _padding.pad(input.view((1,) * extra + tuple(input.shape)), (half, half), pad_mode)
     return padded.view(padded.shape[min(extra, 2) :])
@@ -102,7 +102,7 @@ def stft(
     center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
     return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Fourier transforms of a signal's overlapping windows: frequencies by frames.
+    """The short-time Fourier transform: transforms of a signal's overlapping windows, frequencies by frames.
 
     >>> torch.stft(torch.ones(8), 4, window=torch.hann_window(4), return_complex=True).shape
     torch.Size([3, 9])
@@ -171,7 +171,7 @@ def _frames(
 ) -> Tensor:  # fmt: skip
     single = input.dim() == 1
     x = input.unsqueeze(0) if single else input
-    if align:  # frames as long as the window, filled up to n_fft by its zeros
+    if align:  # frames as long as the window, which zeros extend to n_fft
         left = (n_fft - win_length) // 2
         x = _padding.constant_pad_nd(x, (left, n_fft - win_length - left), 0.0)
     frames = _sliding(x, n_fft, hop)
@@ -195,7 +195,7 @@ def istft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The signal whose `stft` this is: windows transformed back, added up, and divided by what their squares add up to.
+    """The inverse of `stft`: frames transformed back, overlap-added, and divided by the sum of the squared windows.
 
     >>> w = torch.hann_window(4)
     >>> torch.istft(torch.stft(torch.ones(8), 4, window=w, return_complex=True), 4, window=w)
@@ -228,7 +228,7 @@ def istft(
 def _check_istft(
     call: Any, x: Tensor, n_fft: int, hop: int, win_length: int, window: Tensor | None, onesided: bool | None
 ) -> bool:
-    """Refuse what does not fit; whether the frequencies are the first half."""
+    """Check the arguments; returns whether only the first half of the frequencies is given."""
     if x.numel() == 0:
         raise RuntimeError(call() + ": input tensor cannot be empty.")
     if x.dim() < 2:
@@ -266,7 +266,7 @@ def _frames_back(x: Tensor, n_fft: int, half: bool, normalized: bool, return_com
 def _overlapped(
     call: Any, frames: Tensor, weights: Tensor, hop: int, center: bool, length: int | None, single: bool
 ) -> Tensor:
-    """The frames added up where they belong, over the squares of the window added up in the same way."""
+    """The overlap-added frames, divided by the overlap-added squares of the window."""
     _, count, n_fft = frames.shape
     total = n_fft + hop * (count - 1)
     signal = _overlap_add(frames, total, n_fft, hop)

@@ -23,16 +23,16 @@ __all__ = ["fft", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihf
 
 Ints = tuple[int, ...]
 
-# How a transform is scaled, as PyTorch numbers it: not at all, by the square root of the number of points, by the number.
+# The scaling of a transform, as PyTorch numbers it: none, by the square root of the number of points, by that number.
 NONE, BY_ROOT_N, BY_N = range(3)
 
 # Note [Plans of transforms]
-# What a transform does follows from the shape of its input and its other arguments alone. So the checks of those, and what comes of
-# them, are kept for the next call with the same ones: without that they take longer than a short transform.
+# The shape of the input and the other arguments determine everything about a transform. So argument checks and derived values are cached
+# for the next call with the same arguments; otherwise they take longer than a short transform.
 
 
 class Plan(NamedTuple):
-    """The dimensions, how the input is to be cut or filled up (None if it fits), the scaling, the points in the last dimension."""
+    """The dimensions, how the input is cut or padded (None if it fits), the scaling, and the number of points in the last dimension."""
 
     dims: Ints
     sizes: Ints | None
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
 
 def _scaling(norm: str | None, forward: bool) -> int:
-    """`norm` as a number; "backward" scales the inverse transform only, "forward" the forward one only."""
+    """`norm` as PyTorch's number for it; "backward" scales only the inverse transform, "forward" only the forward one."""
     if norm is None or norm == "backward":
         return NONE if forward else BY_N
     if norm == "forward":
@@ -64,7 +64,7 @@ def _points(n: int) -> int:
 
 
 def _resized(input: Tensor, dims: Ints, sizes: Ints) -> Tensor:
-    """Cut or filled up with zeros at the end of each dimension."""
+    """The input cut or zero-padded at the end of each dimension."""
     padding = [0] * (2 * input.dim())
     for d, n in zip(dims, sizes):
         if input.shape[d] > n:
@@ -98,7 +98,7 @@ _kept_line = lru_cache(512)(_line_of)
 
 def line(function: str, x: Tensor, n: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False) -> Plan:
     count = None if n is None else _length("fft_" + function, n)
-    plan = _kept_line if type(dim) is int else _line_of  # others may equal an int and be refused
+    plan = _kept_line if type(dim) is int else _line_of  # other types may equal an int and must be refused
     return plan(x.shape, count, dim, norm, forward, to_real)
 
 
@@ -128,7 +128,7 @@ def space(function: str, x: Tensor, s: Any, dim: Any, norm: str | None, forward:
 
 
 def _shape_and_dims(shape: Ints, s: Any, dim: Any) -> tuple[Ints, Ints]:
-    """The sizes to transform to and the dimensions, for transforms of several."""
+    """The sizes and dimensions of a transform over several dimensions."""
     ndim = len(shape)
     if dim is not None:
         dims = tuple(_wrapped(ndim, d) for d in dim)
@@ -171,7 +171,7 @@ def _ordered(strides: Ints, dims: Any) -> list[int]:
 
 
 def _c2c_order(strides: Ints, dim: Ints) -> list[int]:
-    """The dimensions in the order in which a transform leaves them in memory: those along which it transforms last, else as they were."""
+    """The memory order of a transform's result: transformed dimensions last, the others as before."""
     return _ordered(strides, (d for d in range(len(strides)) if d not in dim)) + _ordered(strides, dim)
 
 
@@ -191,14 +191,14 @@ def _are_last(dim: Ints, ndim: int) -> bool:
 
 
 def _laid_out(order_of: Any) -> Any:
-    """A transform whose result lies in memory as PyTorch's does: NumPy keeps the layout of the input, so that is laid out first."""
+    """A transform whose result has PyTorch's memory layout: NumPy keeps the layout of the input, so the input is rearranged first."""
 
     def decorate(kernel: Any) -> Any:
         def run(input: Any, dim: Ints, *more: Any) -> Any:
             if not dim or input.ndim < 2:
                 return kernel(input, dim, *more)
             if input.flags.c_contiguous and _are_last(dim, input.ndim):
-                return kernel(input, dim, *more)  # the usual ones: the last dimensions
+                return kernel(input, dim, *more)  # the usual case: the last dimensions
             order = order_of(input.strides, dim)
             if order == sorted(order):
                 return kernel(np.ascontiguousarray(input), dim, *more)
@@ -239,12 +239,12 @@ def _factors(points: int, behind: int, weight: float, single: bool) -> Any:
 
 
 def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
-    """A factor for the frequencies that stand for two, themselves and their mirror image: all but 0 and the highest."""
+    """Factor 2 for the frequencies that represent two, themselves and their mirror image: all but 0 and the highest."""
     return xp.constant(_factors(points, len(like.shape) - dim - 1, weight, xp.np_dtype(like).char in "fF"))
 
 
 def _r2c_rule(grad: Any, input_shape: Ints, dim: Ints, normalization: int, onesided: bool, xp: Any) -> Any:
-    """The real part of the transform back. One half of the frequencies is enough for it: see `_weights`."""
+    """The real part of the inverse transform, for which half of the frequencies suffices: see `_weights`."""
     if not onesided:
         return xp.real_part(xp._fft_c2c(grad, dim, normalization, False))
     points = input_shape[dim[-1]]
@@ -273,7 +273,7 @@ def _fft_c2r(input: Tensor, dim: Ints, normalization: int, last_dim_size: int) -
 
 
 def _promoted(function: str, input: Tensor, complex_: bool = False) -> Tensor:
-    """Integers as floats, and floats as complex numbers if need be; there are no transforms in 16 bits."""
+    """Integers as floats, and floats as complex numbers if needed; there are no 16-bit transforms."""
     if type(input) is Tensor and input._array.dtype in (_COMPLEX if complex_ else _FLOATING):
         return input
     dtype = input.dtype
@@ -327,7 +327,7 @@ def _to_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, f
 def fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The discrete Fourier transform along a dimension, of `n` points (cut or filled with zeros).
+    """The discrete Fourier transform along a dimension, of `n` points (cut or zero-padded).
 
     >>> torch.fft.fft(torch.tensor([1.0, 2.0]))
     tensor([ 3.+0.j, -1.+0.j])
@@ -349,7 +349,7 @@ def ifft(
 def rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The transform of real numbers: the first half of the frequencies, which has all of it.
+    """The Fourier transform of real input: the first half of the frequencies, which determines the others.
 
     >>> torch.fft.rfft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
     tensor([0.+0.j, 2.+0.j, 0.+0.j])
@@ -371,7 +371,7 @@ def irfft(
 def hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half.
+    """The real Fourier transform of a Hermitian-symmetric signal, given by its first half.
 
     >>> torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))
     tensor([ 6.,  0., -2.,  0.])
@@ -401,7 +401,7 @@ def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, f
 def fftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The transform along several dimensions, by default all, to the sizes `s`.
+    """The Fourier transform along several dimensions, by default all, with sizes `s`.
 
     >>> torch.fft.fftn(torch.eye(2))
     tensor([[2.+0.j, 0.+0.j],
@@ -424,7 +424,7 @@ def ifftn(
 def rfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The transform of real numbers along several dimensions; the last has half of the frequencies.
+    """The Fourier transform of real input along several dimensions; the last has half of the frequencies.
 
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
@@ -512,7 +512,7 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def frequencies(function: str, n: Any, d: float, half: bool, dtype: Any) -> Any:
-    """The frequencies of a transform of n points at a distance d, as an array."""
+    """The frequencies of a transform of n points with spacing d, as an array."""
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype")

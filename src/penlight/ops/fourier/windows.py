@@ -1,4 +1,4 @@
-"""Windows for spectra at the top of torch: hann_window and its kin. `torch.signal.windows` has more."""
+"""Window functions at the top level of torch: hann_window and others. `torch.signal.windows` has more."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Array = np.ndarray[Any, Any]
 def _made(
     function: str, window_length: Any, periodic: bool, compute: Callable[[Array, int], Array], options: dict[str, Any]
 ) -> Tensor:
-    """A window of some length. `compute` gives it from the positions 0, 1, ... and the last position of a symmetric
-    one; a periodic window is a symmetric one of one point more, without its last."""
+    """A window of a given length. `compute` maps the positions 0, 1, ... and the last position of a symmetric window to its values; a
+    periodic window is a symmetric one with one more point, without its last."""
     dtype, device, grad = options.pop("dtype", None), options.pop("device", None), options.pop("requires_grad", False)
     for name in ("layout", "pin_memory"):
         options.pop(name, None)
@@ -58,7 +58,7 @@ def _cosine(alpha: float, beta: float) -> Callable[[Array, int], Array]:
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """Half a cosine wave less than one, raised to zero at the ends.
+    """The Hann window: half of one minus a cosine, zero at the ends.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -69,7 +69,7 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Te
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any
 ) -> Tensor:
-    """`alpha - beta * cos`, which does not quite reach zero.
+    """The Hamming window: `alpha - beta * cos`, which does not quite reach zero.
 
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
@@ -83,7 +83,7 @@ def _blackman(positions: Array, last: int) -> Array:
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """A sum of two cosines, with low side lobes.
+    """The Blackman window: a sum of two cosines, with low side lobes.
 
     >>> torch.blackman_window(4, dtype=torch.float64)
     tensor([0.0000, 0.3400, 1.0000, 0.3400], dtype=torch.float64)
@@ -99,7 +99,7 @@ def _triangle(positions: Array, last: int) -> Array:
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """A triangle, zero at the ends.
+    """The Bartlett window: a triangle, zero at the ends.
 
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -108,13 +108,13 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 
 
 def kaiser(positions: Array, last: int, beta: float) -> Array:
-    """Kaiser's window: a Bessel function over half an ellipse."""
+    """The Kaiser window: a Bessel function over half an ellipse."""
     away = (positions.astype(np.float64) - last / 2) / (last / 2)
     return (np.i0(beta * np.sqrt(np.maximum(1 - away * away, 0))) / np.i0(beta)).astype(positions.dtype)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
-    """Kaiser's window; `beta` trades the width of the main lobe for the height of the others.
+    """The Kaiser window; `beta` trades the width of the main lobe for the height of the side lobes.
 
     >>> torch.kaiser_window(4, True, 2.0)
     tensor([0.4387, 0.8348, 1.0000, 0.8348])

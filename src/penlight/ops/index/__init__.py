@@ -1,1 +1,1 @@
-"""Elements by index, mask or position: read and written."""
+"""Reading and writing elements by index, mask or position."""

@@ -1,4 +1,4 @@
-"""Advanced indexing: tensors of indices, read and written."""
+"""Advanced indexing: reading and writing with index tensors."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _INT64 = dtypes.int64.np
 
 
 def extremes(index: Any) -> tuple[int, int]:
-    """The least and the greatest of some indices. `argmin` and `item` are NumPy's quickest way to them in a small array."""
+    """The smallest and largest index. For small arrays, `argmin` and `item` are NumPy's fastest way."""
     return index.item(index.argmin()), index.item(index.argmax())
 
 
 def within(index: Any, n: int) -> bool:
-    """Whether 0 <= index < n for all of some indices."""
+    """Whether 0 <= index < n holds for all indices."""
     if index.size >= LEAST_MOVED:
         return all_inside(index, n)
     if index.dtype is _INT64 and index.size:
-        bits = index.view(np.uint64)  # as which negative ones are huge
+        bits = index.view(np.uint64)  # negative indices become huge
         return bits.item(bits.argmax()) < n
     low, high = extremes(index)
     return low >= 0 and high < n
@@ -54,7 +54,7 @@ _ALL = slice(None)
 
 
 def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Indices per dimension as NumPy takes them: None, a tensor or an array each."""
+    """The indices of each dimension in NumPy's form: None, a tensor or an array."""
     return tuple([_ALL if i is None else i._array if type(i) is Tensor else getattr(i, "_array", i) for i in indices])
 
 
@@ -70,7 +70,7 @@ def _index_array(input: Any, indices: Any) -> Any:
     if type(index[0]) is not slice or not input.flags.c_contiguous:
         many = _many_elements(input, index)
         return input[index] if many is None else many
-    # NumPy computes with the indexed dimensions in front and gives a transposed view of that; PyTorch's result is contiguous.
+    # NumPy puts the indexed dimensions first and returns a transposed view; PyTorch's result is contiguous.
     arrays = [d for d, entry in enumerate(index) if type(entry) is not slice]
     if len(arrays) == 1 and index[arrays[0]].dtype.kind in "iu":
         return take_slices(input, index[arrays[0]], arrays[0])
@@ -78,7 +78,7 @@ def _index_array(input: Any, indices: Any) -> Any:
 
 
 def _many_elements(input: Any, index: tuple[Any, ...]) -> Any:
-    """Many elements of a contiguous array by an index for each of its dimensions, or None: by their positions in memory."""
+    """Many elements of a contiguous array, given an index for each dimension, fetched by their flat offsets; or None."""
     position = _positions(input, index)
     if position is None:
         return None
@@ -87,7 +87,7 @@ def _many_elements(input: Any, index: tuple[Any, ...]) -> Any:
 
 
 def _positions(array: Any, index: tuple[Any, ...]) -> Any:
-    """The positions in memory of many elements of a contiguous array by an index for each of its dimensions, or None."""
+    """The flat offsets of many elements of a contiguous array, given an index for each dimension; or None."""
     first = index[0]
     if len(index) != array.ndim or array.ndim < 2 or not array.flags.c_contiguous or type(first) is slice:
         return None
@@ -102,7 +102,7 @@ def _positions(array: Any, index: tuple[Any, ...]) -> Any:
 
 
 def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
-    """Zeros of a shape with values added at the indices."""
+    """Zeros of this shape, with values added at the indices."""
     return _index_put_add(tuple(shape), _np_index(indices), input)
 
 
@@ -118,7 +118,7 @@ def _index_backward(input: Tensor, shape: tuple[int, ...], indices: Any) -> Tens
 
 
 class Indices(tuple[Any, ...]):
-    """Index tensors, and the versions that they had when they were used: a gradient needs them as they were."""
+    """Index tensors with the versions they had when used: the gradient needs the same values."""
 
     versions: list[int]
 
@@ -133,7 +133,7 @@ def _noted(indices: list[Any]) -> tuple[Any, ...]:
 
 
 def unchanged(indices: Any) -> Any:
-    """The same indices, unless one was written to since: then the error that PyTorch has for saved tensors."""
+    """The same indices; raises PyTorch's error for saved tensors if one was written to since."""
     if type(indices) is Indices:
         for item, version in zip(indices, indices.versions):
             if item is not None and version_of(item) != version:
@@ -144,13 +144,13 @@ def unchanged(indices: Any) -> Any:
 
 
 def warn_of_bytes(mask: Tensor) -> None:
-    """Warn of a mask of bytes; one without dimensions is a number to PyTorch."""
+    """Warn about a uint8 mask; PyTorch treats a 0-d one as a scalar."""
     if mask.dtype is dtypes.uint8 and mask.dim():
         warn_user("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
 
 
 def refuse_byte_masks(indices: Sequence[Any]) -> None:
-    """Refuse masks of bytes where one value is assigned: PyTorch calls masked_fill_ then."""
+    """Refuse uint8 masks when a single value is assigned: PyTorch calls masked_fill_ then."""
     if any(isinstance(i, Tensor) and i.dtype is dtypes.uint8 and i.dim() for i in indices):
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
 
@@ -165,7 +165,7 @@ def _selects_nothing(input: Tensor, indices: Sequence[Any]) -> bool:
 
 
 def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
-    """Index tensors checked against each other, in PyTorch's words, and whether all indices are inside."""
+    """Index tensors checked against each other, with PyTorch's errors; and whether all indices are in range."""
     found: list[Any] = []
     inside, nothing, dim = True, False, 0
     for item in indices:
@@ -184,7 +184,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
                 _indexing.refuse_batched_mask(item)
             warn_of_bytes(item)
             if array.ndim == 0:
-                found.append(item)  # a 0-d mask: a new dimension of size one or none
+                found.append(item)  # a 0-d mask: a new dimension of size one or zero
             else:
                 found += [wrap(i) for i in nonzero(array)]
             dim += array.ndim
@@ -196,7 +196,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
             low, high = (0, 0) if within(array, n) else extremes(array)
             if low < -n or high >= n:
                 if n and _selects_nothing(input, indices):
-                    item = wrap(np.zeros_like(array))  # PyTorch does not look at indices then
+                    item = wrap(np.zeros_like(array))  # PyTorch does not check indices then
                 else:
                     inside, nothing = False, nothing or not n
         found.append(item)
@@ -218,7 +218,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[list[Any], bool]:
 
 
 def _outside(input: Tensor, found: list[Any]) -> IndexError:
-    """The error for indices of which some are outside. PyTorch names the first in memory: element by element, in each dimension by dimension."""
+    """The error for out-of-range indices. PyTorch names the first in memory order: element by element, and within each by dimension."""
     dims = [d for d, i in enumerate(found) if i is not None and i._array.dtype.kind != "b"]
     sizes = [input._array.shape[d] for d in dims]
     broadcast = np.broadcast_arrays(*[found[d]._array for d in dims])
@@ -234,7 +234,7 @@ def _outside(input: Tensor, found: list[Any]) -> IndexError:
 
 
 def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
-    """The elements that index tensors select, one tensor (or None) for each dimension."""
+    """The elements selected by index tensors, one tensor (or None) for each dimension."""
     found, inside = _checked(input, indices)
     if not inside:
         raise _outside(input, found)
@@ -291,7 +291,8 @@ def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
 
 
 def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
+    """The shape of an indexing result: the indices' shape replaces the first indexed dimension, or comes first if those dimensions are
+    not adjacent."""
     if indices[0] is not None:
         shape = indices[0]._array.shape
         for item in indices:
@@ -312,7 +313,7 @@ def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
 
 @op_forms(out=False)
 def index_put(in_place: bool, input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> OpCall:
-    """A copy with values put (or added) at the indices.
+    """A copy with values written (or added) at the indices.
 
     >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])

@@ -1,4 +1,4 @@
-"""Gather and scatter, and whole slices."""
+"""Gather and scatter of elements and of full slices."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _check_bounds(index: Any, n: int, dim: int) -> None:
 
 @lru_cache(64)
 def _starts(rows: int, columns: int) -> Any:
-    """Where the rows of a matrix begin in its memory, as a column."""
+    """The offsets of a matrix's rows in its memory, as a column."""
     return np.arange(0, rows * columns, columns or 1)[:, None]
 
 
@@ -110,7 +110,7 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 def gather(
     input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, sparse_grad: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """For each element of `index`, the element of `input` there, with the index in `dim` replaced.
+    """The elements of `input` at the indices: each output element keeps its position, with the index along `dim` replaced.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
     tensor([[2],
@@ -143,7 +143,7 @@ def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _open_index(index: Any, dim: int) -> tuple[Any, ...]:
-    """Full indices for every dimension, of which `dim`'s are given."""
+    """Full indices for every dimension, given those along `dim`."""
     grid = np.ogrid[tuple(slice(n) for n in index.shape)] if index.ndim else []
     return tuple(index if d == dim else g for d, g in enumerate(grid))
 
@@ -160,7 +160,7 @@ def _scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Ten
 
 
 def _fill_up(grad: Any, shape: tuple[int, ...]) -> Any:
-    """A gradient for the used corner of a larger source: zeros around it."""
+    """The gradient of a larger source of which only a corner was used: zeros elsewhere."""
     if tuple(grad.shape) == tuple(shape):
         return grad
     out = np.zeros(shape, grad.dtype)
@@ -196,7 +196,7 @@ def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> Any:
     shape, where = input._array.shape, index._array.shape
     dim = wrap_dim(dim, len(shape))
-    if not index._array.size and len(where) != len(shape):  # which writes nothing, whatever its shape
+    if not index._array.size and len(where) != len(shape):  # it writes nothing, whatever its shape
         where = (0,) * len(shape)
         index = wrap(np.zeros(where, np.int64))
         src = src.reshape(-1)[:0].reshape(where) if isinstance(src, Tensor) else src
@@ -270,7 +270,7 @@ def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) 
     if input.ndim == 0:
         return index_add_array(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
     if not input.size and input.ndim > 1:
-        return input.copy()  # PyTorch does not look at the index then
+        return input.copy()  # PyTorch does not check the index then
     return index_add_array(input, dim, index, source, alpha)
 
 
@@ -287,7 +287,7 @@ def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, inde
 
 @method
 def index_select(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, out: Tensor | None = None) -> Tensor:
-    """The slices along `dim` that a 1-d index names.
+    """The slices along `dim` selected by a 1-d index.
 
     >>> torch.arange(6).view(3, 2).index_select(0, torch.tensor([2, 0]))
     tensor([[4, 5],
@@ -314,7 +314,7 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 
 def out_of_range(shape: tuple[int, ...], dim: int, index: Any) -> Exception:
-    """What PyTorch says of an index outside: it has other words for rows of a tensor with elements than for the rest."""
+    """PyTorch's error for an out-of-range index: rows of a tensor that has elements have another message than the rest."""
     if shape and not shape[dim]:
         return RuntimeError("index_select(): self indexing axis dim should be positive")
     if dim or 0 in shape:
@@ -331,7 +331,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Nu
 
 
 def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> None:
-    """What PyTorch asks of the slices that are added."""
+    """PyTorch's checks of the added slices."""
     own, indices, given = input._array.shape, index._array.shape, source._array.shape
     if len(indices) > 1:
         raise IndexError(
@@ -355,7 +355,7 @@ def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
         )
     need_number(alpha)
     if isinstance(alpha, Tensor):
-        raise TypeError("alpha is a number")  # `after_failure` makes one of it
+        raise TypeError("alpha is a number")  # `after_failure` converts it
     need_real_value(alpha, input.dtype)
 
 
@@ -375,20 +375,20 @@ def index_add(
 
 # ----- Sparse gradients of tables, as `nn.Embedding(sparse=True)` and `gather(sparse_grad=True)` ask for them ---------
 # Note [Sparse gradients]
-# Gradients travel through the graph as dense arrays. A table whose lookups ask for sparse gradients gets two hooks: after the
-# gradient has arrived it is replaced by the sparse tensor of the indices that were looked up, and before the next one is added it is
-# dense again. Elements elsewhere that are not zero (the table was used in another way too) leave it dense, as in PyTorch.
+# Gradients flow through the graph as dense arrays. A table whose lookups request sparse gradients gets two hooks. The first replaces the
+# gradient, after it has arrived, by a sparse tensor with the indices that were looked up; the second makes it dense again before the next
+# one is added. If other elements are nonzero (the table was also used otherwise), it stays dense, as in PyTorch.
 
 
 _sparse_coo = lazy_import(globals(), "_sparse_coo", "...sparse.coo")
 
 
-# The indices looked up in the pass that runs, by the id of the table. (Tensors are no keys of a WeakKeyDictionary: == is not a bool.)
+# The indices looked up in the running pass, by the id of the table. (Tensors cannot be keys of a WeakKeyDictionary: == is not a bool.)
 _touched: dict[int, list[tuple[Any, ...]]] = {}
 
 
 def follow(table: Tensor, result: Tensor, *indices: Any) -> None:
-    """Let the gradient that a lookup sends to its table arrive as a sparse one; `indices` are those of its first dimensions."""
+    """Make the gradient of a lookup's table sparse; `indices` are those of its first dimensions."""
     if not result.requires_grad or not table.is_leaf or not table.requires_grad:
         return
     if id(table) not in _touched:

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask; triangles and diagonals of matrices."""
+"""Selection by mask; triangles and diagonals of matrices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: .
 
 @op_forms(out=False)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
-    """A copy with one value where the mask holds.
+    """A copy with one value wherever the mask is True.
 
     >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
     tensor([5., 1.])
@@ -68,7 +68,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> OpCall:
         return OPS["_masked_fill_tensor"], (input, mask, value)
     if isinstance(value, np.generic):
         value = value.item()
-    if value:  # 0 fits everywhere
+    if value:  # 0 fits every dtype
         value = dtypes.number_for(value, input.dtype)
     else:
         need_number(value)
@@ -90,7 +90,7 @@ def _masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
 
 @method
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements where the mask holds, as a vector.
+    """The elements where the mask is True, as a vector.
 
     >>> torch.arange(3).masked_select(torch.tensor([True, False, True]))
     tensor([0, 2])
@@ -109,7 +109,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
 
 
 def _nonzero_array(input: Any) -> Any:
-    """The indices as the columns of a matrix that lies row by row in memory, as PyTorch's does."""
+    """The indices as columns of a matrix that is stored by rows, like PyTorch's."""
     if not input.ndim:
         return np.zeros((int(bool(input)), 0), np.int64)
     return nonzero_coordinates(input).T
@@ -121,7 +121,7 @@ def _nonzero(input: Tensor) -> Tensor: ...
 
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension.
+    """The indices of the nonzero elements, one row each; or a tuple with one tensor for each dimension.
 
     >>> torch.nonzero(torch.tensor([0, 3, 0, 5]))
     tensor([[1],
@@ -209,7 +209,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A vector on the diagonal of a matrix, or the diagonal of a matrix as a vector.
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector.
 
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],

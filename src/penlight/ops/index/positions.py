@@ -1,4 +1,4 @@
-"""Elements by their position: in the flattened tensor, along a dimension with broadcasting, or where they are not zero."""
+"""Elements by position: in the flattened tensor, along a dimension with broadcasting, or where they are nonzero."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _long_index(name: str, index: Tensor) -> None:
 
 @method
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements at positions in the flattened tensor, in the index's shape.
+    """The elements at flat positions of the tensor, in the shape of the index.
 
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
     tensor([1, 4])
@@ -94,7 +94,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @method
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one.
+    """The elements at indices along a dimension; the other dimensions broadcast. Without `dim`, of the flattened tensor.
 
     >>> torch.take_along_dim(torch.tensor([[3, 1, 2]]), torch.tensor([[1, 2, 0]]), 1)
     tensor([[1, 2, 3]])
@@ -127,7 +127,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
 
 @method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
-    """The first `size` rows of `nonzero`, or as many as there are and then rows of one value.
+    """The first `size` rows of `nonzero`; if there are fewer, the rest is filled with one value.
 
     >>> torch.nonzero_static(torch.tensor([0, 3, 5]), size=3)
     tensor([[ 1],
@@ -151,7 +151,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
 
 @method
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, a row each.
+    """The indices of the nonzero elements, one row each.
 
     >>> torch.argwhere(torch.tensor([0, 3]))
     tensor([[1]])

@@ -1,4 +1,4 @@
-"""Writes to chosen elements that give a new tensor: reductions by index, whole slices, masks, flat positions."""
+"""Out-of-place writes to selected elements: reductions by index, full slices, masks, flat positions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ both("any_true", lambda x: bool(np.any(x)), lambda x: bool(x._array.any()))
 
 
 class _Along:
-    """The two ways in which an index names elements along a dimension: one by one, or whole slices."""
+    """The two meanings of an index along a dimension: single elements, or full slices."""
 
     def __init__(self, dim: int, index: Any, xp: Any, slices: bool) -> None:
         self.dim, self.index, self.xp, self.slices = dim, index, xp, slices
@@ -62,13 +62,13 @@ class _Along:
 
 
 def _prod_input(along: _Along, grad: Any, input: Any, src: Any, include_self: bool) -> Any:
-    """The product of what was multiplied in; a zero is replaced first, so that nothing is divided by it."""
+    """The product of the factors; a zero is replaced first, to avoid a division by it."""
     safe = along.xp.where(input == 0, 1.0, input)
     return grad * along.multiply(safe, src, include_self) / safe
 
 
 def _prod_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, include_self: bool) -> Any:
-    """The product of the others: with one zero at an index, of the rest; with several it is zero."""
+    """The product of the other factors at each index: if one is zero, of the rest; if several are, zero."""
     xp = along.xp
     zero = src == 0
     count = along.read(along.add(xp.zeros_like(input), xp.cast(zero, xp.np_dtype(input))))
@@ -81,7 +81,7 @@ def _prod_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, inclu
 
 
 class Error(Node):
-    """Behind a gradient that has no derivative of its own."""
+    """The node of a gradient that has no derivative itself: raises when it runs."""
 
     __slots__ = ("message",)
 
@@ -97,7 +97,7 @@ class Error(Node):
 
 
 def _once(grad: Tensor, name: str, source: str) -> Tensor:
-    """A gradient whose derivative PyTorch refuses: of several zeros at one index, each is multiplied by the others."""
+    """A gradient that PyTorch refuses to differentiate: for several zeros at one index, each is multiplied by the others."""
     if not grad.requires_grad:
         return grad
     message = f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in self"
@@ -107,7 +107,7 @@ def _once(grad: Tensor, name: str, source: str) -> Tensor:
 
 
 def _hits(along: _Along, input: Any, src: Any, result: Any) -> tuple[Any, Any, Any]:
-    """Which elements of input and src reach the extreme, and how many share an index."""
+    """The elements of input and src that equal the extreme, and how many of them share an index."""
     xp = along.xp
     of_src = xp.cast(src == along.read(result), xp.np_dtype(input))
     of_input = xp.cast(input == result, xp.np_dtype(input))
@@ -123,7 +123,7 @@ def _counts(along: _Along, grad: Any, src: Any, include_self: bool) -> Any:
 def _gradients(
     along: _Along, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, needs: Any
 ) -> Any:
-    """The gradients of the input and of what was reduced into it."""
+    """The gradients of the input and of the values reduced into it."""
     if reduce == "sum":
         own, each = grad, along.read(grad)
     elif reduce == "prod":
@@ -167,7 +167,7 @@ def _scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
 @op_forms()
 def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *,
                    include_self: bool = True) -> OpCall:  # fmt: skip
-    """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
+    """A copy with the elements of `src` reduced into it at the indices along `dim`: sum, prod, mean, amax, amin.
 
     >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
     tensor([3., 3.])
@@ -200,7 +200,7 @@ def _index_reduce(
 @op_forms()
 def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *,
                  include_self: bool = True) -> OpCall:  # fmt: skip
-    """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
+    """A copy with the slices of `source` reduced into it at the indices along `dim`: prod, mean, amax, amin.
 
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
@@ -238,7 +238,7 @@ def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, sourc
 
 
 def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:
-    """A fresh copy, and what of it an index along `dim` names."""
+    """A fresh copy, and the slices of it that an index along `dim` selects."""
     out = np.array(input)
     return out, (slice(None),) * dim + (index,) if input.ndim else (...,)
 
@@ -324,13 +324,13 @@ def _index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor) ->
 
 
 def _reaches(input: Tensor, dim: int) -> bool:
-    """Whether an index along a dimension reaches any element. PyTorch does not look at one that reaches none."""
+    """Whether an index along a dimension selects any element. PyTorch does not check one that selects none."""
     return 0 not in input.shape[:dim] + input.shape[dim + 1 :]
 
 
 @op_forms(out=False)
 def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT) -> OpCall:
-    """A copy with one value in the slices that the indices along `dim` name.
+    """A copy with one value in the slices selected by the indices along `dim`.
 
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
     tensor([1., 0., 1.])
@@ -361,7 +361,7 @@ def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: 
     if low < 0:
         indices = indices % n
     if isinstance(value, Tensor) and index._level is None:
-        indices = indices.unique()  # so that the value's gradient counts no slice twice
+        indices = indices.unique()  # so that the value's gradient counts each slice once
     return OPS[name], (input, dim, indices, value)
 
 
@@ -369,7 +369,7 @@ def index_fill(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: 
 
 
 def _unmasked(grad: Any, mask: Any, sizes: tuple[int, ...]) -> Any:
-    """The gradient under the mask, in order, and zeros for what of the source was not used."""
+    """The gradient under the mask, in order, and zeros for unused elements of the source."""
     out = np.zeros(int(np.prod(sizes, dtype=np.int64)), grad.dtype)
     picked = grad[mask]
     out[: picked.size] = picked
@@ -389,7 +389,7 @@ def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
 
 @op_forms(out=False)
 def masked_scatter(in_place: bool, input: Tensor, mask: Tensor, source: Tensor) -> OpCall:
-    """A copy with elements of `source`, in order, where the mask holds.
+    """A copy with elements of `source`, in order, where the mask is True.
 
     >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
     tensor([1., 0., 2.])

@@ -1,4 +1,4 @@
-"""x[...] and x[...] = v: an index is taken apart into view ops, and an advanced index for what tensors select.
+"""x[...] and x[...] = v: an index is decomposed into view ops, followed by advanced indexing for tensors in it.
 
 As in PyTorch, ints, slices, None and Ellipsis become `select`, `slice`, `unsqueeze`; tensors, lists and masks that remain go to
 `index` together.
@@ -67,7 +67,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _quickly(tensor: Tensor, index: Any) -> Tensor | None:
-    """`tensor[index]` for what programs use most, without a closer look at the index; None for the rest."""
+    """`tensor[index]` for the most frequent indices, without full analysis; None for others."""
     kind = type(index)
     if index is None:
         return unsqueeze_op(tensor, 0)
@@ -102,7 +102,7 @@ def _quickly(tensor: Tensor, index: Any) -> Tensor | None:
 
 
 def _listed(item: list[Any]) -> tuple[Tensor] | None:
-    """The tensor that a list of ints stands for; None for a list of anything else."""
+    """The tensor that a list of ints represents; None for any other list."""
     if not item or not all([type(i) is int and -_FAR < i < _FAR for i in item]):
         return None
     return (wrap(np.array(item, np.int64)),)
@@ -112,7 +112,7 @@ _FAR = 2**62
 
 
 def _picks(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Tensor | None, ...] | None:
-    """For each dimension the tensor that selects in it, of an index of tensors of int64 and whole dimensions, or of one mask."""
+    """The index tensor of each dimension, if the index consists of int64 tensors and full slices, or is one mask."""
     if len(index) > len(shape):
         return None
     found: list[Tensor | None] = []
@@ -132,7 +132,7 @@ def _picks(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Tensor | Non
 
 
 def _window(tensor: Tensor, index: tuple[Any, ...], used: int) -> Tensor | None:
-    """`tensor[index]` for an index of ints, slices, None and at most one Ellipsis, of which so many use up a dimension."""
+    """`tensor[index]` for an index of ints, slices, None and at most one Ellipsis; `used` of them consume a dimension."""
     viewed, dim, original, rest = tensor, 0, 0, tensor._array.ndim - used
     for item in index:
         if type(item) is slice:
@@ -165,12 +165,12 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def _is_index_of_its_own(item: Any) -> bool:
-    """Whether an element of a list makes PyTorch take the list for a tuple of indices, as NumPy once did."""
+    """Whether a list element makes PyTorch treat the list as a tuple of indices, as NumPy once did."""
     return item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, range, slice, str, np.ndarray))
 
 
 def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
-    """The view that the simple parts of an index make, and for each of its dimensions the tensor that selects in it."""
+    """The view made by the simple parts of an index, and the index tensor for each of its dimensions."""
     items = [_normal(i) for i in _as_tuple(index)]
     consumed = sum(_dims_used(i) for i in items)
     ndim = tensor.dim()
@@ -186,7 +186,7 @@ def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     picks: list[Tensor | None] = []
     dim = 0
-    original = 0  # the dimension of the tensor as the user sees it, for error messages
+    original = 0  # the user's dimension number, for error messages
     for item in items:
         if item is Ellipsis:
             skip = ndim - consumed
@@ -253,7 +253,7 @@ def _dims_used(item: Any) -> int:
 
 
 def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tensor:
-    """A range of a dimension; the tensor itself if that is all of it, unless a new view is wanted."""
+    """A range of a dimension; the tensor itself for the full range, unless a new view is needed."""
     if part.step is not None and part.step.__index__() <= 0:
         raise ValueError("step must be greater than zero" if part.step.__index__() else "slice step cannot be zero")
     n = tensor._array.shape[dim]
@@ -286,7 +286,7 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
 
 
 def refuse_batched_mask(mask: Tensor) -> None:
-    """Inside vmap a mask selects another number of elements in each sample."""
+    """Refuse a mask inside vmap: it selects a different number of elements in each sample."""
     if mask._level is not None:
         raise RuntimeError(_batching_index.MASK)
 
@@ -316,7 +316,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
-    """`tensor[index] = value` where nothing is recorded and nothing needs a closer look; whether it was done."""
+    """`tensor[index] = value` if nothing is recorded and the index is simple; returns whether it was done."""
     array, versions = tensor._array, tensor._vc
     if tensor._rare_state is not None or (versions is not None and type(versions) is not list) or 0 in array.strides:
         return False
@@ -348,13 +348,13 @@ def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
     try:
         array[key] = source
     except (IndexError, ValueError, TypeError):
-        return False  # which is explained elsewhere
+        return False  # explained elsewhere
     views.bump(tensor)
     return True
 
 
 def _write_where(array: np.ndarray, mask: np.ndarray, source: Any) -> bool:
-    """`array[mask] = source` for a mask of the array's shape and one number, or as many as the mask selects; whether it was done."""
+    """`array[mask] = source` for a mask of the array's shape and one value, or as many as the mask selects; returns whether it was done."""
     if mask.shape != array.shape or not array.ndim or not array.flags.writeable:
         return False
     if type(source) is np.ndarray and source.ndim:
@@ -364,8 +364,8 @@ def _write_where(array: np.ndarray, mask: np.ndarray, source: Any) -> bool:
 
 
 def _write_recorded(tensor: Tensor, key: tuple[Any, ...], value: Any, source: Any) -> bool:
-    """The same where a graph is recorded, for a tensor that is no view and whose history can be rewritten: what `index_put_` does, or `copy_`
-    into the view without the view. See Note [In-place on a view] in autograd/views.py."""
+    """`_write_quickly` while a graph is recorded, for a non-view tensor whose history can be rewritten: does what `index_put_` does, or
+    `copy_` into the view, without making the view. See Note [In-place on a view] in autograd/views.py."""
     if tensor._view is not None:
         return False
     selecting = bool(key) and type(key[0]) is np.ndarray
@@ -380,10 +380,10 @@ def _write_recorded(tensor: Tensor, key: tuple[Any, ...], value: Any, source: An
             if Ellipsis not in key:
                 key = (*key, ...)
             elif not any([type(item) is int for item in key]):
-                return False  # which may be all of the tensor, and no view
+                return False  # perhaps the full tensor, which is not a view
             part = tensor._array[key]
             if np.shape(source) not in ((), part.shape) or part.shape == tensor._array.shape:
-                return False  # it is expanded first, which is a step of the graph, or is no view but the tensor
+                return False  # expanding is a graph node; or it is the tensor itself
             part[...] = source
     except (AttributeError, IndexError, ValueError, TypeError):
         return False
@@ -393,7 +393,7 @@ def _write_recorded(tensor: Tensor, key: tuple[Any, ...], value: Any, source: An
         node.next_functions = (own, theirs)
         node._shape = tensor._array.shape
         node.s_indices, node.s_accumulate, node.s_values_shape = (
-            tuple([wrap(p.copy()) for p in key]),  # whoever wrote may write to the indices next
+            tuple([wrap(p.copy()) for p in key]),  # the caller may write to the indices later
             False,
             np.shape(source),
         )
@@ -407,7 +407,7 @@ def _write_recorded(tensor: Tensor, key: tuple[Any, ...], value: Any, source: An
 
 
 def _is_plain_number(value: Any, np_dtype: Any) -> bool:
-    """Whether an array of this dtype takes a number as PyTorch does."""
+    """Whether an array of this dtype accepts a scalar as PyTorch does."""
     kind = type(value)
     if np_dtype.kind == "f" and np_dtype.itemsize >= 4:
         return (kind is float or kind is int) and (
@@ -422,7 +422,7 @@ NO_KEY: Any = object()
 
 
 def _plain_key(index: Any, shape: tuple[int, ...]) -> Any:
-    """An index as NumPy takes it, if it takes it as PyTorch does: ints, slices, None and Ellipsis, or tensors only."""
+    """An index in NumPy's form, if NumPy treats it as PyTorch does: ints, slices, None and Ellipsis, or only tensors."""
     items = index if type(index) is tuple else (index,)
     simple = 0
     for item in items:
@@ -452,7 +452,7 @@ def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
 
 
 def _drop_leading(value: Tensor) -> Tensor:
-    """The value without leading dimensions of size one: PyTorch lets it have more dimensions than what it is written to."""
+    """The value without leading dimensions of size one: PyTorch allows it more dimensions than its destination has."""
     shape = tuple(value.shape)
     first = next((d for d, n in enumerate(shape) if n != 1), len(shape))
     return value.view(shape[first:])

@@ -1,4 +1,4 @@
-"""A matrix product and a term beside it: addmm, addmv, addr, baddbmm, addbmm, and the affine map of a layer, linear."""
+"""A matrix product plus a term: addmm, addmv, addr, baddbmm, addbmm, and the affine map of a layer, linear."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
     dtype = mat1.dtype
     if beta == 1 == alpha and dtype is _FLOAT32 and mat1.ndim == 2 and mat1.size * mat2.shape[-1] < _MOST_SMALL:
         if mat1.size != 1 != mat2.size:  # as in `_matmul_array`
-            product = mat1.dot(mat2)  # the shortest way for small layers
+            product = mat1.dot(mat2)  # the fastest call for small layers
             product += input
             return product
-    if dtype.itemsize == 2 and dtype.kind not in "iu":  # half precision is rounded once, at the end
+    if dtype.itemsize == 2 and dtype.kind not in "iu":  # 16-bit floats are rounded once, at the end
         wide = [x.astype(np.float32) for x in (input, mat1, mat2)]
         return _addmm_array(*wide, beta, alpha).astype(dtype)
     product = _matmul_array(mat1, mat2)
@@ -63,7 +63,7 @@ def _scaled(x: Any, factor: Any) -> Any:
 
 
 def _scaled_back(grad: Any, factor: Any, xp: Any) -> Any:
-    """A gradient through `_scaled`: times the conjugate."""
+    """The gradient of `_scaled`: multiplied by the conjugate."""
     return grad if factor == 1 else xp.times(grad, factor.conjugate())
 
 
@@ -155,10 +155,10 @@ def baddbmm(
 
 
 def _transposed(weight: Tensor) -> Tensor:
-    """`_t(weight)` for an op that alone will hold it: as nobody can write through it, it need not be known as a view."""
+    """`_t(weight)` for an op that is its only user: nothing else can write through it, so it need not be registered as a view."""
     try:
         edge = weight._edge
-    except AttributeError:  # a view whose base was written to: its edge is not known yet
+    except AttributeError:  # a view whose base was written to: its edge is stale
         return _t(weight)
     if weight._rare_state is not None or NAMESPACE["SLOW"]:
         return _t(weight)
@@ -167,7 +167,7 @@ def _transposed(weight: Tensor) -> Tensor:
     out._grad = out._view = out._rare_state = None
     if weight._vc is None:
         weight._vc = [0, None]
-    out._vc = weight._vc  # so that a write to the weight is noticed
+    out._vc = weight._vc  # so that writes to the weight are detected
     if edge is NO_EDGE or not is_grad_enabled():
         out._edge = NO_EDGE
         return out
@@ -250,7 +250,7 @@ def _addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number, alpha: 
 
 @op_forms()
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> OpCall:
-    """`beta * input + alpha * (the sum of the products of matrices in two batches)`.
+    """`beta * input + alpha * (the sum of the batched matrix products)`.
 
     >>> torch.zeros(1, 1).addbmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
@@ -274,7 +274,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Nu
 
 
 def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
-    """beta * input + alpha * product; with beta 0 the input does not count, not even a NaN in it."""
+    """beta * input + alpha * product; if beta is 0 the input is ignored, even a NaN in it."""
     if product.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)  # as in C
     product = product if alpha == 1 else product * alpha

@@ -1,4 +1,4 @@
-"""What the tables of linear algebra share: checks with PyTorch's words, helpers for rules, results by name, `out=`."""
+"""Shared by linear algebra: checks with PyTorch's errors, helpers for rules, named results, `out=`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ LinAlgError = _LinAlgError
 
 
 def columns(x: Any) -> Any:
-    """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them; a vector as it is."""
+    """The same matrices in column-major order, as LAPACK and PyTorch return them; a vector is returned unchanged."""
     if x.ndim < 2:
         return x
     size, shape = x.itemsize, x.shape
     if x.strides == ((size, size * shape[0]) if len(shape) == 2 else _column_strides(shape, size)):
         return x
-    if 1 in x.shape[-2:]:  # of a single row or column every stride is contiguous: a copy has the usual ones
+    if 1 in x.shape[-2:]:  # with a single row or column any stride is contiguous; a copy has the usual strides
         return np.array(x.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
     return np.ascontiguousarray(x.T).T if x.ndim == 2 else np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
 
@@ -59,7 +59,7 @@ def _column_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def by_columns(kernel: Any, *positions: int) -> Any:
-    """A kernel with its result, or those of its results at `positions`, laid out by columns."""
+    """A kernel whose result, or whose results at `positions`, are column-major."""
 
     def run(*args: Any) -> Any:
         if not positions:
@@ -100,13 +100,13 @@ def hermitian_twice(x: Any, xp: Any) -> Any:
 
 # ----- Checks ---------------------------------------------------------------------------------------------------------
 #
-# Most arguments are right. One look tells: only where it does not, the checks run, one after the other, to say what is wrong.
+# Most arguments are valid. One quick test shows it; only if that fails do the individual checks run, to find the error.
 
 _LAPACK = frozenset(map(np.dtype, "fdFD"))
 
 
 def are_matrices(*tensors: Any) -> bool:
-    """Whether these are tensors of matrices in one of LAPACK's dtypes, the same for all."""
+    """Whether these are tensors of matrices in one common LAPACK dtype."""
     dtype = None
     for x in tensors:
         if type(x) is not Tensor:
@@ -120,7 +120,7 @@ def are_matrices(*tensors: Any) -> bool:
 
 
 def is_square(x: Any) -> bool:
-    """Whether this is a tensor of square matrices in one of LAPACK's dtypes."""
+    """Whether this is a tensor of square matrices in a LAPACK dtype."""
     if type(x) is not Tensor:
         return False
     shape = x._array.shape
@@ -128,7 +128,7 @@ def is_square(x: Any) -> bool:
 
 
 def make_system(A: Any, B: Any) -> bool:
-    """Whether these are square matrices A and as many matrices B that A X = B makes sense for, in one of LAPACK's dtypes."""
+    """Whether A X = B is a valid system: square matrices A and matching B, in one LAPACK dtype."""
     if type(B) is not Tensor or not is_square(A):
         return False
     a, b = A._array, B._array
@@ -150,7 +150,7 @@ def need_square(x: Tensor, function: str, name: str = "A") -> None:
 
 
 def need_floating(x: Tensor, function: str, low: bool = True) -> None:
-    """Refuse integers; unless `low`, also floats of 16 bits."""
+    """Refuse integers and, unless `low`, 16-bit floats."""
     if x.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
             f"{function}: Expected a floating point or complex tensor as input. Got {dtypes.LEGACY[x.dtype]}"
@@ -160,7 +160,7 @@ def need_floating(x: Tensor, function: str, low: bool = True) -> None:
 
 
 def need_lapack(x: Tensor, kernel: str) -> None:
-    """Refuse dtypes that LAPACK has not; `kernel` is what PyTorch calls its own."""
+    """Refuse dtypes that LAPACK does not support; `kernel` is PyTorch's name for its own."""
     if x.dtype.category < dtypes.FLOATING or x.dtype.itemsize == 2:
         raise not_implemented(kernel, x._array.dtype)
 
@@ -175,7 +175,7 @@ def need_same_dtype(function: str, a: Tensor, b: Tensor, names: tuple[str, str])
 
 
 def refuse_info(function: str, info: Tensor, words: str, error: type[RuntimeError] = _LinAlgError) -> None:
-    """Raise for the first matrix of a batch that failed; `{}` in the words stands for its number."""
+    """Raise for the first matrix of a batch that failed; `{}` in the message is its index."""
     array = values_of(info)
     if array.ndim == 0:
         if array.item():
@@ -198,7 +198,7 @@ NOT_SOLVABLE = "The solver failed because the input matrix is singular."
 
 
 def tracked(*tensors: Tensor) -> bool:
-    """Whether derivatives of these may be asked for: if not, what only they need is not computed."""
+    """Whether derivatives of these may be needed: otherwise values that only derivatives use are not computed."""
     return modes.slow() or (is_grad_enabled() and any(t.requires_grad for t in tensors))
 
 
@@ -215,7 +215,7 @@ def named(name: str, fields: str, values: Any) -> Any:
 
 
 def into(function: str, out: Any, results: Any, *inputs: Any) -> Any:
-    """What a function returns: its results, or `out` after they were written there. Never in a graph."""
+    """The return value of a function: its results, or `out` filled with them. Never in a graph."""
     if out is None:
         return results
     single = isinstance(results, Tensor)

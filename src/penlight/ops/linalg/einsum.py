@@ -1,4 +1,4 @@
-"""einsum: sums of products by a formula of letters, as permutations, sums and batched matrix products."""
+"""einsum: sums of products given by an equation, computed by permutations, sums and batched matrix products."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def einsum(*args: Any) -> Tensor:
     if new_memory and plain_floats(operands):
         values = [t._array for t in operands]
         end, last, rest = steps[-1]
-        viewed = end in _VIEWS  # the result is a view, of what a step before gives
+        viewed = end in _VIEWS  # the result is a view of an earlier step
         with silent():
             for name, a, others in steps[:-1] if viewed else steps:
                 values.append(_ON_ARRAYS[name](values[a], *(others if name not in _TWO else (values[others],))))
@@ -58,7 +58,7 @@ def einsum(*args: Any) -> Tensor:
 
 
 # ----- Planning -----------------------------------------------------------------------------------------------------
-# What an equation does with operands of given shapes is found out once, with stand-ins that write down each step.
+# The plan of an equation for given operand shapes is made once, by stand-ins that record each step.
 
 _TWO = ("mul", "bmm")
 _VIEWS = ("permute", "unsqueeze", "expand", "view", "diagonal")
@@ -75,7 +75,7 @@ _ON_ARRAYS: dict[str, Any] = {
 
 
 class _Planned:
-    """Stands for a tensor while an equation is planned: its shape, and its position among the operands and results."""
+    """Represents a tensor while an equation is planned: its shape, and its index among the operands and results."""
 
     def __init__(self, shape: tuple[int, ...], position: int, steps: list[Any]) -> None:
         self.shape, self.position, self.steps = shape, position, steps
@@ -118,7 +118,7 @@ class _Planned:
 
 @lru_cache(512)
 def _plan(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], bool]:
-    """The steps (name, index of the operand, what else it takes), and whether the result has memory of its own."""
+    """The steps (name, index of the operand, other arguments), and whether the result has its own memory."""
     steps: list[Any] = [len(shapes)]
     operands = [_Planned(shape, position, steps) for position, shape in enumerate(shapes)]
     terms, output = _parse(equation, operands)
@@ -159,7 +159,7 @@ def _subscripts(numbers: Any) -> str:
 
 
 def _parse(equation: str, operands: list[_Planned]) -> tuple[list[list[Any]], list[Any]]:
-    """The labels of each operand and of the output. Ellipsis dimensions are labelled by negative numbers, from the right."""
+    """The labels of each operand and of the output. Ellipsis dimensions have negative labels, from the right."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     texts = left.split(",")
@@ -247,7 +247,7 @@ def _one_per_letter(tensor: _Planned, labels: list[Any]) -> tuple[_Planned, list
 
 
 def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: set[Any]) -> tuple[_Planned, list[Any]]:
-    """The product of two operands, summed over letters that nobody needs any more."""
+    """The product of two operands, summed over letters that are no longer needed."""
     a, la = _sum_private(a, la, set(lb) | needed)
     b, lb = _sum_private(b, lb, set(la) | needed)
     for label in set(la) & set(lb):
@@ -281,7 +281,7 @@ def _sum_private(tensor: _Planned, labels: list[Any], others: set[Any]) -> tuple
 
 
 def _aligned(tensor: _Planned, labels: list[Any], order: list[Any]) -> _Planned:
-    """Dimensions in this order, with size one where the tensor has none."""
+    """Dimensions in this order, with size one for those the tensor lacks."""
     tensor = tensor.permute([labels.index(x) for x in order if x in labels])
     for position, x in enumerate(order):
         if x not in labels:
@@ -290,7 +290,7 @@ def _aligned(tensor: _Planned, labels: list[Any], order: list[Any]) -> _Planned:
 
 
 def _matrix(tensor: _Planned, labels: list[Any], groups: tuple[list[Any], ...], size: dict[Any, int]) -> _Planned:
-    """The tensor as a batch of matrices: each group of letters one dimension."""
+    """The tensor as a batch of matrices: each group of letters becomes one dimension."""
     order = [x for group in groups for x in group]
     tensor = tensor.permute([labels.index(x) for x in order]).expand([size[x] for x in order])
     return tensor.reshape([math.prod(size[x] for x in group) for group in groups])

@@ -1,4 +1,4 @@
-"""Factorisations: Cholesky, LU, and solving with them; LDL."""
+"""Factorisations and solving with them: Cholesky, LU, LDL."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 
 def _factor_grad(common: Any, factor: Any, upper: bool, xp: Any) -> Any:
-    """The gradient of a Cholesky factor, of which one triangle is read, from minus that of the matrix, made Hermitian."""
+    """The gradient of a Cholesky factor, of which one triangle is read, given minus the symmetrised gradient of the matrix."""
     return xp.triu(-(xp.triu(factor, 0) @ common), 0) if upper else xp.tril(-(common @ xp.tril(factor, 0)), 0)
 
 
@@ -132,7 +132,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
 
 
 def check_system(function: str, lead: str, b: Tensor, A: Tensor) -> None:
-    """What PyTorch's older solvers ask of a right hand side and a matrix; `lead` begins some of their messages."""
+    """PyTorch's checks, in its older solvers, of a right-hand side and a matrix; `lead` starts some of the messages."""
     for name, x in (("b", b), ("A", A)):
         if x.dim() < 2:
             if lead:
@@ -194,7 +194,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
 
 
 def _split_lu(LU: Any, xp: Any) -> tuple[Any, Any]:
-    """L with ones on its diagonal, and U, from both in one matrix."""
+    """L with a unit diagonal, and U, from their packed form."""
     if xp is raw:
         return kernels.split_lu(LU)
     m, n = LU.shape[-2:]
@@ -210,12 +210,12 @@ def _lu_kernel(A: Any, pivot: bool) -> Any:
     return (*_split_lu(LU, raw), pivots)
 
 
-# M with its rows exchanged as pivots say, and back.
+# M with its rows swapped according to the pivots, and the inverse.
 @plain(lambda pivots, rows, dtype: kernels.permutation_matrix(pivots, rows, dtype.np))
 def _permutation(pivots: Tensor, rows: int, dtype: Any) -> Tensor: ...
 
 
-# Inside vmap it runs on all samples at once.
+# Inside vmap it processes all samples at once.
 OPS["_permutation"].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
 
 both("rows_exchanged", kernels.rows_exchanged, lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype).mT @ M)
@@ -225,8 +225,8 @@ both("rows_restored", kernels.rows_restored, lambda pivots, M: _permutation(pivo
 def _lu_back(gL: Any, gU: Any, L: Any, U: Any, pivots: Any, xp: Any) -> Any:
     """The gradient of A from those of L and U, for A of any shape.
 
-    The square part has L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H. What lies beyond it, to the right (U2 = L^-1 A2) or
-    below (L2 = A2 U^-1), gives its own gradient and adds to that of the square part's other factor.
+    The square part has L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H. The part beyond it, to the right (U2 = L^-1 A2) or
+    below (L2 = A2 U^-1), has its own gradient and contributes to that of the square part's other factor.
     """
     m, n, k = L.shape[-2], U.shape[-1], L.shape[-1]
     gL = xp.zeros_like(L) if gL is None else gL
@@ -297,7 +297,7 @@ SINGULAR_U = (
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """L and U in one matrix, and the rows that were exchanged, for `lu_solve`.
+    """L and U packed in one matrix, and the row exchanges (pivots), for `lu_solve`.
 
     >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).pivots
     tensor([2, 2], dtype=torch.int32)
@@ -308,7 +308,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `lu_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
+    """Like `lu_factor`, but raises only if `check_errors`: `info` is the index of a zero pivot.
 
     >>> LU, pivots, info = torch.linalg.lu_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> pivots, info
@@ -326,7 +326,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
 def _lu_solve_gradients(
     grad: Any, LU: Any, pivots: Any, result: Any, B_shape: Any, left: bool, adjoint: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
-    """Gradients of LU and B: first that of A = P L U as a whole, then of its factors."""
+    """Gradients of LU and B: first that of A = P L U, then of its factors."""
     gB = xp._linalg_lu_solve(LU, pivots, grad, left, not adjoint)
     gLU = None
     if needs[0]:
@@ -389,7 +389,7 @@ def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
 
 
 def _unpack_rule(grads: Any, LU_data_shape: Any, xp: Any) -> Any:
-    """Both factors' gradients in one matrix again."""
+    """Both factors' gradients, packed in one matrix."""
     m, n = LU_data_shape[-2:]
     k = min(m, n)
     known = next(g for g in grads if g is not None)
@@ -419,7 +419,7 @@ def _all_between(positions: Any, low: int, high: int) -> bool:
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None
 ) -> Any:
-    """P, L and U from what `lu_factor` gives; what is not asked for is empty.
+    """P, L and U from the result of `lu_factor`; unrequested parts are empty.
 
     >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])))
     >>> P @ L @ U
@@ -480,7 +480,7 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> An
 
 
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `ldl_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
+    """Like `ldl_factor`, but raises only if `check_errors`: `info` is the index of a zero pivot.
 
     >>> LD, pivots, info = torch.linalg.ldl_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
     >>> info

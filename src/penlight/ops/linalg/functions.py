@@ -1,4 +1,4 @@
-"""Powers, the exponential, and products of matrices."""
+"""Matrix powers, the matrix exponential, and products of matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["matrix_exp", "matrix_power", "multi_dot", "vander", "vecdot"]
 
 
 def _exp_rule(grad: Any, input: Any, xp: Any) -> Any:
-    """exp([[X, G], [0, X]]) has the derivative of exp at X in the direction G in its corner; X is the adjoint of A here."""
+    """The upper right block of exp([[X, G], [0, X]]) is the derivative of exp at X in the direction G; here X is the adjoint of A."""
     X = xp.adjoint(input)
     n, last = X.shape[-1], len(X.shape) - 1
     top = xp._cat([X, grad], last)
@@ -50,7 +50,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The n-th power of a square matrix; of its inverse if n is negative.
+    """The n-th power of a square matrix; for negative n, of its inverse.
 
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [0, 1]]), 3)
     tensor([[1, 3],
@@ -67,7 +67,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
 
 def _powered(base: Tensor, n: int) -> Tensor:
-    """By squaring."""
+    """The power by repeated squaring."""
     if n == 1:
         return base.clone()
     result: Tensor | None = None
@@ -85,7 +85,7 @@ def _powered(base: Tensor, n: int) -> Tensor:
 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
+    """The product of several matrices, in the order with the fewest multiplications; the first and last may be vectors.
 
     >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3)])
     tensor([6.])
@@ -110,7 +110,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 
 def _check_chain(matrices: list[Tensor]) -> tuple[int, ...]:
-    """Vectors at the ends become matrices, in place; the shape of the product."""
+    """Turns vectors at the ends into matrices, in place; returns the shape of the product."""
     first, last = matrices[0], matrices[-1]
     for name, end in (("first", first), ("last", last)):
         if end.dim() not in (1, 2):
@@ -137,7 +137,7 @@ def _check_chain(matrices: list[Tensor]) -> tuple[int, ...]:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """Dot products along a dimension, the first factor conjugated.
+    """Dot products along a dimension, with the first factor conjugated.
 
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
     tensor([3., 7.])

@@ -27,8 +27,8 @@ _batched = lazy_import(globals(), "_batched", "...func.batched")
 
 
 def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Absolute and relative tolerance as arrays; by default relative, the size times the dtype's spacing. None if each sample of
-    a vmap has its own."""
+    """Absolute and relative tolerance as arrays; by default relative, the size times the dtype's epsilon. None if each sample of a vmap
+    has its own."""
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError(
@@ -46,7 +46,7 @@ def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any
 
 
 def _by_levels(function: Any, input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
-    """Inside vmap, with tolerances for each sample: the matrices of all samples at once, each with its own."""
+    """Inside vmap with a tolerance per sample: processes the matrices of all samples at once."""
     tensors = [t for t in (input, atol, rtol) if isinstance(t, Tensor)]
     levels = sorted({level for t in tensors for level in _batched.levels_of(t)}, key=lambda level: level.depth)
 
@@ -63,7 +63,7 @@ def _by_levels(function: Any, input: Tensor, atol: Any, rtol: Any, hermitian: bo
 def matrix_rank(
     input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """How many singular values are above max(atol, rtol * the largest).
+    """The number of singular values above max(atol, rtol * the largest).
 
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     tensor(1)
@@ -122,7 +122,7 @@ def _linalg_pinv(input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor
 def pinv(
     input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as zero.
+    """The pseudo-inverse; singular values up to max(atol, rtol * the largest) are treated as zero.
 
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
@@ -166,7 +166,7 @@ def _lstsq_kernel(input: Any, b: Any, rcond: float, driver: str) -> Any:
 
 
 def _lstsq_gradients(grads: Any, input: Any, b: Any, solution: Any, needs: Any, xp: Any) -> tuple[Any, Any]:
-    """Through X = pinv(A) B; a residual changes with A and B as if X stood still."""
+    """Gradients through X = pinv(A) B; the residuals are differentiated with X fixed."""
     (gX, gR), A, B, X = grads[:2], input, b, solution
     A_shape, B_shape = tuple(A.shape), tuple(B.shape)
     vector = len(A_shape) - len(B_shape) == 1
@@ -196,7 +196,7 @@ def _linalg_lstsq(input: Tensor, b: Tensor, rcond: float, driver: str) -> Any: .
 
 
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
-    """The X that minimises |A X - B|, the shortest if there are several, with residuals, rank and singular values.
+    """The X that minimises |A X - B| (of minimal norm if there are several), with residuals, rank and singular values.
 
     >>> torch.linalg.lstsq(torch.tensor([[2.0], [0.0]]), torch.tensor([[4.0], [1.0]])).solution
     tensor([[2.]])
@@ -235,5 +235,5 @@ def _check_lstsq_shapes(input: Tensor, b: Tensor, lead: str) -> None:
         raise RuntimeError(f"{lead}input.size(-2) should match other.size({'-1' if vector else '-2'})")
     batch = b.shape[: input.dim() - 2]
     broadcast_shape(tuple(input.shape[:-2]), tuple(batch))
-    if input.shape[-2] != b.shape[input.dim() - 2]:  # PyTorch takes it for a batch and for one matrix at once
+    if input.shape[-2] != b.shape[input.dim() - 2]:  # PyTorch treats it both as a batch and as a single matrix
         raise RuntimeError(f"{lead}input.size(-2) should match other.size(-1)")

@@ -1,4 +1,4 @@
-"""Linear algebra at the top of torch: older names and conventions, and those that PyTorch has removed."""
+"""Linear algebra at the top level of torch: older names and conventions, and functions removed from PyTorch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _warned: set[str] = set()
 
 
 def _deprecated(name: str, message: str) -> None:
-    """A warning that PyTorch gives once in a process."""
+    """Warn as PyTorch does, once per process."""
     if name not in _warned:
         _warned.add(name)
         warn_user(message)
@@ -160,7 +160,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """L and U in one matrix, and the pivots. Deprecated for `torch.linalg.lu_factor`.
+    """L and U packed in one matrix, and the pivots. Deprecated for `torch.linalg.lu_factor`.
 
     >>> torch.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
     (tensor([[2.0000, 2.0000],
@@ -211,7 +211,7 @@ def _triangular_gradients(
     grad, copied = grads
     gB = gA = None
     if grad is not None:
-        # Of A x = b with the adjoint of A, or its conjugate if x solves the transposed system.
+        # The solution with the adjoint of A, or with its conjugate if x solves the transposed system.
         gB = xp._triangular_solve(grad, xp.conj(A), upper, not transpose, unitriangular)[0]
         if needs[1]:
             gA = xp.conj(solution) @ xp.mT(gB) if transpose else gB @ xp.adjoint(solution)

@@ -1,4 +1,4 @@
-"""The largest singular values or eigenvalues only."""
+"""The largest singular values or eigenvalues only, with their vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 
 
 def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
-    """q orthonormal columns that nearly span the range of A - M: of a random mixture, improved by power iterations."""
+    """q orthonormal columns that nearly span the range of A - M: a random projection, improved by power iterations."""
     dtype = A.dtype if A.dtype.category >= dtypes.FLOATING else dtypes.float32
     mixture = randn(A.shape[-1], q, dtype=dtype)
 
@@ -73,8 +73,8 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The k largest (or smallest) eigenvalues of A x = l B x, for Hermitian A and positive definite B, with their vectors.
 
-    PyTorch iterates towards them; here they come from the full decomposition, so that what controls the iteration (`X`, `iK`,
-    `niter`, `tol`, `method`, ...) is accepted and has no effect, but for the number of columns of `X`.
+    PyTorch iterates towards them; here they come from the full decomposition, so the arguments that control the iteration (`X`, `iK`,
+    `niter`, `tol`, `method`, ...) have no effect, except for the number of columns of `X`.
 
     >>> torch.lobpcg(torch.diag(torch.arange(9.0)), k=2)[0]
     tensor([8., 7.])

@@ -1,4 +1,4 @@
-"""Matrix products: mm, bmm, mv, dot, matmul, outer products. With something added: addmm.py."""
+"""Matrix products: mm, bmm, mv, dot, matmul, outer products. addmm.py has the forms with an added term."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _typeinfo = lazy_import(globals(), "_typeinfo", "...typeinfo")
 
 
 def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
-    """Refuse factors of two dtypes."""
+    """Refuse factors of different dtypes."""
     if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype:
         if what == "vectors":
             left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
@@ -50,18 +50,18 @@ def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
 
 
 def _real_factors(dtype: dtypes.dtype, beta: Any, alpha: Any) -> None:
-    """Refuse factors that are no numbers, or complex ones of real matrices."""
+    """Refuse factors that are not scalars, or complex factors of real matrices."""
     need_number(beta)
     need_number(alpha)
     if isinstance(beta, Tensor) or isinstance(alpha, Tensor):
-        raise TypeError("beta and alpha are numbers")  # `after_failure` makes one of a tensor
+        raise TypeError("beta and alpha are numbers")  # `after_failure` converts a tensor
     if isinstance(beta, complex) or isinstance(alpha, complex):
         need_real_value(beta, dtype)
         need_real_value(alpha, dtype)
 
 
 def check_sum(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> None:
-    """Refuse dtypes that differ in `input + mat1 @ mat2`, in the words of addmm."""
+    """Refuse different dtypes in `input + mat1 @ mat2`, with addmm's message."""
     dtype = input._array.dtype
     if not (dtype is mat1._array.dtype is mat2._array.dtype or input.dtype is mat1.dtype is mat2.dtype):
         which, other = ("self", input) if input.dtype is not mat2.dtype else ("mat1", mat1)
@@ -73,7 +73,7 @@ def check_sum(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: A
 def check_batched_sum(
     input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, inplace: bool = False
 ) -> None:
-    """The same in the words of baddbmm."""
+    """Refuse different dtypes, with baddbmm's message."""
     if input.dtype is batch1.dtype is batch2.dtype:
         _real_factors(input.dtype, beta, alpha)
         return
@@ -91,7 +91,7 @@ def check_batched_sum(
 
 
 def check_vector_sum(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> None:
-    """The same in the words of addmv."""
+    """Refuse different dtypes, with addmv's message."""
     if not input.dtype is mat.dtype is vec.dtype:
         kinds = [dtypes.LEGACY[t.dtype] for t in (input, mat, vec)]
         raise RuntimeError(
@@ -108,7 +108,7 @@ def check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def fits_in_place(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse a product of this shape that is to be added to a tensor of another."""
+    """Refuse a product whose shape differs from that of the tensor it is added to in place."""
     if tuple(input.shape) != shape:
         raise RuntimeError(
             f"Bad in-place call: input tensor size {list(input.shape)} and output tensor size {list(shape)} should match"
@@ -116,7 +116,7 @@ def fits_in_place(input: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool) -> dtypes.dtype:
-    """The dtype of addr, which promotes as arithmetic does; in place it must fit into the tensor's."""
+    """The dtype of addr, which promotes as arithmetic does; in place, the tensor's dtype must be able to hold it."""
     pair = _typeinfo.result_type(vec1, vec2)
     common = pair if input.dtype is pair else dtypes.promote_types(input.dtype, pair)
     for name, factor in (("beta", beta), ("alpha", alpha)):
@@ -131,7 +131,7 @@ def common_dtype(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: An
 
 
 def geometry(*names: str) -> dict[str, Any]:
-    """What nodes show of the saved factors of a product: their sizes and strides; None where a factor was not saved."""
+    """The sizes and strides that nodes show of a product's saved factors; None for a factor that was not saved."""
 
     def reader(name: str, what: str) -> Any:
         def read(node: Any) -> Any:
@@ -159,7 +159,7 @@ def _adjoint_graph(x: Any) -> Any:
     return transposed.conj() if x.is_complex() else transposed
 
 
-# The conjugate transpose of the last two dimensions: for real arrays a transposed view.
+# The conjugate transpose of the last two dimensions; for real arrays, a transposed view.
 both("adjoint", _adjoint_array, _adjoint_graph)
 
 _blas = lazy_import(globals(), "_blas", "...kernels.linalg.blas")
@@ -174,9 +174,9 @@ def _matmul_array(a: Any, b: Any) -> Any:
     if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
             return _blas.multiply(a, b)
-        # `dot` takes a 1 x 1 matrix for a scalar, and does not multiply its zero with NaN.
+        # `dot` treats a 1 x 1 matrix as a scalar, and does not multiply its zero with NaN.
         if a.ndim == 2 and a.size != 1 != b.size:
-            return a.dot(b)  # the same call of BLAS with half the overhead
+            return a.dot(b)  # the same BLAS call with half the overhead
     elif a.ndim == b.ndim == 2 and dtype.kind == "c" and a.size != 1 != b.size:
         return a.dot(b)
     if dtype.itemsize < 4 and dtype.kind not in "iu":
@@ -188,15 +188,15 @@ def _matmul_array(a: Any, b: Any) -> Any:
 
 
 # Note [Products laid out like the factor]
-# A weight often comes into a product transposed, x @ W.T, and so does its gradient go out. It is computed in the layout of the
-# factor (the columns one after the other), as PyTorch does, so that transposed back it is contiguous and no copy is needed.
+# A weight often enters a product transposed, x @ W.T, and its gradient is transposed back. That gradient is computed in the layout of the
+# factor (column-major), as in PyTorch, so that the transpose is contiguous and needs no copy.
 def _by_columns(grad: Any, strides: tuple[int, ...], rows: int) -> bool:
-    """Whether a factor with these strides and so many rows, whose product's gradient this is, is a contiguous matrix transposed."""
+    """Whether a factor with these strides and this many rows, whose gradient is needed, is a transposed contiguous matrix."""
     return strides[0] == grad.itemsize and strides[1] == strides[0] * rows
 
 
 def _left_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
-    """The gradient of the left factor: grad @ other^H, laid out like the factor with these strides."""
+    """The gradient of the left factor: grad @ other^H, in the layout given by the factor's strides."""
     other = other.T if other.dtype is _FLOAT32 else _adjoint_array(other)
     if _by_columns(grad, strides, len(grad)):
         return _matmul_array(other.T, grad.T).T
@@ -204,7 +204,7 @@ def _left_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
 
 
 def _right_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
-    """The gradient of the right factor: other^H @ grad, likewise."""
+    """The gradient of the right factor: other^H @ grad, in the layout given by the factor's strides."""
     other = other.T if other.dtype is _FLOAT32 else _adjoint_array(other)
     if _by_columns(grad, strides, len(other)):
         return _matmul_array(grad.T, other.T).T
@@ -342,7 +342,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The matrix product, with vectors and batches as NumPy's `@`.
+    """The matrix product, with NumPy's rules of `@` for vectors and batches.
 
     >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
@@ -363,7 +363,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         return dot(a, b)
     if da == 2 and db == 1:
         return mv(a, b)
-    # The layout of what is folded depends on `requires_grad`, also where nothing is recorded.
+    # The layout of a folded product depends on `requires_grad`, even if nothing is recorded.
     if _plain(a, b) and not (da < db > 2 and a.requires_grad):
         try:
             product = wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
@@ -371,7 +371,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
                 bump(product)  # as `squeeze_` below does
             return product
         except ValueError:
-            pass  # which is explained below
+            pass  # explained below
     if da == 1 and db == 2:
         return mm(a.unsqueeze(0), b).squeeze_(0)
     return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
@@ -379,7 +379,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
 
 @warning_free
 def _small_product(x: Any, y: Any) -> Any:
-    """np.matmul; a batch times one matrix or vector as one tall matrix."""
+    """np.matmul; a batch times one matrix or vector is computed as one tall matrix."""
     if x.ndim > 2 >= y.ndim and x.flags.c_contiguous and x.size != 1 != y.size:
         *lead, k = x.shape
         return x.reshape(math.prod(lead), k).dot(y).reshape((*lead, *y.shape[1:]))
@@ -387,18 +387,18 @@ def _small_product(x: Any, y: Any) -> Any:
 
 
 def _plain(a: Tensor, b: Tensor) -> bool:
-    """Whether nothing is recorded, and small arrays can be multiplied as they are."""
+    """Whether nothing is recorded and small arrays can be multiplied directly."""
     x, y = a._array, b._array
     if x.dtype is not y.dtype or x.dtype.char not in "fdFD" or x.size > _SMALL or y.size > _SMALL or NAMESPACE["SLOW"]:
         return False
     return not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None)
 
 
-_SMALL = 4096  # elements; of larger ones it matters how they are multiplied
+_SMALL = 4096  # elements; for larger ones the algorithm matters
 
 
 def _should_fold(a: Tensor, b: Tensor) -> bool:
-    """Whether a batch times one matrix is done as one tall matrix: to keep the matrix's gradient small, or if it is free."""
+    """Whether a batch times one matrix is computed as one tall matrix: to keep the matrix's gradient small, or because it is free."""
     larger, smaller = (a, b) if a.dim() >= b.dim() else (b, a)
     if larger.dim() < 3 or smaller.dim() > 2:
         return False
@@ -412,7 +412,7 @@ def _should_fold(a: Tensor, b: Tensor) -> bool:
 
 
 def _folded(a: Tensor, b: Tensor) -> Tensor:
-    """A batch times one matrix or vector, either way round: the batch as one tall matrix."""
+    """A batch times one matrix or vector, in either order: the batch becomes one tall matrix."""
     swapped = b.dim() > a.dim()
     batch = b.mT if swapped else a
     single = b if not swapped else a.t() if a.dim() == 2 else a
@@ -425,13 +425,13 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _alike(x: Any, y: Any) -> bool:
-    """Whether two arrays are batches of matrices that can be multiplied as they are."""
+    """Whether two arrays are batches of matrices that can be multiplied directly."""
     same = x.dtype is y.dtype and x.dtype.kind in "fc" and x.ndim == y.ndim and not NAMESPACE["SLOW"]
     return same and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
 
 
 def _batched_alike(a: Tensor, b: Tensor) -> Tensor:
-    """`_batched` of batches of one shape: the same ops, without a look at what they are given."""
+    """`_batched` for batches of one shape: the same ops, without checks."""
     x, y = a._array, b._array
     *batch, n, k = x.shape
     p, count = y.shape[-1], math.prod(batch)
@@ -464,7 +464,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _history_first(function: Any) -> Any:
-    """A product whose complaints about shapes come after those about spoilt histories."""
+    """A product that reports invalid histories before shape errors."""
 
     @functools.wraps(function)
     def checked(a: Tensor, b: Tensor) -> Tensor:
@@ -490,7 +490,7 @@ setattr(Tensor, "__rmatmul__", lambda self, other: matmul(other, self) if isinst
 
 @method
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """All products of elements of two vectors.
+    """The outer product: all products of elements of two vectors.
 
     >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],

@@ -34,7 +34,7 @@ def _matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
 def matrix_norm(
     input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """A norm of matrices: "fro", "nuc", 1, 2, inf, or the smallest instead of the largest with -1, -2, -inf.
+    """A matrix norm: "fro", "nuc", 1, 2, inf; -1, -2 and -inf take the smallest value instead of the largest.
 
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
@@ -70,7 +70,7 @@ def _matrix_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> T
 
 
 def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
-    """Through the singular values."""
+    """The norm by the singular values."""
     if A.dtype.itemsize == 2:
         raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {dtypes.LEGACY[A.dtype]}")
     last = A.movedim(dims, (-2, -1)) if dims != (A.dim() - 2, A.dim() - 1) else A
@@ -89,7 +89,7 @@ def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) ->
 def norm(
     input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, dtype: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A vector norm or a matrix norm, as the dimensions say.
+    """A vector norm or a matrix norm, depending on the dimensions.
 
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
@@ -113,7 +113,7 @@ def norm(
 
 
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The condition number: for None and 2 the ratio of largest and smallest singular value, else by the norm p.
+    """The condition number: for None and 2 the ratio of the largest to the smallest singular value, otherwise by the norm p.
 
     >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
     tensor(2.)
@@ -137,13 +137,13 @@ def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
         inverse = graph.where(singular[..., None, None], math.inf, inverse)
     size = _infinite_nuc(inverse, singular) if p == "nuc" else matrix_norm(inverse, p)
     result = matrix_norm(input, p) * size
-    if p != "nuc":  # a singular matrix has an infinite condition number, though its norm be zero
+    if p != "nuc":  # a singular matrix has an infinite condition number, even if its norm is zero
         result = result.nan_to_num(nan=math.inf, posinf=math.inf, neginf=math.inf)
     return into("linalg_cond", out, result, input)
 
 
 def _infinite_nuc(inverse: Tensor, singular: Tensor) -> Tensor:
-    """The nuclear norm of an inverse; singular values of infinities do not exist."""
+    """The nuclear norm of an inverse; matrices with infinities have no singular values."""
     if not values_of(singular).any():
         return matrix_norm(inverse, "nuc")
     eye = identity_like(inverse, inverse.shape[-1], graph)

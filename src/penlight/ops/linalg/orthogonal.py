@@ -104,7 +104,7 @@ def _geqrf(input: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
-    """The QR factorisation as LAPACK leaves it: R, reflectors below its diagonal, and the reflectors' factors.
+    """The QR factorisation in LAPACK's form: R, the reflectors below its diagonal, and the reflectors' factors.
 
     >>> torch.geqrf(torch.tensor([[3.0], [4.0]])).tau
     tensor([1.6000])
@@ -117,7 +117,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 
 
 def _reflectors_graph(A: Any, tau: Any) -> tuple[Any, Any]:
-    """V and T of Note [Products of reflectors] in kernels/linalg/, from differentiable ops."""
+    """V and T of Note [Products of reflectors] in kernels/linalg/, computed by differentiable ops."""
     k = tau.shape[-1]
     V = A[..., :, :k].tril(-1) + graph.constant(np.eye(A.shape[-2], k, dtype=A._array.dtype))
     overlap = tau[..., :, None] * (V.mH @ V).triu(1)
@@ -128,7 +128,7 @@ both("reflectors", kernels.reflectors, _reflectors_graph)
 
 
 def _reflector_grads(gQ: Any, A: Any, tau: Any, xp: Any) -> tuple[Any, Any]:
-    """The gradients of the reflectors and their factors, from that of the first columns of I - V T V^H."""
+    """The gradients of the reflectors and their factors, given that of the first columns of I - V T V^H."""
     n, k = gQ.shape[-1], tau.shape[-1]
     V, T = xp.reflectors(A, tau)
     W, Vh, Th = V[..., :n, :], xp.adjoint(V), xp.adjoint(T)
@@ -150,7 +150,7 @@ def _reflector_grads(gQ: Any, A: Any, tau: Any, xp: Any) -> tuple[Any, Any]:
 
 
 def _padded(x: Any, count: int, dim: int, xp: Any) -> Any:
-    """x with `count` zeros after it along a dimension."""
+    """x with `count` zeros appended along a dimension."""
     shape = list(x.shape)
     shape[dim] = count
     return xp._cat([x, xp.zeros_for(x, tuple(shape))], len(shape) + dim)
@@ -162,7 +162,7 @@ def _linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor: ...
 
 
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of a product of Householder reflectors, whose vectors are below the input's diagonal.
+    """The first columns of a product of Householder reflectors, whose vectors are stored below the input's diagonal.
 
     >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.0], [4.0]])))
     tensor([[-0.6000],
@@ -174,7 +174,7 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
 
 
 def _fit(input: Any, tau: Any) -> bool:
-    """Whether these are reflectors and their factors, in one of LAPACK's dtypes."""
+    """Whether these are reflectors and their factors, in one LAPACK dtype."""
     if type(tau) is not Tensor or not are_matrices(input):
         return False
     a, t = input._array, tau._array
@@ -229,7 +229,7 @@ def _ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose:
 def ormqr(
     input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The product of all reflectors of `input`, with factors `input2`, times a matrix (from the left or the right).
+    """The product of all reflectors in `input`, with factors `input2`, times a matrix (from the left or the right).
 
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.0], [4.0]])), torch.tensor([[5.0], [0.0]]))
     tensor([[-3.],
@@ -242,7 +242,7 @@ def ormqr(
 
 
 def make_product(A: Tensor, C: Any, left: bool) -> bool:
-    """Whether the square matrices that A's reflectors make can be multiplied with C."""
+    """Whether the square matrix of A's reflectors can be multiplied with C."""
     if not are_matrices(A, C):
         return False
     shape, other = A._array.shape, C._array.shape

@@ -1,4 +1,4 @@
-"""Products of tensors beyond the matrix product: inner, outer over blocks, contractions, traces, cross products."""
+"""Products of tensors other than the matrix product: inner, Kronecker, contractions, traces, cross products."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _vdot(input: Tensor, other: Tensor) -> Tensor: ...
 
 @method
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The dot product of two vectors, the first conjugated.
+    """The dot product of two vectors, with the first conjugated.
 
     >>> torch.vdot(torch.tensor([1 + 1j]), torch.tensor([2 + 0j]))
     tensor(2.-2.j)
@@ -53,7 +53,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Dot products of last dimensions, for all pairs of the others.
+    """Dot products over the last dimensions, for all pairs of the other dimensions.
 
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
@@ -68,7 +68,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return dispatch.given("inner", tensordot(input, other, ([-1], [-1])), out)
 
 
-_MOST_COPIED = 4096  # elements for which copies cost less than calls
+_MOST_COPIED = 4096  # elements, up to which copies are cheaper than calls
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
@@ -95,7 +95,7 @@ def _linalg_cross(input: Tensor, other: Tensor, dim: int) -> Tensor: ...
 
 
 def linalg_cross(input: Tensor, other: Tensor, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """The cross product of vectors of length 3 along a dimension, broadcasting; what torch.linalg.cross is."""
+    """The cross product of vectors of length 3 along a dimension, with broadcasting; this is torch.linalg.cross."""
     if input.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     axis = wrap_dim(dim, input.dim())
@@ -171,12 +171,12 @@ def _kron_array(x: Any, y: Any) -> Any:
     return (x.reshape(left) * y.reshape(right)).reshape(shape)
 
 
-_SHORT = 32  # elements of an innermost loop
+_SHORT = 32  # elements in an innermost loop
 
 
 @method
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: each element of one tensor times all of the other, as blocks.
+    """The Kronecker product: each element of one tensor times the full other tensor, as blocks.
 
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
@@ -192,7 +192,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions.
+    """Products summed over pairs of dimensions: the last `dims` of a with the first of b, or two lists of dimensions.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
@@ -213,14 +213,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {n} in dim {d} and second has size {m} in dim {e}"
             )
-        if n != m:  # a dimension of size one stands for as many as the other has
+        if n != m:  # a dimension of size one broadcasts to the other's size
             a, b = (a.sum(d, True, dtype=a.dtype), b) if m == 1 else (a, b.sum(e, True, dtype=b.dtype))
     return dispatch.given("tensordot", _contract(a, b, left, right), out)
 
 
 @warning_free
 def _contract_arrays(a: Any, b: Any, left: list[int], right: list[int]) -> Any:
-    """The same as `_contract` does, outside of any graph."""
+    """`_contract` on arrays, outside of any graph."""
     free_a, free_b = [d for d in range(a.ndim) if d not in left], [d for d in range(b.ndim) if d not in right]
     shape, size = [a.shape[d] for d in free_a] + [b.shape[d] for d in free_b], math.prod([a.shape[d] for d in left])
     rows, columns = math.prod([a.shape[d] for d in free_a]), math.prod([b.shape[d] for d in free_b])
@@ -255,7 +255,7 @@ def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications.
+    """The product of several matrices, in the order with the fewest multiplications.
 
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)).shape
     torch.Size([2, 1])
@@ -271,12 +271,12 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 
 
 def first_pair(a: int, b: int, c: int, d: int) -> bool:
-    """Whether of three factors, a by b, b by c and c by d, the first two are multiplied first."""
+    """Whether of three factors (a by b, b by c, c by d) the first two should be multiplied first."""
     return a * c * (b + d) <= b * d * (a + c)
 
 
 def cheapest_product(matrices: list[Tensor]) -> Tensor:
-    """The matrix-chain order by dynamic programming: for each run of factors the cheapest position to split it."""
+    """The matrix-chain order by dynamic programming: for each run of factors, the cheapest split."""
     sizes = [p.shape[0] for p in matrices] + [matrices[-1].shape[1]]
     count = len(matrices)
     if count == 3:
@@ -301,7 +301,7 @@ def cheapest_product(matrices: list[Tensor]) -> Tensor:
 
 @without_numpy_warnings
 def powers_of(array: Any, count: int, dtype: Any) -> Any:
-    """The powers from 0 on of each element of an array, along a new last dimension."""
+    """The powers of each element of an array, starting at 0, along a new last dimension."""
     out = np.empty((*array.shape, count), dtype)
     out[..., 0] = 1
     out[..., 1:] = array[..., None]
@@ -334,7 +334,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of two matrices; the first may be sparse in PyTorch, and is dense here.
+    """The product of two matrices; in PyTorch the first may be sparse, here it is dense.
 
     >>> torch.spmm(torch.eye(2), torch.tensor([[1.0], [2.0]]))
     tensor([[1.],

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def is_vector(A_shape: tuple[int, ...], B_shape: tuple[int, ...]) -> bool:
-    """Whether B holds one right hand side for each matrix: it is a vector, or a batch of them with the batch of A."""
+    """Whether B holds one right-hand side for each matrix: it is a vector, or a batch of vectors with A's batch shape."""
     return len(B_shape) == 1 or (len(A_shape) - 1 == len(B_shape) and tuple(A_shape[:-1]) == tuple(B_shape))
 
 
@@ -57,7 +57,7 @@ def _solve_kernel(A: Any, B: Any, left: bool) -> Any:
 def _solve_gradients(
     grads: Any, A: Any, result: Any, B_shape: tuple[int, ...], left: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
-    """The gradients of A and B: from A X = B, those of B solve the adjoint system."""
+    """The gradients of A and B: for A X = B, that of B solves the adjoint system."""
     grad, vector = grads[0], is_vector(tuple(A.shape), B_shape)
     if vector:
         grad, result = grad[..., None], result[..., None]
@@ -117,7 +117,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `solve`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero.
+    """Like `solve`, but a singular matrix raises only if `check_errors`: `info` is the index of a zero pivot.
 
     >>> x, info = torch.linalg.solve_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2))
     >>> x, info
@@ -159,7 +159,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `inv`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero.
+    """Like `inv`, but a singular matrix raises only if `check_errors`: `info` is the index of a zero pivot.
 
     >>> inverse, info = torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     >>> inverse, info
@@ -175,9 +175,9 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
 # ----- Determinants ---------------------------------------------------------------------------------------------------
 #
 # Note [The determinant of a singular matrix]
-# The gradient of the determinant is its conjugate times the inverse's adjoint: the adjugate, which exists for singular
-# matrices too. There it comes from the SVD: the product of all singular values but one, along that one's vectors. (PyTorch
-# gives zeros for an exactly singular matrix unless create_graph=True, where it does the same.)
+# The gradient of the determinant is its conjugate times the adjoint of the inverse: the adjugate, which exists for singular matrices too.
+# For those it comes from the SVD: the product of all singular values but one, along that one's vectors. (PyTorch returns zeros for an
+# exactly singular matrix unless create_graph=True, where it does the same.)
 
 
 def _adjugate(grad: Any, A: Any, xp: Any) -> Any:
@@ -202,7 +202,7 @@ def _det_back_array(grad: Any, A: Any, result: Any) -> Any:
 
 
 def _det_back_graph(grad: Any, A: Any, result: Any) -> Any:
-    if A.shape[-1] == 1:  # the determinant is the element, and its derivative constant
+    if A.shape[-1] == 1:  # the determinant is the element, with a constant derivative
         return grad[..., None, None].expand(A.shape)
     if values_of(result).all():
         return (grad * result.conj())[..., None, None] * _linalg_inv_ex(A)[0].mH
@@ -233,7 +233,7 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _slogdet_rule(grads: Any, A: Any, sign: Any, xp: Any) -> Any:
-    """The logarithm's gradient times the inverse's adjoint; a complex sign turns with the imaginary part."""
+    """The logarithm's gradient times the adjoint of the inverse; for a complex sign, the imaginary part changes its phase."""
     turning, growing = grads
     weight = growing
     if xp.is_complex(sign) and turning is not None:
@@ -312,7 +312,7 @@ def _linalg_solve_triangular(input: Tensor, B: Tensor, upper: bool, left: bool, 
 def solve_triangular(
     input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """X with A X = B (X A = B if not `left`) for a triangular A: the other triangle is not read.
+    """X with A X = B (X A = B if not `left`) for a triangular A, of which the other triangle is not read.
 
     >>> A = torch.tensor([[1.0, 1.0], [0.0, 2.0]])
     >>> torch.linalg.solve_triangular(A, torch.tensor([[3.0], [4.0]]), upper=True)
@@ -337,7 +337,7 @@ def solve_triangular(
 
 
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of a tensor taken as a matrix whose rows are its first `ind` dimensions.
+    """The inverse of a tensor viewed as a matrix whose rows are its first `ind` dimensions.
 
     >>> torch.linalg.tensorinv(torch.eye(4).view(2, 2, 4)).shape
     torch.Size([4, 2, 2])

@@ -29,13 +29,13 @@ __all__ = ["eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"]
 
 # Note [Up to a phase]
 # Singular vectors and eigenvectors are determined up to a factor of absolute value one (a sign, for real ones), which the
-# algorithm chooses. A function of complex vectors that depends on it has no derivative: rules look whether its derivative
-# in the direction of a turning phase is zero, and raise if it is not, as PyTorch does. For repeated singular values or
-# eigenvalues the vectors have no derivative at all: infinities and NaNs, as in PyTorch.
+# algorithm chooses. A function of complex vectors that depends on this factor has no derivative: the rules check that its derivative in the
+# direction of a changing phase is zero, and raise otherwise, as PyTorch does. For repeated singular values or eigenvalues the vectors have
+# no derivative at all: the result has infinities and NaNs, as in PyTorch.
 
 
 def _refuse_phase(turning: Any, size: Any, message: str, xp: Any) -> None:
-    """Raise if a derivative along the phases of vectors is not zero: not below 1e-2, or below a hundredth of all of it."""
+    """Raise if a derivative along the phases of vectors is not zero: not below 1e-2, or not below a hundredth of the total."""
     turning, size = xp.array_of(turning), xp.array_of(size)
     if not turning.size:
         return
@@ -64,7 +64,7 @@ def _svd_error(A: Any) -> Exception:
 
 
 def _which(A: Any) -> str:
-    """Which of a batch has values that are not finite."""
+    """The index of a matrix in a batch that has non-finite values."""
     if A.ndim == 2:
         return ""
     return f"(Batch element {int(np.flatnonzero(~np.isfinite(A).all((-1, -2)))[0])}): "
@@ -91,8 +91,8 @@ def _values_kernel(A: Any) -> Any:
 
 
 def _svd_rule(grads: Any, U: Any, S: Any, Vh: Any, xp: Any) -> Any:
-    """U (inner) V^H, where `inner` has the gradients of S on its diagonal and those of the vectors, as rotations of the
-    left and right ones, off it. For more rows (columns) than values there is what leaves the columns' span."""
+    """U (inner) V^H, where `inner` has the gradients of S on its diagonal and those of the vectors, as rotations of the left and right
+    vectors, off it. If there are more rows (columns) than values, a term outside of the columns' span is added."""
     gU, gS, gVh = grads
     k = S.shape[-1]
     m, n = U.shape[-2], Vh.shape[-1]
@@ -116,7 +116,7 @@ def _rotations(gU: Any, gVh: Any, U: Any, S: Any, Vh: Any, xp: Any) -> Any:
     k = S.shape[-1]
     left = None if gU is None else xp.adjoint(U) @ gU[..., :, :k]
     right = None if gVh is None else Vh @ xp.adjoint(gVh[..., :k, :])
-    # (s_j - s_i) (s_j + s_i) is more exact than a difference of squares.
+    # (s_j - s_i) (s_j + s_i) is more accurate than a difference of squares.
     gaps = (S[..., None, :] - S[..., :, None]) * (S[..., None, :] + S[..., :, None]) + identity_like(S, k, xp)
     inner: Any = None
     if left is not None:
@@ -130,7 +130,7 @@ def _rotations(gU: Any, gVh: Any, U: Any, S: Any, Vh: Any, xp: Any) -> Any:
 
 
 def _phases(left: Any, right: Any, S: Any, inner: Any, xp: Any) -> Any:
-    """The diagonal for complex vectors: only the difference of the two phases' derivatives may not vanish."""
+    """The diagonal for complex vectors: only the difference of the two phases' derivatives may be nonzero."""
     turn_left = 0 if left is None else xp.diagonal_of(left).imag
     turn_right = 0 if right is None else xp.diagonal_of(right).imag
     _refuse_phase(
@@ -138,7 +138,7 @@ def _phases(left: Any, right: Any, S: Any, inner: Any, xp: Any) -> Any:
         "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
         "loss function depends on this phase term, making it ill-defined.", xp,
     )  # fmt: skip
-    # The phases turn against each other: half of it is either side's.
+    # The phases change in opposite directions, by half on each side.
     return xp.as_diagonal((turn_left - turn_right) / (2 * S) * 1j) - xp.as_diagonal(xp.diagonal_of(inner))
 
 
@@ -162,7 +162,7 @@ def _checked_for_svd(A: Tensor, driver: Any) -> Tensor:
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
-    """U, S and V^H with A = U diag(S) V^H: orthonormal vectors, and the singular values from large to small.
+    """U, S and V^H with A = U diag(S) V^H: orthonormal vectors, and the singular values in descending order.
 
     >>> torch.linalg.svd(torch.tensor([[0.0, 2.0], [1.0, 0.0]])).S
     tensor([2., 1.])
@@ -172,7 +172,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
 
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
-    """The singular values, from large to small.
+    """The singular values in descending order.
 
     >>> torch.linalg.svdvals(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))
     tensor([2., 1.])
@@ -250,7 +250,7 @@ def _checked_for_eigh(A: Tensor, UPLO: str) -> tuple[Tensor, str]:
 
 
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
-    """Eigenvalues, from small to large, and eigenvectors of a Hermitian matrix, of which one triangle is read.
+    """Eigenvalues, in ascending order, and eigenvectors of a Hermitian matrix, of which one triangle is read.
 
     >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
@@ -260,7 +260,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of a Hermitian matrix, from small to large.
+    """The eigenvalues of a Hermitian matrix in ascending order.
 
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
@@ -318,7 +318,7 @@ def _eig_values(input: Tensor) -> Tensor: ...
 def _checked_for_eig(input: Tensor, function: str) -> Tensor:
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"Unknown Complex ScalarType for {dtypes.LEGACY[input.dtype]}")
-    if function == "linalg.eigvals":  # `eig` looks at the numbers first
+    if function == "linalg.eigvals":  # `eig` checks the values first
         need_square(input, function)
     if not np.isfinite(values_of(input)).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
@@ -328,7 +328,7 @@ def _checked_for_eig(input: Tensor, function: str) -> Tensor:
 
 
 def eig(input: Tensor, *, out: Any = None) -> Any:
-    """Eigenvalues and eigenvectors of a square matrix, always complex.
+    """Eigenvalues and eigenvectors of a square matrix; always complex.
 
     >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([2.+0.j, 1.+0.j])
@@ -338,7 +338,7 @@ def eig(input: Tensor, *, out: Any = None) -> Any:
 
 
 def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The eigenvalues of a square matrix, always complex.
+    """The eigenvalues of a square matrix; always complex.
 
     >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([2.+0.j, 1.+0.j])

@@ -1,7 +1,7 @@
-"""What was wrong with the arguments of a call, in PyTorch's words. Imported when a call has failed.
+"""Explains, in PyTorch's words, why the arguments of a call were wrong. Imported only after a call has failed.
 
-The arguments are compared with PyTorch's signatures of the function (`_common/torch_signatures.py`, here called its forms). If they fit none
-of them, PyTorch's complaint is raised instead. See Note [Failed calls] in public_functions.py.
+The arguments are compared with PyTorch's signatures of the function (`_common/torch_signatures.py`, here called its forms). If none of them
+accepts the arguments, PyTorch's error replaces the original one. See Note [Failed calls] in public_functions.py.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Parameter(NamedTuple):
     kind: str
     optional: bool  # may be None
     default: str | None
-    number: bool  # a number may stand for the tensor
+    number: bool  # a Python scalar is accepted for the tensor
 
     def __str__(self) -> str:
         return f"{self.shown} {self.name}" + ("" if self.default is None else f" = {self.default}")
@@ -51,7 +51,7 @@ class Parameter(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One way to call a function: its positional parameters, and those by keyword alone."""
+    """One signature of a function: its positional and its keyword-only parameters."""
 
     positional: tuple[Parameter, ...]
     keyword: tuple[Parameter, ...]
@@ -63,26 +63,26 @@ class Form(NamedTuple):
 
 @cache
 def signatures() -> dict[str, str]:
-    """The lines of torch_signatures.py, by the name of each function and method."""
+    """The signatures in torch_signatures.py, keyed by function and method name."""
     lines = (line.split(": ") for line in _torch_signatures.FORMS.strip().splitlines())
     return {name: forms for names, forms in lines for name in names.split()}
 
 
 @cache
 def forms(name: str) -> tuple[list[Form], bool]:
-    """The forms of a function, or of a method as `Tensor.name`; and whether it has others that are out of date."""
+    """The forms of a function, or of a method given as `Tensor.name`; and whether it also has deprecated forms."""
     found = [part.strip() for part in (signatures().get(name) or _own_form(name)).split("|")]
     return [_form(part) for part in found if part != "~"], "~" in found
 
 
 def required(name: str) -> set[str]:
-    """The arguments that each form of a function must be given."""
+    """The required arguments of each form of a function."""
     found = [{p.name for p in form.positional if p.default is None} for form in forms(name)[0]]
     return set.intersection(*found) if found else set()
 
 
 def _own_form(name: str) -> str:
-    """The form of an op that PyTorch has not, by its declaration, as a line of torch_signatures.py would say it."""
+    """The form of an op that PyTorch does not have, built from its declaration in the syntax of torch_signatures.py."""
     op = _declare.OPS.get(name.removeprefix("Tensor."))
     if op is None:
         return "~"
@@ -122,7 +122,7 @@ _TYPES_OF_TORCH = ("dtype", "device", "Size", "layout", "memory_format")
 
 
 def type_name(value: Any) -> str:
-    """What PyTorch's messages call the type of a value."""
+    """The name of a value's type in PyTorch's messages."""
     kind = type(value)
     module = kind.__module__
     if module == "numpy":
@@ -183,7 +183,7 @@ def _fits(parameter: Parameter, value: Any) -> bool:
 
 
 def _misfit(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """Why these arguments don't fit a form; None if they do."""
+    """Why a form does not accept these arguments; None if it does."""
     positional = form.positional
     if positional and positional[-1].kind in ("ints", "ints1") and len(args) >= len(positional):
         rest = args[len(positional) - 1 :]
@@ -219,7 +219,7 @@ def _found(parameter: Parameter, value: Any) -> str:
 
 
 def _inside(name: str, parameter: Parameter, value: Any, position: int) -> str | None:
-    """What is wrong with an element of a list."""
+    """The error for a wrong element of a list argument."""
     if not isinstance(value, (list, tuple)):
         return None
     if parameter.kind == "tensors":
@@ -247,7 +247,7 @@ def _too_many(name: str, positional: tuple[Parameter, ...], given: int) -> str:
 def _missing(name: str, form: Form, given: int, kwargs: dict[str, Any]) -> str:
     needed = [p.name for p in (*form.positional[given:], *form.keyword) if p.default is None and p.name not in kwargs]
     quoted = ", ".join(f'"{n}"' for n in needed)
-    plural = "s" if len(needed) == 1 else ""  # so it is there
+    plural = "s" if len(needed) == 1 else ""  # Python uses the plural unless one argument is missing
     return f"{name}() missing {len(needed)} required positional argument{plural}: {quoted}"
 
 
@@ -255,7 +255,7 @@ _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input
 
 
 def complaint(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """PyTorch's complaint about the arguments of `name`, which is `Tensor.name` for a method; None if they fit.
+    """PyTorch's error message for these arguments of `name` (`Tensor.name` for a method); None if they are accepted.
 
     >>> from penlight.ops.machinery.argument_errors import complaint
     >>> complaint("cumsum", ([1.0], 0), {})
@@ -294,17 +294,17 @@ def _most(form: Form) -> int:
 
 
 class Call(NamedTuple):
-    """The arguments of a call as they were given."""
+    """The arguments of a call as the caller passed them."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    method: bool | None  # whether it was a method's; None: it can't be seen
+    method: bool | None  # whether a method was called; None if unknown
 
     @classmethod
     def of(cls, public: Any, values: tuple[Any, ...], caller: FrameType | None) -> Call:
-        """The call of a function with these values of its parameters, as far as they and the caller's source tell."""
+        """Reconstructs the call from the values of the function's parameters and, if available, the caller's source."""
         bound = type(public) is MethodType
-        if bound:  # by its first parameter it is the call of a method
+        if bound:  # the first parameter is `self`: a method call
             args, kwargs, method = cls._of(public.__func__, (None, *values), caller, bound)
             return cls(args[1:], kwargs, None if method is None else False)
         return cls._of(public, values, caller, bound)
@@ -329,7 +329,7 @@ class Call(NamedTuple):
         )
         if rest:
             return cls((*positional, *rest), words, None if seen is None else seen.positional < count + len(rest))
-        if seen is None:  # those by default are not given; what comes after them is by name
+        if seen is None:  # parameters at their default were not passed; later ones were passed by name
             taken = next((i for i, value in enumerate(positional) if i in defaulted and value is defaulted[i]), count)
             words.update(
                 {names[i]: positional[i] for i in range(taken, count) if positional[i] is not defaulted.get(i)}
@@ -348,14 +348,14 @@ class Call(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """How many arguments a call has by position, and the names of the others."""
+    """The number of positional arguments of a call in the source, and the names of its keyword arguments."""
 
     positional: int
     keywords: tuple[str, ...]
 
 
 def _written_call(caller: FrameType) -> _Written | None:
-    """The call that a frame is making, read from its source; None if it can't be seen."""
+    """The call that a frame is executing, parsed from its source; None if the source is not available."""
     position = inspect.getframeinfo(caller, context=0).positions
     lines = linecache.getlines(caller.f_code.co_filename, caller.f_globals)
     first, last, start, end = position or (None,) * 4
@@ -379,7 +379,7 @@ def _written_call(caller: FrameType) -> _Written | None:
 
 
 def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | None:
-    """The argument error of a call of a public function that failed with this error; None if PyTorch would accept its arguments."""
+    """The argument error behind a failed call of a public function; None if PyTorch would accept the arguments."""
     code = own_code_of(layers_of(function)[0]).code
     names = code.co_varnames[type(function) is MethodType : code.co_argcount]
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
@@ -401,18 +401,18 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
                 found = _of_several(name.removeprefix("F."), call.args)
             else:
                 found = _by_annotations(names, function.__annotations__, name, call)
-    if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
+    if found is None or found == str(error) or "unexpected keyword argument" in found:  # Python's error will do
         return None
     if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, names, call, method)):
         return None
     if call.method is None and not method and call.args and isinstance(call.args[0], Tensor):
         if forms("Tensor." + name)[0] and complaint("Tensor." + name, call.args[1:], call.kwargs) is None:
-            return None  # the call of a method, perhaps in a form that is out of date
+            return None  # a method call, perhaps in a deprecated form
     return TypeError(found)
 
 
 def with_numbers(name: str, call: Call) -> Call | None:
-    """The call with numbers for the tensors without dimensions that were given where PyTorch wants a number; None if there are none."""
+    """The call with 0-d tensors converted to scalars where PyTorch wants a scalar; None if there are none."""
     for known, args in ((name, call.args), ("Tensor." + name, call.args[1:])):
         for form in forms(known)[0] if call.method is None or call.method == known.startswith("Tensor.") else ():
             if _misfit(name, form, args, call.kwargs) is not None:
@@ -434,13 +434,13 @@ def with_numbers(name: str, call: Call) -> Call | None:
 
 
 def _fits_by_name(known: str, names: tuple[str, ...], call: Call, method: bool) -> bool:
-    """Whether the arguments fit if all but the first were given by name."""
+    """Whether the arguments are accepted if all but the first are passed by name."""
     named = dict(zip(names[1:], call.args[1:]))
     return bool(forms(known)[0]) and complaint(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 
 
 def _guessed(found: str, said: str) -> bool:
-    """Whether a complaint may come from guessing which arguments were given by name."""
+    """Whether an error may only be due to guessing which arguments were passed by name."""
     return "got multiple values" in found or _POSITION.sub("", found) == _POSITION.sub("", said)
 
 
@@ -448,13 +448,13 @@ _POSITION = re.compile(r" \(position \d+\)")
 
 
 def _of_kinds(error: Exception, call: Call) -> bool:
-    """Whether an error may come from the kind of an argument, for functions whose forms are not known."""
+    """Whether the type of an argument may have caused an error; for functions without known forms."""
     return isinstance(error, AttributeError) or any(isinstance(a, np.ndarray) for a in call.args)
 
 
 def _by_what_it_calls(names: tuple[str, ...], name: str, call: Call) -> str | None:
-    """The same for a function of `nn.functional` that is Python in PyTorch too, and hands its arguments on by position to the
-    function of that name at the top: `layer_norm(input, shape, eps="a")`."""
+    """The argument error of a function of `nn.functional` that is written in Python in PyTorch and passes its arguments by position to
+    the top-level function of the same name: `layer_norm(input, shape, eps="a")`."""
     known, _ = forms(name.removeprefix("F."))
     if not name.startswith("F.") or len(known) != 1:
         return None
@@ -467,7 +467,7 @@ def _by_what_it_calls(names: tuple[str, ...], name: str, call: Call) -> str | No
 
 
 def _by_annotations(names: tuple[str, ...], annotations: dict[str, Any], name: str, call: Call) -> str | None:
-    """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
+    """The argument error of a function that is written in Python in PyTorch: parameters annotated as Tensor need a tensor."""
     bare = name.removeprefix("F.")
     given = dict(zip(names, call.args))
     for position, (key, value) in enumerate({**given, **call.kwargs}.items()):
@@ -480,7 +480,7 @@ def _by_annotations(names: tuple[str, ...], annotations: dict[str, Any], name: s
 
 
 def _of_several(name: str, args: tuple[Any, ...]) -> str | None:
-    """The same for functions of any number of tensors, one by one or in a list."""
+    """The argument error of a function that takes any number of tensors, separately or in a list."""
     position = 0
     if name == "einsum" and args and not isinstance(args[0], Tensor):
         if not isinstance(args[0], str):

@@ -1,4 +1,4 @@
-"""Arguments in the many forms that PyTorch takes, brought to one: dims, sizes, repeated keywords."""
+"""Normalises arguments that PyTorch accepts in several forms: dims, sizes, repeated keywords."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
-    """A shape with its -1 filled in, if it fits the number of elements."""
+    """A shape with its -1 replaced, checked against the number of elements."""
     shape = tuple(shape)
     if math.prod(shape) == numel and (not shape or min(shape) >= 0):
         return shape
@@ -60,7 +60,7 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape, or PyTorch's complaint about the first pair that has none."""
+    """The broadcast shape; raises PyTorch's error for the first pair that does not broadcast."""
     result = shapes[0]
     for shape in shapes[1:]:
         if shape != result:
@@ -72,7 +72,7 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
-    """PyTorch's error for two shapes that don't broadcast: the last dimension in which they differ."""
+    """PyTorch's error for two shapes that don't broadcast; it names the last dimension in which they differ."""
     width = max(len(a), len(b))
     left, right = (1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b
     for position in reversed(range(width)):
@@ -85,34 +85,34 @@ def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
 
 
 def values_of(tensor: Any) -> Any:
-    """The array in which to check a tensor's values: inside vmap, that of all samples."""
+    """The array to check a tensor's values in: inside vmap, the array of all samples."""
     if tensor._level is None:
         return tensor._array
     return _batched.physical(tensor)._array
 
 
 def first_outside(index: np.ndarray[Any, Any], low: int, high: int) -> int:
-    """The first index that is not between two bounds (the upper one excluded): the one that PyTorch names."""
+    """The first index outside `[lower, upper)`, which is the one that PyTorch's error names."""
     return int(index[(index < low) | (index >= high)].flat[0])
 
 
-ABSENT: Any = None  # of arguments that must be given, by PyTorch's name or by NumPy's: Note [NumPy's names] in public_functions.py
+ABSENT: Any = None  # default of required arguments that have a PyTorch name and a NumPy name: Note [NumPy's names] in public_functions.py
 
 
 def with_pytorch_names(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by keyword with `dim` for `axis`, of a function that hands them on. See Note [NumPy's names]."""
+    """Keyword arguments with `axis` renamed to `dim`, for a function that forwards them. See Note [NumPy's names]."""
     return {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
 
 
 def check_keepdim(keepdim: Any, name: str) -> None:
-    """Refuse what is no bool: a number as `keepdim` would fail nowhere."""
+    """Refuse a `keepdim` that is not a bool; without this check a number would pass silently."""
     if type(keepdim) is not bool:
         raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}")
 
 
 def legacy_sum(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of `addmm` and its like in the old order, with the factors among them: `addmm(beta, input, alpha, mat1, mat2)`
-    as a function, `input.addmm(beta, alpha, mat1, mat2)` as a method; as (input, mat1, mat2, beta, alpha)."""
+    """The arguments of `addmm` and similar ops in the deprecated order, with the factors interleaved: `addmm(beta, input, alpha, mat1,
+    mat2)` as a function, `input.addmm(beta, alpha, mat1, mat2)` as a method. Returns (input, mat1, mat2, beta, alpha)."""
     tensors = [v for v in values if hasattr(v, "_array")]
     factors = [v for v in values if not hasattr(v, "_array")]
     if (

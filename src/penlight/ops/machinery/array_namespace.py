@@ -1,4 +1,4 @@
-"""The array namespace: what `xp` is in a plain backward pass. Kernels by the names of the ops, filled in as ops are declared."""
+"""The array namespace, which is `xp` in a plain backward pass: kernels by op name, registered as ops are declared."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ graph: Any = Graph()
 
 
 def both(name: str, on_arrays: Any, on_tensors: Any) -> None:
-    """Give rules a helper `xp.name` that is not an op: one function for each namespace."""
+    """Add a helper `xp.name` that is not an op: one function for each namespace."""
     setattr(raw, name, on_arrays)
     setattr(graph, name, on_tensors)
 
 
-both("by_rows", np.ascontiguousarray, lambda x: x.contiguous())  # for gradients that are contiguous in PyTorch
+both("by_rows", np.ascontiguousarray, lambda x: x.contiguous())  # for gradients that are contiguous in PyTorch too
 
 
 def cast(grad: Any, np_dtype: Any) -> Any:
@@ -36,7 +36,7 @@ def cast(grad: Any, np_dtype: Any) -> Any:
 
 
 def shared(grad: Any, count: int) -> Any:
-    """grad / count, which may be more than a 16-bit float can be: see Note [Numbers beside 16-bit floats] in scalars.py."""
+    """grad / count. The count may exceed the range of a 16-bit float: see Note [Numbers beside 16-bit floats] in scalars.py."""
     if isinstance(grad, (np.ndarray, np.generic)) and convert.is_half(grad.dtype):
         return cast(np.true_divide(grad, np.float32(count)), grad.dtype)
     return grad / count

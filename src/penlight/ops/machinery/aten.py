@@ -1,4 +1,4 @@
-"""`torch.ops.aten.mm.default`: names of ops as PyTorch's selective checkpointing and profiling give them."""
+"""`torch.ops.aten.mm.default`: op names as PyTorch's selective checkpointing and profiler use them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _argument_errors = lazy_import(globals(), "_argument_errors", ".argument_errors"
 
 
 class OpOverload:
-    """One op by PyTorch's name for it. There is one object for each name; overloads of an op are not told apart."""
+    """One op under its ATen name. Each name has a single object; overloads of an op are not distinguished."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -48,7 +48,7 @@ class OpOverload:
 
 
 def _function(name: str) -> Any:
-    """The function behind an op's name: of torch, of one of its namespaces, or a method of Tensor."""
+    """The function behind an op name: in torch, in one of its namespaces, or a method of Tensor."""
     import penlight
 
     if name == "slice":
@@ -71,7 +71,7 @@ def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None =
 
 
 class OpOverloadPacket:
-    """All overloads of an op: each attribute is the same OpOverload."""
+    """All overloads of an op: every attribute is the same OpOverload."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -100,13 +100,13 @@ class _Aten:
         if name.startswith("__"):
             raise AttributeError(name)
         packet = OpOverloadPacket(name)
-        setattr(self, name, packet)  # there is one for each name
+        setattr(self, name, packet)  # cached: one object for each name
         return packet
 
 
 aten = _Aten()
 
-# What calling an op runs while a mode is asked about it. See Note [Dispatch modes] in compat/_dispatch_mode.py.
+# The function that runs when a dispatch mode calls an op. See Note [Dispatch modes] in compat/_dispatch_mode.py.
 calls: ContextVar[dict[OpOverload, Any]] = ContextVar("penlight_aten_calls", default={})  # noqa: B039  # never written
 
 _overloads: dict[str, OpOverload] = {}
@@ -120,7 +120,7 @@ def overload(name: str) -> OpOverload:
 
 
 def overload_of(op: Op) -> OpOverload:
-    """PyTorch's op for a declared one: its node is named after it (`MmBackward0` is mm's)."""
+    """The ATen op for a declared op, derived from its node's name (`MmBackward0` belongs to mm)."""
     if op not in _of_ops:
         head, found, _ = op.node_name.rpartition("Backward")
         _of_ops[op] = overload(op.traits.aten or (_snake(head) if found and op.rules else op.public))
@@ -136,10 +136,10 @@ def _snake(name: str) -> str:
 
 @cache
 def _schema(op: Op) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters of an op that PyTorch's has, too, positional ones and those by keyword alone, each with its default or `...`."""
+    """The parameters that an op shares with PyTorch's schema, positional and keyword-only, each with its default or `...`."""
     declared = {p: op.defaults.get(p, ...) for p in op.parameters}
     best: tuple[dict[str, Any], dict[str, Any]] = ({p: d for p, d in declared.items() if p != "dtype"}, {})
-    if "dtype" in declared:  # by keyword in all of PyTorch's
+    if "dtype" in declared:  # always keyword-only in PyTorch
         best[1]["dtype"] = declared["dtype"]
     most = (0, 0)
     for form in _argument_errors.forms(overload_of(op)._name)[0]:
@@ -157,7 +157,7 @@ def _schema(op: Op) -> tuple[dict[str, Any], dict[str, Any]]:
 def _literal(default: str | None) -> Any:
     try:
         return ... if default is None else ast.literal_eval(default)
-    except ValueError:  # a name
+    except ValueError:  # not a literal but a name
         return default
 
 
@@ -168,7 +168,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def presented(op: Op, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of an op as PyTorch's dispatcher gives them: without trailing defaults, nor what only our kernels need."""
+    """The arguments of an op as PyTorch's dispatcher passes them: without trailing defaults and without parameters of our kernels only."""
     values = dict(zip(op.parameters, arguments))
     positional, keyword = _schema(op)
     args = [values[p] for p in positional]
@@ -180,7 +180,7 @@ def presented(op: Op, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict
 
 
 def bound(op: Op, arguments: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """`arguments` with others in the stead of those that were presented."""
+    """`arguments` with the presented ones replaced."""
     values = dict(zip(op.parameters, arguments))
     values.update(zip(_schema(op)[0], args, strict=False))
     values.update(kwargs)

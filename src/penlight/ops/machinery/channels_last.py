@@ -1,8 +1,8 @@
-"""Ops whose results have their channels last in memory if the input has.
+"""Ops whose results keep the channels-last memory format of their input.
 
 # Note [Channels last]
-PyTorch hands `channels_last` (and `channels_last_3d`) on from op to op: a result's strides are those of the input's format. The
-kernels here compute with channels first; for an input in the other format their result is copied into it.
+PyTorch propagates `channels_last` (and `channels_last_3d`) from op to op: the result has the strides of the input's format. The
+kernels here compute with channels first; if the input is in channels-last format, their result is copied into that format.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ...kernels.copies import contiguous
 from ...tensor.memory import torch_strides
 from .op import Op
 
-# The orders of dimensions in which channels are last, and the way back.
+# The permutations to channels-last order, and their inverses.
 _LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 _FIRST = {4: (0, 3, 1, 2), 5: (0, 4, 1, 2, 3)}
 
 
 def channels_last(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array of 4 or 5 dimensions has its channels last in memory, and does not have them first as well."""
+    """Whether an array of 4 or 5 dimensions is channels-last and not also channels-first (contiguous)."""
     if min(array.shape) > 1 and array.transpose(_LAST[array.ndim]).flags.c_contiguous:
         return True
     order = (1, *range(array.ndim - 1, 1, -1), 0)
@@ -36,7 +36,7 @@ def channels_last(array: np.ndarray[Any, Any]) -> bool:
 
 
 def with_channels_last(array: Any) -> Any:
-    """The array copied so that its channels are last in memory; one without spatial dimensions as it is."""
+    """A copy of the array in channels-last format; an array without spatial dimensions is returned unchanged."""
     ndim = getattr(array, "ndim", 0)
     if ndim < 4:
         return array
@@ -44,7 +44,7 @@ def with_channels_last(array: Any) -> Any:
 
 
 def following(op: Op) -> Callable[..., Any]:
-    """The kernel of an op, its results in the format of its input (of one of the first inputs, if the declaration says so)."""
+    """An op's kernel, with results in the memory format of its input (or of one of its first inputs, if the declaration says so)."""
     kernel, ranks, looked_at = op.kernel, op.traits.channels_last, op.traits.channels_last_of
     if not ranks:
         return kernel

@@ -1,13 +1,13 @@
-"""Declaring an op: the words, and what they make of a declaration.
+"""Declares ops: the decorators, and what they build from a declaration.
 
-A declaration is a decorated `def`. The def is the public face (name, signature, types, docstring); the decorator gives
-the kernel on ndarrays and one rule for each differentiable input, named after it. A rule's parameters say what it needs,
-and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain argument, and `xp`, the namespace it runs in.
+A declaration is a decorated `def`. The def is the public function (name, signature, types, docstring); the decorator gives
+the kernel on ndarrays and one rule for each differentiable input, named after it. A rule's parameters name the values it needs, and only
+these are saved: `grad`, an input, `result`, `input_shape`, a plain argument, and `xp`, the namespace it runs in.
 
-- pointwise: elementwise. Each rule is also the forward-mode rule; inputs broadcast; gradients are summed back outside.
-- linear: linear in its inputs together, so forward mode is the op on the tangents.
+- pointwise: elementwise. Each rule is also the forward-mode rule; inputs broadcast; the machinery reduces gradients to the inputs' shapes.
+- linear: jointly linear in its inputs, so forward mode applies the op to the tangents.
 - bilinear: linear in each input, so forward mode is the product rule.
-- differentiable: anything else; `jvp` is written out.
+- differentiable: anything else; `jvp` is given explicitly.
 - plain: no derivative.
 - view=True: the result shares the input's memory.
 """
@@ -74,8 +74,8 @@ def pointwise(
     kernel: Callable[..., Any], operator: str | None = None, /, *, node: str | None = None, floating: bool = False,
     complex_rule: bool = False, inplace: bool = True, exempt: tuple[str, ...] = (), check: Any = None, **rules: Callable[..., Any],
 ) -> Callable[[F], F]:  # fmt: skip
-    """Declare an elementwise op. `floating`: integers become floats. `complex_rule`: its rules are exact for complex
-    numbers as written; without it they are formulas of a holomorphic function. See Note [Complex rules]."""
+    """Declare an elementwise op. `floating`: integers are promoted to floats. `complex_rule`: the rules are exact for complex numbers as
+    written; otherwise they are treated as formulas of a holomorphic function. See Note [Complex rules]."""
     return _declarator(
         kernel, "pointwise", rules, operator, inplace, node=node, floating=floating, complex_rule=complex_rule,
         exempt=exempt, check=check, jvp="pointwise",
@@ -84,7 +84,7 @@ def pointwise(
 
 def linear(kernel: Callable[..., Any], /, *, node: str | None = None, view: bool | str = False, multi: bool = False,
            inplace: bool = False, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
-    """Declare an op that is linear in its inputs together. `multi`: it returns a tuple whose length varies."""
+    """Declare an op that is jointly linear in its inputs. `multi`: it returns a tuple of variable length."""
     return _declarator(
         kernel, "multi" if multi else "linear", rules, None, inplace, node=node, view=view, jvp="linear", method=method
     )
@@ -93,13 +93,13 @@ def linear(kernel: Callable[..., Any], /, *, node: str | None = None, view: bool
 def bilinear(
     kernel: Callable[..., Any], /, *, node: str | None = None, **rules: Callable[..., Any]
 ) -> Callable[[F], F]:
-    """Declare an op that is linear in each of its inputs."""
+    """Declare an op that is linear in each input separately."""
     return _declarator(kernel, "bilinear", rules, None, False, node=node, jvp="bilinear")
 
 
 def differentiable(kernel: Callable[..., Any], /, *, node: str | None = None, jvp: Any = None, inplace: bool = False,
                    results: tuple[str, ...] | None = None, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
-    """Declare an op with its derivative written out: `jvp(tangents, env, xp)`, besides the rules."""
+    """Declare an op with an explicit forward derivative, `jvp(tangents, env, xp)`, in addition to the rules."""
     return _declarator(
         kernel, "differentiable", rules, None, inplace, node=node, jvp=jvp, results=results, method=method
     )
@@ -107,7 +107,7 @@ def differentiable(kernel: Callable[..., Any], /, *, node: str | None = None, jv
 
 def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadcast: bool = False,
           inplace: bool = False) -> Callable[[F], F]:  # fmt: skip
-    """Declare an op without derivative (a comparison, an argmax); `broadcast` promotes its operands first."""
+    """Declare an op without a derivative (a comparison, an argmax); `broadcast` promotes its operands first."""
     return _declarator(kernel, "pointwise" if broadcast else "plain", {}, operator, inplace)
 
 
@@ -137,12 +137,12 @@ def _declarator(
     return decorate
 
 
-# The globals of kernels without warnings, by the id of their module's globals: a copy of those, without a module name.
+# Globals of warning-free kernels, keyed by the id of the module's globals: a copy of those without a module name.
 _nameless_globals: dict[int, dict[str, Any]] = {}
 
 
 class _FirstCall:
-    """What a kernel without warnings runs first. Its globals are copied then, for its module is still being imported now."""
+    """The placeholder that a warning-free kernel runs first. The globals are copied at that time, because the module is still being imported now."""
 
     __slots__ = ("made", "original")
 
@@ -159,20 +159,20 @@ class _FirstCall:
 
 
 def warning_free(kernel: Any) -> Any:
-    """A kernel written in Python, in the form in which NumPy does not warn from its frame (it may from what it calls).
+    """A Python kernel in a form in which NumPy does not warn from its frame (functions it calls may still warn).
 
-    It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy is
-    a plain dict, since the interpreter caches what it finds in a plain dict only.
+    It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy is a plain
+    dict, because the interpreter caches global lookups in plain dicts only.
     """
     if type(kernel) is not FunctionType or not kernel.__module__.startswith(("penlight.ops.", "penlight.kernels.")):
         return kernel
-    if kernel.__globals__.get("__name__") is None:  # it is one already
+    if kernel.__globals__.get("__name__") is None:  # already warning-free
         return kernel
     space = _nameless_globals.setdefault(id(kernel.__globals__), {})
     first = _FirstCall(kernel)
     code, _, kwdefaults = handing_over(kernel, first, "<penlight kernel>")
-    # The compiler of kernels tells functions apart by code and defaults (`signature` in kernels/elementwise/plans.py): until the first
-    # call the code is the same for all.
+    # The kernel compiler identifies functions by code and defaults (`signature` in kernels/elementwise/plans.py); before the first call all
+    # placeholders share one code object.
     first.made = made = FunctionType(code, space, kernel.__name__, (first,), kernel.__closure__)
     made.__kwdefaults__ = kwdefaults
     made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
@@ -186,7 +186,7 @@ def install_method(name: str, function: Any) -> None:
 
 
 def method(function: F) -> F:
-    """Make a composite function a method of Tensor too."""
+    """Add a composite function to Tensor as a method."""
     install_method(function.__name__, function)
     return function
 
@@ -195,7 +195,7 @@ def method(function: F) -> F:
 
 
 class OpNode(Node):
-    """A node of a declared op."""
+    """A graph node of a declared op."""
 
     __slots__ = ()
     op: Op
@@ -210,7 +210,7 @@ class OpNode(Node):
 
 
 def node_class(op: Op) -> type[OpNode]:
-    """`MulBackward0` for `mul`: slots for what its rules want, and PyTorch's `_saved_*` to read them."""
+    """The node class of an op (`MulBackward0` for `mul`): slots for the values its rules need, and PyTorch's `_saved_*` attributes to read them."""
     wants = list(generate.saves_for(op))
     slots = ["s_" + w for w in wants]
     slots += ["v_" + w for w in wants if slot_kind(op, w) in ("input", "result")]
@@ -234,7 +234,7 @@ def node_class(op: Op) -> type[OpNode]:
 
 
 def _torch_name(op: Op, want: str) -> str | None:
-    """What PyTorch calls a saved value; None for what only our rules need."""
+    """PyTorch's name for a saved value; None if only our rules need it."""
     head, _, tail = want.rpartition("_")
     if tail in ("dtype", "dtypes", "shapes", "strides") or want == "geometry":
         return None
@@ -267,7 +267,7 @@ def _raw_reader(want: str) -> Callable[[Any], Any]:
 
 
 def inplace_function(op: Op) -> Any:
-    """`mul_` for `mul`."""
+    """The in-place function of an op: `mul_` for `mul`."""
     return generate.stub(op, op.name + "_")
 
 
@@ -275,15 +275,15 @@ OpCall: TypeAlias = tuple[Op, tuple[Any, ...]]
 
 
 def op_forms(*, out: bool = True) -> Callable[[Callable[..., OpCall]], Callable[..., Tensor]]:
-    """Make a public function, its method and its in-place method of a function that returns an op and the op's arguments.
+    """Make a public function, a method and an in-place method from a function that returns an op and the op's arguments.
 
     The function takes `out=` unless that is switched off. If the first parameter of the decorated function is `in_place`, it says
-    which form is called; the forms do not have it. The in-place form has the same example, which therefore calls the method.
+    which form is called, and the public forms lack that parameter. The in-place form shares the docstring's example, so the example calls the method.
     """
 
     def decorate(prepare: Any) -> Any:
         name = prepare.__name__
-        margin, _, example = prepare.__doc__.partition(">>> ")  # newer Pythons take the indentation off docstrings
+        margin, _, example = prepare.__doc__.partition(">>> ")  # newer Pythons strip the indentation of docstrings
         lines = f">>> {example.rstrip()}".replace(f".{name}(", f".{name}_(").splitlines()
         lines = [line.removeprefix(margin.rpartition("\n")[2]) for line in lines]
         prepare.__annotations__["return"] = "Tensor"
@@ -299,7 +299,7 @@ def op_forms(*, out: bool = True) -> Callable[[Callable[..., OpCall]], Callable[
 
 
 def _form(prepare: Any, name: str, run: str, out: bool = False) -> Any:
-    """A function with the parameters of `prepare`, which runs the op that `prepare` returns."""
+    """A function with the parameters of `prepare` that runs the op returned by `prepare`."""
     first = (str(name.endswith("_")),) if prepare.__code__.co_varnames[0] == "in_place" else ()
 
     def generate() -> Compiled:
@@ -328,7 +328,7 @@ _DUNDERS = {
 
 
 def _install_operator(op: Op, symbol: str) -> None:
-    """`x * y`, `2 * x` and `x *= y` for `mul`."""
+    """Install the operators of an op: `x * y`, `2 * x` and `x *= y` for `mul`."""
     if symbol in ("~", "neg"):
         setattr(Tensor, "__invert__" if symbol == "~" else "__neg__", op.function)
         return
@@ -342,14 +342,14 @@ def _install_operator(op: Op, symbol: str) -> None:
 
 
 # ----- 16-bit floats in kernels that add up ---------------------------------------------------------------------------
-# Sums in their own precision would stand still, 256 + 1 is 256 in bfloat16.
+# Accumulating in 16 bits would stall: in bfloat16, 256 + 1 is 256.
 
 
 _FLOAT = np.dtype(np.float32)
 
 
 def in_float32(kernel: Any) -> Any:
-    """A kernel that computes with 16-bit floats in its first argument as float32, and rounds the result once."""
+    """A kernel that converts a 16-bit float first argument to float32, computes, and rounds the result once."""
     inner = warning_free(kernel)
 
     @wraps(kernel)
@@ -363,7 +363,7 @@ def in_float32(kernel: Any) -> Any:
 
 
 def rounded_once(kernel: Any) -> Any:
-    """An elementwise kernel that computes with operands of 16 bits as float32, and rounds the result once, as machine code too."""
+    """An elementwise kernel that converts 16-bit operands to float32, computes, and rounds the result once; the compiled form does the same."""
 
     def run(*operands: Any) -> Any:
         half = next((o.dtype for o in operands if type(o) is np.ndarray and is_half(o.dtype)), None)

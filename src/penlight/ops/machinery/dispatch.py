@@ -1,7 +1,7 @@
-"""The readable path of an op: what the generated functions do, in full generality, one step after the other.
+"""The readable path of an op: it does what the generated functions do, step by step and for every case.
 
-An op comes here when a slow mode is open, for mixed dtypes, numbers of another category, complex numbers, lists of
-tensors, `out=`, several results, and for its in-place form.
+An op takes this path when a slow mode is open, and for mixed dtypes, scalars of another category, complex numbers, lists of tensors,
+`out=`, several results, and for its in-place form.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _packing = lazy_import(globals(), "_packing", "...autograd.packing")
 _subclasses = lazy_import(globals(), "_subclasses", ".subclasses")
 
 
-# The open dual levels and batching levels of this thread, outermost first. Each has `run(op, arguments, out)`.
+# This thread's open dual levels and batching levels, outermost first. Each has `run(op, arguments, out)`.
 interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", default=())
 
-# The level of classes with `__torch_dispatch__`, in all threads, once there is an instance. See Note [Subclasses that dispatch].
+# The level of classes with `__torch_dispatch__`, shared by all threads; set once an instance exists. See Note [Subclasses that dispatch].
 subclass_levels: list[Any] = []
 
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
@@ -49,14 +49,14 @@ node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers"
 # The same for all threads: anomaly mode.
 everywhere: list[Any] = []
 
-# Called around each op while a slow mode is open: `watcher(op, arguments, go, inplace)`. `go()` runs the op; out of place
-# `go(raw)` records `raw` as what its kernel gave.
+# Called around each op while a slow mode is open: `watcher(op, arguments, go, inplace)`. `go()` runs the op; out of place, `go(raw)`
+# records `raw` as the kernel's result.
 op_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_op_watchers", default=())
 
-# Called with each tensor that is about to be written to while a slow mode is open.
+# Called with each tensor about to be written to while a slow mode is open.
 write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watchers", default=())
 
-# Whether ops compute tangents. Inference mode switches that off too.
+# Whether ops compute tangents. Inference mode turns this off as well.
 forward_mode: ContextVar[bool] = ContextVar("penlight_forward_mode", default=True)
 
 # The innermost pair of saved-tensor hooks of this thread.
@@ -67,25 +67,25 @@ NO_TENSOR: Any = object()
 
 
 def unwatched() -> bool:
-    """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
-    # The conditions of `unseen` are repeated, since each op asks while `watch` is open.
+    """Whether the open slow modes, of whichever thread, do not affect ops in this thread. Inference mode does not affect them."""
+    # The conditions of `unseen` are repeated here, because every op runs this check while `watch` is open.
     if interpreters.get() or subclass_levels or op_watchers.get() or node_watchers.get() or everywhere:
         return False
     return pack_hooks.get() is None
 
 
 def unseen() -> bool:
-    """The same but for vmap and forward mode: whether nobody looks at the ops of this thread, their nodes or what they save."""
+    """Whether nothing but vmap and forward mode observes this thread's ops, their nodes or saved tensors."""
     return pack_hooks.get() is None and _only_packing()
 
 
 def _only_packing() -> bool:
-    """Whether nothing but hooks on saved tensors may be open."""
+    """Whether at most saved-tensor hooks are open."""
     return not (op_watchers.get() or node_watchers.get() or everywhere)
 
 
 def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """A slow mode is open somewhere, or `out` is given. A log is told of the op: see Note [The log] in inspect/log.py."""
+    """Entry when a slow mode is open in any thread, or `out` is given. Reports the op to the log: see Note [The log] in inspect/log.py."""
     if not NAMESPACE["SLOW"] and type(out) is Tensor and op.outputs == 1 and op.kind != "multi":
         return _write_result(op, arguments, out)
     seen = modes.log.get()
@@ -95,8 +95,8 @@ def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
 
 
 def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
-    """If none of the slow modes concerns this op (inference mode only marks what is new), its generated function runs after all; else the
-    readable path does."""
+    """Run the generated function if no slow mode affects this op (inference mode only marks new tensors); otherwise take the readable
+    path."""
     if out is None and not modes.inference.get() and unwatched():
         return (op.straight or straight(op))(*arguments)
     level = interpreter(arguments, out)
@@ -116,7 +116,7 @@ def _enter(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
 
 
 def _write_result(op: Op, arguments: tuple[Any, ...], out: Tensor) -> Any:
-    """`out=` where no slow mode is open: the generated function computes, and its result is copied if nothing needs a closer look."""
+    """`out=` without a slow mode: the generated function computes, and its result is copied unless something needs the readable path."""
     result, memory, recording = (op.straight or straight(op))(*arguments), out._array, is_grad_enabled()
     for value in arguments:
         if isinstance(value, Tensor):
@@ -131,9 +131,9 @@ def _write_result(op: Op, arguments: tuple[Any, ...], out: Tensor) -> Any:
 
 
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """Run an op on these arguments (in the order of its face)."""
+    """Run an op on these arguments (in the order of its signature)."""
     if op.traits.with_tensor and hasattr(arguments[1], "_array"):
-        return NAMESPACE[op.traits.with_tensor](*arguments)  # has a derivative by both
+        return NAMESPACE[op.traits.with_tensor](*arguments)  # differentiable in both operands
     if op.kind == "pointwise" and out is None and not NAMESPACE["SLOW"]:
         return (op.mixed or _mixed(op))(*arguments)
     level = interpreter(arguments, out)
@@ -148,8 +148,8 @@ def _mixed(op: Op) -> Any:
 
 
 def interpreter(arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """Which of the open levels an op on these arguments goes to: the innermost vmap that one of them is batched at, else the
-    innermost level of forward mode at which one has a tangent, else that of classes that dispatch, else None. See Note [Levels] in
+    """The open level that handles an op on these arguments: the innermost vmap at which one of them is batched, else the innermost
+    forward-mode level at which one has a tangent, else the level of dispatching subclasses, else None. See Note [Levels] in
     func/level.py."""
     stack = interpreters.get()
     if not stack and not subclass_levels:
@@ -174,12 +174,12 @@ def interpreter(arguments: tuple[Any, ...], out: Any = None) -> Any:
 
 
 def apply(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """Run an op by its generated function; for callers that choose between this and `inplace`."""
+    """Run an op by its generated function; for callers that choose between `apply` and `inplace`."""
     return op.function(*arguments)
 
 
 def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None) -> Any:
-    """Compute and record, without the interpreters. What the kernel would give may be known already: `raw`."""
+    """Compute and record, without the interpreters. `raw` is the kernel's result if it is already known."""
     if op_watchers.get():
         return _watched(op, arguments, lambda known=raw: execute(op, arguments, out, known), False)
     env = coerce(op, arguments)
@@ -193,11 +193,11 @@ def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None
 
 
 def _computed(op: Op, raws: Sequence[Any]) -> Any:
-    """What an op's kernel gives.
+    """The result of an op's kernel.
 
     # Note [Numbers beside bfloat16]
-    NumPy does not widen float32 or float16 for a Python number beside it, but it does widen bfloat16, which is not its own. So
-    a result that came out wider than bfloat16 operands is narrowed here, and a gradient where it leaves a pointwise op.
+    A Python scalar does not widen NumPy's float32 or float16, but it does widen bfloat16, which is not a NumPy dtype. So a result
+    wider than its bfloat16 operands is narrowed here, and a gradient is narrowed where it leaves a pointwise op.
     """
     if lays_out(op) and any(type(r) is np.ndarray and not r.flags.c_contiguous for r in raws):
         raw = (
@@ -224,7 +224,7 @@ def _computed(op: Op, raws: Sequence[Any]) -> Any:
 
 
 def arranged(op: Op, *raws: Any) -> Any:
-    """What the kernel of an elementwise op gives for arrays that are not all contiguous. See Note [Layouts] in kernels/copies/order.py."""
+    """The result of an elementwise kernel on arrays that are not all contiguous. See Note [Layouts] in kernels/copies/order.py."""
     kernel, first = op.kernel, raws[0]
     if type(kernel) is not np.ufunc or type(first) is not np.ndarray or first.itemsize == 2 or first.size >= HALVES:
         return _computed(op, raws)
@@ -234,7 +234,7 @@ def arranged(op: Op, *raws: Any) -> Any:
         if type(r) is np.ndarray and r.ndim and (r.strides != strides or r.shape != shape):
             alike = False
     if alike:
-        return NAMESPACE["call"](kernel, raws).view()  # NumPy lays it out in the same way; a view has a base
+        return NAMESPACE["call"](kernel, raws).view()  # NumPy chooses the same layout; `view()` gives the array a base
     return in_layout(NAMESPACE["quietly"](kernel), *raws)
 
 
@@ -247,18 +247,18 @@ def _run(op: Op, raws: Sequence[Any]) -> Any:
 
 
 def _is_large(ufunc: Any, first: Any) -> bool:
-    """Whether a ufunc on such an operand is one for Note [Elementwise work]: NumPy is slow at 16-bit floats."""
+    """Whether a ufunc on this operand should go to Note [Elementwise work]: NumPy is slow on 16-bit floats."""
     size = getattr(first, "size", 0)
     return size >= least_size(ufunc) or (size >= HALVES and first.dtype.itemsize == 2 and first.dtype.kind not in "iu")
 
 
 def narrow(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Floats as 16-bit ones; truth values as they are."""
+    """Floats cast to 16 bits; bools unchanged."""
     return cast(array, dtype) if array.dtype.kind == "f" and array.dtype != dtype else array
 
 
 def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
-    """Let the innermost watcher run an op; the ops that it runs itself are seen by the others only."""
+    """Let the innermost watcher run an op; ops that the watcher runs itself are seen only by the outer watchers."""
     watching = op_watchers.get()
     op_watchers.set(watching[:-1])
     try:
@@ -268,7 +268,7 @@ def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
 
 
 def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """Arguments by name, with NumPy scalars as Python numbers; refuses what is no tensor where one must be."""
+    """Arguments by name, with NumPy scalars as Python scalars; refuses a non-tensor where a tensor is required."""
     env = dict(zip(op.parameters, arguments))
     for index, i in enumerate(op.inputs):
         value, kind = env[i], op.kinds[i]
@@ -297,18 +297,18 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
 def _wrong_type(op: Op, arguments: tuple[Any, ...], parameter: str, wanted: str) -> TypeError:
     given = list(arguments)
     while len(given) > 1 and op.defaults.get(op.parameters[len(given) - 1], given) is given[-1]:
-        given.pop()  # a default that was not given, as far as one can tell
+        given.pop()  # at its default, so probably not passed
     form = ", ".join(f"{'Tensor' if op.kinds[p] != PLAIN else ''} {p}".strip() for p in op.parameters)
     return wrong_type(op.public, given, op.parameters.index(parameter), parameter, wanted, f" * ({form})")
 
 
 def number_of(value: np.generic) -> Any:
-    """One of NumPy's numbers as one of Python's. PyTorch takes NumPy's truth values for floats."""
+    """A NumPy scalar as a Python scalar. PyTorch treats NumPy bools as floats."""
     return float(value) if isinstance(value, np.bool_) else value.item()
 
 
 def raw_arguments(op: Op, env: dict[str, Any]) -> list[Any]:
-    """The arrays and plain arguments for the kernel; a pointwise op's operands in their common dtype."""
+    """The arrays and plain arguments for the kernel; operands of a pointwise op are promoted to their common dtype."""
     raws: dict[str, Any] = {}
     for p, value in env.items():
         kind = op.kinds[p]
@@ -324,7 +324,7 @@ def raw_arguments(op: Op, env: dict[str, Any]) -> list[Any]:
 
 
 def promote(op: Op, raws: dict[str, Any]) -> None:
-    """Bring the operands of a pointwise op to their common dtype, in place. See Note [Dimension categories]."""
+    """Cast the operands of a pointwise op to their common dtype, in place. See Note [Dimension categories]."""
     names = op.operands
     arrays = [raws[i] for i in names if isinstance(raws[i], np.ndarray)]
     numbers = [raws[i] for i in names if not isinstance(raws[i], np.ndarray)]
@@ -347,12 +347,12 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
 
 
 def stays_full(value: Any) -> bool:
-    """Whether this last operand is not rounded to 16 bits. See Note [Numbers beside 16-bit floats] in scalars.py."""
+    """Whether this last operand keeps its precision instead of being rounded to 16 bits. See Note [Numbers beside 16-bit floats] in scalars.py."""
     return value.ndim == 0 and value.dtype.kind in "fiu" if isinstance(value, np.ndarray) else True
 
 
 def cast_number(value: Any, to: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """A Python number as a 0-d array; integers wrap around as in C."""
+    """A Python scalar as a 0-d array; integers wrap around as in C."""
     if to.category == dtypes.INTEGRAL and isinstance(value, int):
         return np.asarray(value & (2 ** (8 * to.itemsize) - 1), np.uint64).astype(to.np)
     return cast(np.asarray(value), to.np) if is_half(to.np) else np.asarray(value).astype(to.np)
@@ -374,10 +374,10 @@ exec("def quietly(kernel): return lambda *raws: kernel(*raws)", NAMESPACE)
 
 
 def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
-    """NumPy's complaint about shapes or dtypes in PyTorch's words."""
+    """Translates NumPy's error about shapes or dtypes into PyTorch's."""
     if op.check is not None:
         op.check(dict(zip(op.parameters, arguments)))
-    settle_all(arguments)  # PyTorch looks at the history before the shapes
+    settle_all(arguments)  # PyTorch checks the history before the shapes
     if op.kind == "pointwise":
         env = dict(zip(op.parameters, arguments))
         first = [*op.exempt, *(p for p in op.parameters if p not in op.exempt)]
@@ -428,7 +428,7 @@ def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | N
 
 
 def _mark_new(op: Op, source: Any, outs: Sequence[Tensor]) -> None:
-    """Mark what an op made in inference mode. A view of a normal tensor stays one: writes to it count."""
+    """Mark tensors made in inference mode. A view of a normal tensor is not marked: writes to it count."""
     if op.view and not source.is_inference():
         return
     for out in outs:
@@ -436,13 +436,13 @@ def _mark_new(op: Op, source: Any, outs: Sequence[Tensor]) -> None:
 
 
 def mark_inference(tensor: Tensor) -> None:
-    meta_of = NAMESPACE["meta_of"]  # an import costs more than the rest
+    meta_of = NAMESPACE["meta_of"]  # importing would cost more than the rest
     meta_of(tensor).inference = True
     tensor._vc, tensor._view = saved.NoVersion(), None
 
 
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
-    """The edges of the inputs that have rules, in order, or None if no input requires grad or nothing is recorded."""
+    """The edges of the inputs that have rules, in order; None if no input requires grad or recording is off."""
     if not is_grad_enabled() or modes.inference.get():
         return None
     edges: list[Edge] = []
@@ -460,10 +460,10 @@ def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
 def make_node(
     op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Tensor], copies: Any = None, written: Any = None
 ) -> Node:
-    """A node of this op's class that saves what its rules want.
+    """A node of this op's class with the values that its rules need.
 
-    For the in-place form, `written` is the tensor that was just written to, and `copies` has the input's clone from before:
-    it is saved in the input's stead. Another input in the same memory is saved as of before the write: using it raises.
+    For the in-place form, `written` is the tensor just written to, and `copies` holds a clone of the input from before the write, which
+    is saved instead of the input. Another input that shares the memory is saved with its version from before the write: using it raises.
     """
     node = new_node(op.Backward)
     node.next_functions = tuple(edges)
@@ -481,7 +481,7 @@ def make_node(
             _save(op, node, want, env, outs, requires[i], copies)
     if written is not None:
         if written._view is not None:
-            node.extra()["label"] = "AsStrided"  # what the written view's own grad_fn is from now on
+            node.extra()["label"] = "AsStrided"  # the written view's own grad_fn from now on
         for want in op.inputs:
             value = getattr(node, "s_" + want, None)
             if value is not None and getattr(value, "_vc", None) is written._vc:
@@ -491,7 +491,7 @@ def make_node(
 
 
 def announce(node: Node) -> None:
-    """Tell those who watch about a new node."""
+    """Report a new node to the observers."""
     if (seen := modes.log.get()) is not None:
         seen.on_new_node(node)
     for watch in (*everywhere, *node_watchers.get()):
@@ -506,14 +506,14 @@ def new_node(cls: Any) -> Any:
 
 
 def fit_of(op: Op, env: dict[str, Any], outs: list[Tensor]) -> Any:
-    """What must be done to gradients after the rules: see `fit_gradient`. None if nothing."""
+    """How the gradients must be adjusted after the rules (see `fit_gradient`); None if not at all."""
     if op.kind != "pointwise":
         return None
     return fit_of_arrays(outs[0]._array, [getattr(env[i], "_array", None) for i in op.rules])
 
 
 def fit_of_arrays(result: Any, arrays: Any) -> Any:
-    """The same from the result and the inputs that have rules, of which those that are no arrays are numbers."""
+    """`fit_of`, computed from the result and the inputs that have rules; inputs that are not arrays are scalars."""
     arrays = [a if isinstance(a, (np.ndarray, Outline)) else None for a in arrays]
     fits = tuple([None if a is None else (a.shape, a.dtype) for a in arrays])
     if (
@@ -564,11 +564,11 @@ def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor],
 
 
 def _pack_saved(op: Op, result: Any) -> Any:
-    """Pack what the node of an op that ran by its generated function has saved."""
+    """Apply saved-tensor hooks to what a node of a generated function has saved."""
     outs = result if isinstance(result, (tuple, list)) else (result,)
     node: Any = next((o._edge[0] for o in outs if hasattr(o, "_edge") and o._edge is not NO_EDGE), None)
     if node is None or type(node) is not op.Backward or type(node._fit) is PackedFit:
-        return result  # nothing was recorded, or on the readable path
+        return result  # nothing was recorded, or the readable path has packed already
     for want, output_nr in _packable(op):
         value = getattr(node, "s_" + want)
         if output_nr is not None:
@@ -581,7 +581,7 @@ def _pack_saved(op: Op, result: Any) -> Any:
 
 @functools.cache
 def _packable(op: Op) -> list[tuple[str, int | None]]:
-    """The names under which an op's nodes save tensors, with the number of the output if it is one, in order."""
+    """The names under which an op's nodes save tensors, in order; for an output, also its index."""
     wants = dict.fromkeys(want for wants in op.wants.values() for want in wants)
     kinds = {want: slot_kind(op, want) for want in wants}
     return [
@@ -595,7 +595,7 @@ def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
     _packing.keep_packed(node, want, pack_hooks.get().pack(value, edge))
 
 
-# The in-place forms and `out=`, which build on what is above.
+# The in-place forms and `out=`, which use the functions above.
 from .in_place import (  # noqa: E402
     check_overlap as check_overlap,
     given as given,

@@ -1,11 +1,11 @@
-"""Generates, when an op is first used, the function that runs it and the one that runs its backward.
+"""Generates an op's forward function and backward function at their first use.
 
 # Note [Generated ops]
-A generic `apply(*args, **kwargs)` costs more than a small op. So each declaration is turned into two straight-line
-functions with exactly its arguments, saving exactly what its rules want. `op.source` shows them, and linecache has
-them, so pdb steps through. Each op has code objects of its own, so that the interpreter's inline caches specialise.
-Anything unusual leaves to the readable path in `dispatch.py`: a slow mode, mixed dtypes, complex numbers, `out=`.
-They are generated when they are first called: Note [Compiled at first use] in _common/function_code.py.
+A generic `apply(*args, **kwargs)` costs more than a small op. So each declaration is compiled to two straight-line
+functions with exactly its arguments, which save exactly what its rules need. `op.source` shows them; they are in linecache,
+so pdb can step through them. Each op has its own code objects, so that the interpreter's inline caches specialise.
+Unusual calls go to the readable path in `dispatch.py`: a slow mode, mixed dtypes, complex numbers, `out=`.
+The functions are generated at their first call: Note [Compiled at first use] in _common/function_code.py.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _compile_backward = lazy_import(globals(), "_compile_backward", ".generate_backw
 
 
 def stub(op: Op, operator: str | None = None) -> Any:
-    """A function that becomes the op's generated one when it is first called.
+    """A placeholder that turns into the op's generated function at its first call.
 
-    `operator` names another form of it: a dunder, or the in-place form, whose name ends in an underscore.
+    `operator` selects another form: a dunder method, or the in-place form, whose name ends in an underscore.
     """
     function = _stub(op, operator, lambda: _compiled(op, operator, function))
     return function
 
 
 def bound_form(function: Any, prefix: str, public: Any) -> Any:
-    """What a public function is a bound method of, for a function that `stub` made; `public()` gives the public function.
+    """The object that a public function made by `stub` is bound to; `public()` returns the public function.
 
     See Note [Functions are not methods] in public_functions.py.
     """
@@ -59,7 +59,7 @@ def _stub(op: Op, operator: str | None, generate: Any, bound: bool = False) -> A
 
 
 def _compiled(op: Op, operator: str | None, function: Any, prefix: str | None = None) -> Compiled:
-    """The generated function of an op, or of another form of it; with a prefix, of its public function."""
+    """The generated function of an op or of another form of it; with a prefix, that of its public function."""
     name, kwdefaults = operator or op.name, op.face.__kwdefaults__
     if operator is not None and operator.endswith("_") and (operator[2:3] == "i" or operator[:2] != "__"):
         lines = _in_place(op, operator)
@@ -83,19 +83,19 @@ def _compiled(op: Op, operator: str | None, function: Any, prefix: str | None = 
 
 
 def straight(op: Op) -> Any:
-    """The op's generated function without its look at the slow modes; made when first asked for."""
+    """The op's generated function without the check for slow modes; made on first request."""
     if op.straight is None:
         head, _, *body = _forward(op)
         source = op.source
         code = _make(op, [head, *body], "straight")
-        op.source = source  # what a slow mode of another thread or of inference runs is not what one reads
+        op.source = source  # show the plain variant: this one runs only under slow modes of other threads
         op.straight = FunctionType(code, NAMESPACE, op.name, op.face.__defaults__)
         op.straight.__kwdefaults__ = {"out": None}
     return op.straight
 
 
 def in_place_function(op: Op) -> Any:
-    """The op's generated in-place form, for the functions that are composed of it; made when first asked for."""
+    """The op's generated in-place form, for functions composed of it; made on first request."""
     source = op.source
     made = FunctionType(_make(op, _in_place(op, op.name + "_"), op.name + "_"), NAMESPACE, op.name + "_")
     made.__defaults__, made.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
@@ -104,14 +104,14 @@ def in_place_function(op: Op) -> Any:
 
 
 def compile_backward(op: Op) -> None:
-    """Give an op's node class its generated `run_raw`."""
+    """Give an op's node class its generated `run_raw` method."""
     code = _make(op, _compile_backward.backward(op), "run_raw")
     op.Backward.run_raw = FunctionType(code, NAMESPACE, "run_raw")
     op.Backward.run_raw.__qualname__ = f"{op.node_name}.run_raw"
 
 
 def _make(op: Op, lines: list[str], name: str) -> CodeType:
-    """Compile the one function in these lines; the op's own kernel, rules and class are globals with its name."""
+    """Compile the single function in these lines; its globals include the op's kernel, rules and node class under their names."""
     own = {
         f"op_{op.name}": op,
         f"kernel_{op.name}": op.kernel,
@@ -138,7 +138,7 @@ def _signature(op: Op) -> str:
 
 
 def saves_for(op: Op) -> dict[str, list[str]]:
-    """For each value that rules want saved: the inputs whose gradient needs it."""
+    """For each value that rules save: the inputs whose gradient needs it."""
     needs: dict[str, list[str]] = {}
     for name, wants in op.wants.items():
         for want in wants:
@@ -163,13 +163,13 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
         body += ["    " + line for line in _array_of_number(op, number) + _rest(op, number)]
         body += _array_of_tensor(op, number)
     body += _rest(op)
-    if operator is not None:  # what is foreign gets NotImplemented
+    if operator is not None:  # foreign operands give NotImplemented
         body = [line.replace("return dispatch(", "return leave_operator(") for line in body]
     return out + ["        " + line for line in body] + _recover(op, arguments, operator)
 
 
 def _rest(op: Op, number: str | None = None) -> list[str]:
-    """Lines that compute on the arrays, wrap and record the result, and return; `number` is the operand that is no tensor here."""
+    """Lines that run the kernel, wrap and record the result, and return; `number` is the operand that is a scalar here."""
     body = [_call(op, number)]
     if lays_out(op):
         body = _arranged(op, number)
@@ -180,7 +180,7 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     if op.outputs > 1:
         return body + _several(op)
     body.append("if type(result) is not ndarray: result = asarray(result)")
-    if reduces(op):  # NumPy lays its result out as the input lies in memory
+    if reduces(op):  # NumPy's result takes the input's memory order
         body.append("elif input._vc is not None and not result.flags.c_contiguous: result = result.copy()")
     body.append("wrapped = new(Tensor)")
     body.append("wrapped._array = result")
@@ -193,19 +193,19 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
 
 
 def reduces(op: Op) -> bool:
-    """Whether an op is a reduction, the result of which is contiguous."""
+    """Whether an op is a reduction, whose result is contiguous."""
     return "keepdim" in op.parameters
 
 
 def lays_out(op: Op) -> bool:
-    """Whether the result of an op is laid out by its operands; `prelu` looks for its channels in a certain dimension."""
+    """Whether an op's result takes the memory layout of its operands; not for `prelu`, which needs its channels in a fixed dimension."""
     return op.kind == "pointwise" and not op.traits.channels_last
 
 
 def _arranged(op: Op, number: str | None) -> list[str]:
     """Lines that run the kernel of an elementwise op. See Note [Layouts] in kernels/copies/order.py.
 
-    A tensor whose array need not be contiguous has versions, as views have, and its array has a base: most operands need one look.
+    A tensor whose array may be non-contiguous has a version counter, as views have, and its array has a base; so most operands need a single check.
     """
     given = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
     tensors = [i for i in op.inputs if i != number and op.kinds[i] in (TENSOR, NUMBER)]
@@ -220,7 +220,7 @@ def _arranged(op: Op, number: str | None) -> list[str]:
 
 
 def _versions(op: Op, result: str) -> str:
-    """The versions of a new tensor: None, unless its array need not be contiguous."""
+    """The version counter of a new tensor: None, unless its array may be non-contiguous."""
     if lays_out(op):
         return "versions"
     return (
@@ -229,11 +229,11 @@ def _versions(op: Op, result: str) -> str:
 
 
 def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
-    """The line that runs the kernel; `number` is no tensor, and the result has the first operand's shape if it is stored `into_first`."""
+    """The line that runs the kernel; `number` is not a tensor. With `into_first`, the result has the first operand's shape."""
     given = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
     call = f"kernel_{op.name}({given})"
     if op.kind != "pointwise" or not (type(op.kernel) is np.ufunc or getattr(op.kernel, "one_pass", False)):
-        return f"result = {call}"  # the others are given to Note [Elementwise work] in kernels/elementwise
+        return f"result = {call}"  # other kernels are compiled: Note [Elementwise work] in kernels/elementwise
     first, *others = [i for i in op.operands if i != number and op.kinds[i] in (TENSOR, NUMBER)]
     least = least_size(op.kernel)
     limit, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
@@ -251,12 +251,12 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
 
 
 def _number(op: Op) -> str | None:
-    """The operand that may be a number; there is one at most."""
+    """The operand that may be a scalar; there is at most one."""
     return next((i for i in op.inputs if op.kinds[i] == NUMBER), None)
 
 
 def _in_place(op: Op, name: str) -> list[str]:
-    """The in-place form where nothing is recorded and memory is simple; a ufunc writes straight into the tensor."""
+    """The in-place form when nothing is recorded and the memory is not shared in unusual ways; a ufunc writes directly into the tensor."""
     arguments = ", ".join(op.parameters)
     leave = f"return {'inplace_operator' if name.startswith('__') else 'rewrite'}(op_{op.name}, ({arguments},))"
     signature = _signature(op).removesuffix(", *, out=None").removesuffix(", out=None")
@@ -290,7 +290,7 @@ def _in_place(op: Op, name: str) -> list[str]:
 
 
 def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
-    """Lines that compute into the first argument's memory, which these other arrays must not overlap, and return."""
+    """Lines that compute into the first argument's memory, which must not overlap these other arrays, and return."""
     first = op.inputs[0]
     based = " or ".join(f"{a}.base is not None" for a in (f"{first}_", *arrays))
     body = [f"if ({based}) and not may_write({', '.join((first, *arrays))}): {leave}"]
@@ -311,7 +311,7 @@ def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
 
 
 def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
-    """The `except` branches: a stale edge or a foreign operand, and shapes that don't broadcast."""
+    """The `except` branches: for stale edges, foreign operands and shapes that don't broadcast."""
     name = "recover" if operator is None else "recover_operator"
     return [
         f"    except AttributeError as error: return {name}(op_{op.name}, ({arguments},), error)",
@@ -320,13 +320,13 @@ def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
 
 
 def joins(op: Op) -> bool:
-    """Whether an op takes one list of tensors and saves none of them, as `cat` and `stack` do."""
+    """Whether an op takes one list of tensors and saves none of them, like `cat` and `stack`."""
     wants = [slot_kind(op, want) for wants in op.wants.values() for want in wants]
     return [op.kinds[i] for i in op.inputs] == [LIST] and {*wants} <= {"call", "plain"} and len(op.rules) == 1
 
 
 def _unwrap(op: Op) -> list[str]:
-    """Lines that take the arrays out of the tensors, or leave to the readable path."""
+    """Lines that extract the arrays from the tensors, or leave for the readable path."""
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
     if any(op.kinds[i] == LIST for i in op.inputs):
         return [f"{i}_ = [t._array for t in {i}]" for i in op.inputs] if joins(op) else [leave]
@@ -338,7 +338,7 @@ def _unwrap(op: Op) -> list[str]:
             body.append(f"{i}_ = None if {i} is None else {i}._array")
     if op.kind != "pointwise":
         return body
-    # Real inputs of one dtype (floats only, if the op makes floats of integers) go on; the rest is promoted elsewhere.
+    # Real inputs of one dtype continue here (floats only, if the op promotes integers to floats); others are promoted elsewhere.
     first, *others = op.operands
     body.append(f"dtype = {first}_.dtype")
     straight_on = "FLOATS" if op.floating else "REAL_NUMBERS" if op.traits.compares_bytes else "REALS"
@@ -348,7 +348,7 @@ def _unwrap(op: Op) -> list[str]:
 
 
 def _array_of_number(op: Op, i: str) -> list[str]:
-    """Lines that make an array of an operand that is a number, if the kernel wants arrays. See Note [Numbers as arrays]."""
+    """Lines that turn a scalar operand into an array if the kernel needs arrays. See Note [Numbers as arrays]."""
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
     if type(op.kernel) is not np.ufunc and not hasattr(op.kernel, "takes_arrays"):
         return [f"if dtype not in FLOATS: {leave}", f"{i}_ = {i}"]
@@ -364,20 +364,20 @@ def _array_of_number(op: Op, i: str) -> list[str]:
 
 
 def _array_of_tensor(op: Op, i: str) -> list[str]:
-    """Lines that take the array out of an operand that might have been a number."""
+    """Lines that extract the array of an operand that may be a scalar in other calls."""
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
     if op.traits.with_tensor:
-        return [f"return {op.traits.with_tensor}(input, other)"]  # which has a derivative by both
+        return [f"return {op.traits.with_tensor}(input, other)"]  # differentiable in both operands
     return [f"{i}_ = {i}._array", f"if {i}_.dtype is not dtype: {leave}"]
 
 
 def _record(op: Op, number: str | None = None) -> list[str]:
-    """Lines that put a node into the graph if an input requires grad, and return."""
+    """Lines that add a node to the graph if an input requires grad, and return."""
     if not op.rules:
         return ["wrapped._edge = NO_EDGE", "return wrapped"]
     body = _edges(op, number)
     none_of = "unrecorded_edge(wrapped)" if op.view else "NO_EDGE"
-    if op.view and "input" in op.rules and not joins(op):  # what that gives if the input is the base
+    if op.view and "input" in op.rules and not joins(op):  # for an input that is its own base
         none_of = f"NO_EDGE if input_edge is NO_EDGE and input._view is None else {none_of}"
     body += [f"    wrapped._edge = {none_of}", "    return wrapped"]
     body += _node(op, number) + _fit(op, number) + _save(op, number)
@@ -388,7 +388,7 @@ def _record(op: Op, number: str | None = None) -> list[str]:
 
 
 def _edges(op: Op, number: str | None = None) -> list[str]:
-    """Lines that fetch the inputs' edges, up to the `if` for when nothing is recorded."""
+    """Lines that fetch the inputs' edges, up to and including the `if` for the unrecorded case."""
     if joins(op):
         edges = [f"edges = tuple([t._edge for t in {i}])" for i in op.inputs]
         return [*edges, "if not is_grad_enabled() or not any([e is not NO_EDGE for e in edges]):"]
@@ -413,7 +413,7 @@ def _node(op: Op, number: str | None = None) -> list[str]:
 
 
 def _views(op: Op) -> list[str]:
-    """Lines that wrap and record the views of a tensor that an op returns, however many there are."""
+    """Lines that wrap and record any number of views that an op returns."""
     body = [
         "outs = []",
         "for part in result:",
@@ -437,7 +437,7 @@ def _views(op: Op) -> list[str]:
 
 
 def _several(op: Op) -> list[str]:
-    """Lines that wrap and record several results, of which the floating ones are differentiable."""
+    """Lines that wrap and record several results, of which the floating-point ones are differentiable."""
     numbers = range(op.outputs)
     outs = ", ".join(f"wrapped_{k}" for k in numbers)
     body = [f"{', '.join(f'result_{k}' for k in numbers)} = result"]
@@ -463,7 +463,7 @@ def _several(op: Op) -> list[str]:
 
 
 def _fit(op: Op, number: str | None = None) -> list[str]:
-    """Lines that note input shapes where the gradients must be summed back after broadcasting."""
+    """Lines that record the input shapes if gradients must be reduced after broadcasting."""
     tensors = [i for i in op.inputs if op.kinds[i] in (TENSOR, NUMBER) and i != number]
     if op.kind != "pointwise" or len(tensors) < 2:
         return []
@@ -474,7 +474,7 @@ def _fit(op: Op, number: str | None = None) -> list[str]:
 
 
 def _save(op: Op, number: str | None = None) -> list[str]:
-    """Lines that save what the rules of those inputs want that require grad. A number has no version: None."""
+    """Lines that save the values that the rules need of those inputs that require grad. A scalar has no version: None."""
     body = []
     rules = [i for i in op.rules if i != number]
     for want, wanting in saves_for(op).items():
@@ -511,7 +511,7 @@ def _save(op: Op, number: str | None = None) -> list[str]:
 
 
 def _keep(op: Op, want: str, number: str | None) -> list[str]:
-    """Lines that save an input and its version."""
+    """Lines that save an input with its version."""
     if want == number:
         return [f"node.s_{want} = {want}", f"node.v_{want} = None"]
     if op.kinds[want] == OPTIONAL:

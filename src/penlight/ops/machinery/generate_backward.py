@@ -45,16 +45,16 @@ def backward(op: Op) -> list[str]:
 
 
 def _on_scalars(op: Op) -> bool:
-    """Whether the rules run on NumPy's scalars where the gradient is one, as that of a 0-d result is.
+    """Whether the rules run on NumPy scalars if the gradient is one, as that of a 0-d result is.
 
-    Arithmetic of two scalars takes NumPy a tenth of the time that it takes with a 0-d array among the operands.
+    Arithmetic on two NumPy scalars takes a tenth of the time of arithmetic with a 0-d array.
     """
     arithmetic = type(op.kernel) is np.ufunc or all(written_out(op, i) for i in op.rules)
     return op.kind == "pointwise" and op.outputs == 1 and arithmetic
 
 
 def _gradients(op: Op, scalars: bool = False) -> list[str]:
-    """Lines that give `g_input`, `g_other`, ...: None where the edge leads nowhere."""
+    """Lines that compute `g_input`, `g_other`, ...; None for an edge that leads nowhere."""
     bodies = {i: _rule(op, index, i, scalars) for index, i in enumerate(op.wants)}
     out = []
     if any(" if small else " in line for body in bodies.values() for line in body):
@@ -62,7 +62,7 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
         out.append(f"small = grad.size < HALVES or grad.size < {least} and grad.itemsize != 2")
     for index, (i, body) in enumerate(bodies.items()):
         if len(bodies) > 1:
-            # A dead end gets a gradient all the same if PyTorch looks at what was saved for it, and complains if that is gone.
+            # A dead end still computes its gradient if PyTorch checks its saved tensors, and raises if they were freed.
             dead = f" and edges[{index}] is not DEAD_END" if saved_anyhow(op, i) else ""
             out.append(f"if edges[{index}][0] is None{dead}: g_{i} = None")
             body = ["else:", *("    " + line for line in body)]
@@ -76,12 +76,12 @@ _COSTLY = {
 
 
 def _costly(rule: Any) -> bool:
-    """Whether a rule calls a function that NumPy takes long for."""
+    """Whether a rule calls a function that is expensive in NumPy."""
     return not _COSTLY.isdisjoint(rule.__code__.co_names)
 
 
 def _rule(op: Op, index: int, i: str, scalars: bool) -> list[str]:
-    """Lines that fetch what one rule wants, and run it."""
+    """Lines that fetch the values one rule needs, and run it."""
     wants = op.wants[i]
     lines: list[str] = []
     fetched = {want: _unpack(op, want, scalars) for want in wants}

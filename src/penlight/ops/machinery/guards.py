@@ -1,4 +1,4 @@
-"""Wrappers for kernels: import them when first used, stop NumPy's warnings, refuse dtypes that PyTorch has no kernel for."""
+"""Kernel wrappers: lazy imports, no NumPy warnings, errors for dtypes that PyTorch has no kernel for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lazy(module: str, name: str) -> Kernel:
 
 
 def late(module: str, name: str) -> Kernel:
-    """A function of `penlight.<module>`, imported at its first call: an import inside of a function takes a microsecond each time."""
+    """A function of `penlight.<module>`, imported at its first call. An import statement inside a function would cost a microsecond per call."""
     found: Any = None
 
     def kernel(*args: Any) -> Any:
@@ -44,7 +44,7 @@ def late(module: str, name: str) -> Kernel:
 
 
 def plain_floats(operands: Sequence[Any]) -> bool:
-    """Whether nothing is recorded and the arrays, which are of one dtype that BLAS has, can be computed with as they are."""
+    """Whether nothing is recorded and the arrays, all of one BLAS dtype, can be used as they are."""
     if modes.slow() or modes.casting:
         return False
     dtype, recording = operands[0]._array.dtype, is_grad_enabled()
@@ -55,7 +55,7 @@ def plain_floats(operands: Sequence[Any]) -> bool:
 
 
 def unrecorded(tensors: Sequence[Any]) -> bool:
-    """Whether a function of these tensors can be computed on their arrays: it is not recorded in a graph, and nobody looks on."""
+    """Whether a function of these tensors can compute on their arrays: no graph records it and nothing observes it."""
     if modes.NAMESPACE["SLOW"] or modes.casting:
         return False
     if is_grad_enabled():
@@ -66,7 +66,7 @@ def unrecorded(tensors: Sequence[Any]) -> bool:
 
 
 def unrecorded_view(source: Tensor, array: Any) -> Tensor:
-    """A view of a tensor outside of any graph, by its array: see `unrecorded`."""
+    """A view of a tensor outside of any graph, given the view's array: see `unrecorded`."""
     out = new(Tensor)
     out._array = array
     out._grad = out._rare_state = None
@@ -75,7 +75,7 @@ def unrecorded_view(source: Tensor, array: Any) -> Tensor:
         link(out, source)
         out._edge = unrecorded_edge(out)
         return out
-    # `link` without its questions: a dataset asks for one row after the other.
+    # `link` without its checks: datasets fetch rows one by one.
     out._edge = NO_EDGE
     out._vc = versions
     out._view = view = new(View)
@@ -89,7 +89,7 @@ def unrecorded_view(source: Tensor, array: Any) -> Tensor:
 
 
 def without_numpy_warnings(kernel: Kernel) -> Kernel:
-    """A kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
+    """A kernel that suppresses NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
 
     def run(*args: Any) -> Any:
         token = hush()
@@ -102,7 +102,7 @@ def without_numpy_warnings(kernel: Kernel) -> Kernel:
 
 
 def only(kinds: str, name: str, kernel: Kernel) -> Kernel:
-    """A kernel that exists for some kinds of dtypes alone; `name` is what PyTorch calls it when it refuses others."""
+    """A kernel limited to some kinds of dtypes; `name` is PyTorch's name of the kernel in its error for other dtypes."""
 
     def run(input: Any, *rest: Any) -> Any:
         if input.dtype.kind not in kinds:
@@ -113,7 +113,7 @@ def only(kinds: str, name: str, kernel: Kernel) -> Kernel:
 
 
 def wide_only(name: str, kernel: Kernel) -> Kernel:
-    """A kernel for floats of 32 and 64 bits alone."""
+    """A kernel for 32-bit and 64-bit floats only."""
 
     def run(input: Any, *rest: Any) -> Any:
         if input.dtype.kind != "f" or input.dtype.itemsize == 2:
@@ -128,26 +128,26 @@ def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
 
 
 def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, in_c: bool = False) -> RuntimeError:
-    """The error of a result that does not fit the dtype it is written to. PyTorch's `clamp_` says C's name of an integer's."""
+    """The error for a result that cannot be cast to the dtype of its destination. PyTorch's `clamp_` uses the C name of an integer dtype."""
     wanted = c_name(target) if in_c and target.category == dtypes.INTEGRAL else dtypes.LEGACY[target]
     return RuntimeError(f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {wanted}")
 
 
 def no_derivative(name: str, several: bool = False) -> Kernel:
-    """A rule for an op, of several results perhaps, whose derivative PyTorch refuses: it raises when it is needed."""
+    """A rule for an op, perhaps with several results, that PyTorch refuses to differentiate: it raises when called."""
     words = f"derivative for aten::{name} is not implemented"
     return _raising(RuntimeError, words, f"aten::{name} that does not support it.", several)
 
 
 def not_written(name: str, several: bool = False) -> Kernel:
-    """A rule for an input in whose direction PyTorch has no derivative."""
+    """A rule for an input for which PyTorch has no derivative."""
     words = f"the derivative for '{name}' is not implemented."
     forward = "{} that does not support it because it has not been implemented yet."
     return _raising(NotImplementedError, words, forward, several)
 
 
 def _raising(kind: type[Exception], words: str, forward: str, several: bool) -> Kernel:
-    """A rule that raises an error; forward mode says `forward`, in which {} is the op."""
+    """A rule that raises an error; in forward mode the error is `forward`, with {} replaced by the op's name."""
 
     def rule(grad: Any) -> Any:
         raise kind(words)
@@ -158,12 +158,12 @@ def _raising(kind: type[Exception], words: str, forward: str, several: bool) -> 
 
 
 def has_tangent(tensor: Any) -> bool:
-    """Whether a tensor has a tangent at an open level of forward mode."""
+    """Whether a tensor has a tangent at an open forward-mode level."""
     return tensor._rare_state is not None and bool(tensor._rare_state.tangents)
 
 
 def refuse_tangents(name: str, *tensors: Any, because: str = "it has not been implemented yet.") -> None:
-    """Refuse tensors with tangents where a function would lose them."""
+    """Refuse tensors with tangents in functions that would drop the tangents."""
     if any(has_tangent(t) for t in tensors):
         raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it because {because}")
 
@@ -176,13 +176,13 @@ C_NAMES = {
 
 
 def c_name(dtype: dtypes.dtype) -> str:
-    """What C calls a dtype, as in some of PyTorch's messages."""
+    """The C name of a dtype, used in some of PyTorch's messages."""
     name = str(dtype).removeprefix("torch.")
     return C_NAMES.get(name, name)
 
 
 def type_name(dtype: dtypes.dtype) -> str:
-    """What PyTorch calls the type of a tensor in some messages: torch.FloatTensor, CPUBFloat16Type."""
+    """The tensor type name in some of PyTorch's messages: torch.FloatTensor, CPUBFloat16Type."""
     legacy = dtypes.LEGACY[dtype]
     old = dtype.category == dtypes.INTEGRAL or dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
     return f"torch.{legacy}Tensor" if old else f"CPU{legacy}Type"
@@ -192,19 +192,19 @@ _NUMBERS = frozenset((int, float, bool, complex))
 
 
 def refuse_complex_gradient(name: str, *tensors: Tensor) -> None:
-    """Refuse a gradient of complex numbers where PyTorch has none."""
+    """Refuse a complex gradient where PyTorch does not support one."""
     if is_grad_enabled() and any(t.requires_grad for t in tensors) and any(t.is_complex() for t in tensors):
         raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
 
 
 def need_number(value: Any) -> None:
-    """Refuse what is no number where NumPy would take it: None for NaN, a list for an array."""
+    """Refuse a non-scalar that NumPy would accept: None as NaN, a list as an array."""
     if type(value) not in _NUMBERS and not isinstance(value, (int, float, complex, np.generic, Tensor)):
         raise TypeError(f"a Number was expected, not {type(value).__name__}")
 
 
 def need_one_dtype(a: Any, b: Any) -> None:
-    """Refuse a second tensor of another dtype than the first."""
+    """Refuse a second tensor whose dtype differs from the first."""
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {dtypes.LEGACY[a.dtype]} but found {dtypes.LEGACY[b.dtype]}")
 
@@ -216,7 +216,7 @@ def need_real_value(value: Any, dtype: dtypes.dtype) -> None:
 
 
 def need_countable(shape: Any, itemsize: int | None = None) -> None:
-    """Refuse a shape of more elements than 64 bits count, or of more bytes if the size of an element is given."""
+    """Refuse a shape whose number of elements (or of bytes, if the element size is given) overflows 64 bits."""
     count = math.prod(shape)
     if itemsize is None and count >= 2**63:
         raise RuntimeError("numel: integer multiplication overflow")
@@ -225,28 +225,28 @@ def need_countable(shape: Any, itemsize: int | None = None) -> None:
 
 
 def plain_numbers(value: Any) -> Any:
-    """An integer or a tuple of them as it is, to look up what is kept for it; anything that is only equal to one raises TypeError."""
+    """An int or a tuple of ints, unchanged, as a cache key; raises TypeError for objects that merely compare equal to one."""
     if type(value) is int or (type(value) is tuple and type(sum(value)) is int):
         return value
     raise TypeError
 
 
 # ----- What is said of an argument of a wrong type --------------------------------------------------------------------
-# PyTorch names the argument, or lists all overloads if the function has several.
+# PyTorch names the argument, or lists all overloads if there are several.
 
 
 _argument_errors = lazy_import(globals(), "_argument_errors", ".argument_errors")
 
 
 def _is_overloaded(name: str) -> bool:
-    """Whether PyTorch has several forms of a function."""
+    """Whether PyTorch has several signatures for a function."""
     return " | " in _argument_errors.signatures().get(name, "")
 
 
 def wrong_type(
     name: str, arguments: Sequence[Any], position: int, parameter: str, wanted: str, forms: str = ""
 ) -> TypeError:
-    """The error for the argument at `position`, which is not a `wanted`. `forms`: how the function may be called."""
+    """The error for the argument at `position`, which is not a `wanted`. `forms`: the function's signatures."""
     if _is_overloaded(name):
         got = ", ".join(type(a).__name__ for a in arguments)
         return TypeError(
@@ -258,7 +258,7 @@ def wrong_type(
 
 
 def no_tensor(name: str, *arguments: Any, parameters: tuple[str, str] = ("input", "other")) -> TypeError:
-    """The error of a function of two operands, one of which may be a number, that was given no tensor."""
+    """The error of a binary function that takes a scalar for one operand but was given no tensor at all."""
     got = ", ".join(type(a).__name__ for a in arguments)
     first, second = parameters
     number = "self" if first == "input" else first
@@ -270,13 +270,14 @@ def no_tensor(name: str, *arguments: Any, parameters: tuple[str, str] = ("input"
 
 
 # ----- Dtypes that PyTorch has no kernel for --------------------------------------------------------------------------
-# `@traits(refuses=...)` says which it refuses, and in what words.
-# The keys are kinds of NumPy dtypes: c complex, b bool, i and u integers, h 16-bit floats. A word alone is what PyTorch calls its kernel, as in `"lt_cpu" not implemented for 'ComplexFloat'`; a sentence is the whole message.
-# Elementwise ops look at complex numbers on their slow path, where those come by anyhow; other refusals wrap the kernel.
+# `@traits(refuses=...)` says which dtypes an op refuses, and with which message.
+# The keys are kinds of NumPy dtypes: c complex, b bool, i and u integers, h 16-bit floats. A single word is the name of PyTorch's kernel,
+# as in `"lt_cpu" not implemented for 'ComplexFloat'`; a sentence is the full message.
+# Elementwise ops check for complex numbers on their slow path, which handles those anyway; other refusals wrap the kernel.
 
 
 def refuse(op: Op, np_dtype: Any, inner: bool = False) -> None:
-    """Raise PyTorch's error if it has no kernel of this op for the dtype. `inner`: along another dimension than the last."""
+    """Raise PyTorch's error if it has no kernel of this op for the dtype. `inner`: along a dimension other than the last."""
     kind = "h" if np_dtype.itemsize == 2 and np_dtype.kind in "fV" else np_dtype.kind
     for kinds, said in op.traits.refuses.items():
         if kind in kinds and isinstance(said, str):
@@ -286,7 +287,7 @@ def refuse(op: Op, np_dtype: Any, inner: bool = False) -> None:
 
 
 def refusing_dtypes(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel, refusing what PyTorch refuses, unless the slow path does that."""
+    """The kernel, refusing the dtypes that PyTorch refuses, unless the slow path refuses them."""
     refuses = op.traits.refuses
     if not refuses or (op.kind == "pointwise" and set(refuses) == {"c"}):
         return kernel
@@ -297,7 +298,7 @@ def refusing_dtypes(op: Op, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         kind = args[0].dtype.kind
-        if kind in kinds and not (with_number and kind == "b" and type(args[1]) is int):  # together they are integers
+        if kind in kinds and not (with_number and kind == "b" and type(args[1]) is int):  # these promote to int
             inner = along_dim and args[0].ndim > 1 and args[1] not in (-1, args[0].ndim - 1)
             refuse(op, args[0].dtype, inner)
         return kernel(*args)

@@ -1,4 +1,4 @@
-"""Ops that write into memory that is there already: the in-place forms, and `out=`."""
+"""Ops that write into existing memory: the in-place forms, and `out=`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OVERLAPS = (
 
 
 def precheck(tensor: Tensor, *others: Any) -> None:
-    """What autograd has against a write to `tensor`, before its arguments are looked at any closer."""
+    """Autograd's checks for a write to `tensor`, made before the arguments are examined further."""
     views.check_inplace(tensor, tensor.requires_grad or any(getattr(o, "requires_grad", False) for o in others))
 
 
@@ -54,8 +54,8 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
 
 
 def may_write(tensor: Any, *others: np.ndarray[Any, Any]) -> bool:
-    """Whether writing to a tensor is simple although its memory, or that of one of the other arrays, belongs to another array: it
-    has a version, and shares nothing with the others."""
+    """Whether a tensor can be written to directly although its memory, or that of one of the other arrays, belongs to another array: it
+    has a version counter and shares no memory with the others."""
     versions = tensor._vc
     if versions is not None and type(versions) is not list:
         return False
@@ -70,7 +70,7 @@ def may_write(tensor: Any, *others: np.ndarray[Any, Any]) -> bool:
 
 
 def _owner(array: Any) -> Any:
-    """The array that an array's memory belongs to; None if it is no array's."""
+    """The array that owns an array's memory; None if no array does."""
     while array.base is not None:
         array = array.base
         if not isinstance(array, np.ndarray):
@@ -79,7 +79,7 @@ def _owner(array: Any) -> Any:
 
 
 def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """The in-place form: compute into the first argument, move its version, rewrite its history."""
+    """The in-place form: compute into the first argument, bump its version, rebase its history."""
     level = interpreter(arguments)
     if level is not None:
         return level.run_inplace(op, arguments)
@@ -106,7 +106,7 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     tracked = edges is not None and is_grad_enabled()
     if type(tensor) is Marked:
-        # What the graph saves must not be what is written to.
+        # Saved values must be copied before their memory is overwritten.
         result = op.function(tensor.clone() if tracked else tensor, *arguments[1:])
         if op.name != "_copy":
             _check_stored(array, result._array)
@@ -125,7 +125,7 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     except ValueError as error:
         raise explain_value_error(op, arguments, error) from None
     if op.traits.expanded and _stacked(array):
-        np.copyto(array, raw, where=raw != array)  # only what is new: another element may lie in the same memory
+        np.copyto(array, raw, where=raw != array)  # write only changed elements: another element may share the memory
     else:
         store(array, raw)
     write_back(op, env, tensor, edges, tracked, copies)
@@ -133,8 +133,8 @@ def _rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
 
 
 def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """The in-place form in a graph, where nothing else is unusual: the op runs out of place, by its generated function, and its node then
-    becomes the history of the tensor that takes the result. What the node saved of that tensor is put right. None if it is unusual."""
+    """The in-place form in a graph, in the usual case: the generated function runs out of place, and its node then becomes the history of
+    the tensor that receives the result. The node's saved copy of that tensor is corrected. Returns None in unusual cases."""
     tensor: Any = arguments[0]
     array, versions = tensor._array, tensor._vc
     if versions is not None and type(versions) is not list:
@@ -172,12 +172,12 @@ def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
 
 @functools.cache
 def saves_first(op: Op) -> bool:
-    """Whether a rule wants the first input, which the in-place form overwrites."""
+    """Whether a rule needs the first input, which the in-place form overwrites."""
     return any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws)
 
 
 def write_back(op: Op, env: dict[str, Any], tensor: Tensor, edges: Any, tracked: bool, copies: Any) -> None:
-    """After the memory of `tensor` was written: version, then history."""
+    """Update the version and then the history of `tensor` after its memory was written."""
     views.bump(tensor)
     if tracked:
         views.rebase(tensor, make_node(op, env, edges, [tensor], copies, written=tensor))
@@ -192,7 +192,7 @@ def refuse_inference(tensor: Tensor) -> None:
 
 
 def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
-    """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
+    """Refuse a write to a tensor whose elements overlap each other, or partly overlap another operand."""
     if array.size and _stacked(array):
         if op.name in ("_zero", "_fill") or (op.name == "_copy" and _same_elements(array, env["src"]._array)):
             return
@@ -218,13 +218,13 @@ _PARTLY_OVER = (
 
 
 def _same_elements(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays are one in all but name."""
+    """Whether two arrays have the same elements in memory: equal address, shape and strides."""
     same_form = a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
     return same_form and a.__array_interface__["data"] == b.__array_interface__["data"]
 
 
 def partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two dense arrays share some of their memory, but not as the same elements. PyTorch judges by their extent."""
+    """Whether two dense arrays share memory without being the same elements. PyTorch compares their extents."""
     if a is b or (a.base is None and b.base is None) or not a.size or not b.size:
         return False
     if not np.may_share_memory(a, b):
@@ -242,7 +242,7 @@ def _dense(array: np.ndarray[Any, Any]) -> bool:
 
 
 def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
-    """Write an op's result into existing memory, if shape and category allow."""
+    """Write an op's result into existing memory, if its shape and dtype category fit."""
     if raw.shape != array.shape or raw.dtype != array.dtype:
         _check_stored(array, raw)
     NAMESPACE["assign"](array, raw)
@@ -258,7 +258,7 @@ def _check_stored(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> Non
 
 
 def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
-    """`out=`: write the result into a given tensor, resizing it if it is empty; never in a graph."""
+    """`out=`: write the result into a given tensor, resizing it if it is empty; never recorded in a graph."""
     several = op.outputs > 1 or op.kind == "multi"
     outs = outs_of(op.public, out, len(raw) if several else None)
     raws = raw if several else (raw,)
@@ -271,7 +271,7 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
 
 
 def stored(out: Tensor, result: Tensor) -> bool:
-    """Store a result in `out`, unless that must be resized, cast, recorded or refused: whether it was done."""
+    """Store a result in `out` and return True, unless `out` must be resized, cast, recorded or refused."""
     raw, memory = result._array, out._array
     if result._edge is not NO_EDGE or raw.shape != memory.shape or raw.dtype is not memory.dtype:
         return False
@@ -283,7 +283,7 @@ def stored(out: Tensor, result: Tensor) -> bool:
 
 
 def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
-    """The tensors that were given for results: a tuple or list of so many of them, or (None) just one."""
+    """The tensors passed as `out`: a tuple or list with this many of them, or a single one if the count is None."""
     several = isinstance(out, (tuple, list))
     if several != (count is not None) or not all(isinstance(o, Tensor) for o in (out if several else (out,))):
         wanted = "Tensor" if count is None else "tuple of Tensors"
@@ -294,7 +294,7 @@ def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
 
 
 def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
-    """A result that is written into given memory can't be in a graph, and can't have a tangent."""
+    """Refuse `out=` with tensors that require grad or have tangents."""
     tensors = (*inputs, *outs)
     if any(has_tangent(t) for t in tensors) or (is_grad_enabled() and any(t.requires_grad for t in tensors)):
         name = refusing(name, any(t.is_complex() for t in inputs))
@@ -306,7 +306,7 @@ def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
 
 
 def fill_outs(name: str, outs: Sequence[Tensor], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
-    """Write the results of the function `name` into `outs`, which take their shapes: all of them, or none if one is refused."""
+    """Write the results of the function `name` into `outs`, resized to fit: all of them, or none if one is refused."""
     for place, (out, array) in enumerate(zip(outs, arrays)):
         if type(out._vc) is NoVersion:
             refuse_inference(out)
@@ -319,7 +319,7 @@ def fill_outs(name: str, outs: Sequence[Tensor], arrays: Sequence[np.ndarray[Any
 
 
 def _stacked(array: np.ndarray[Any, Any]) -> bool:
-    """Whether elements lie on top of each other."""
+    """Whether some elements overlap in memory."""
     return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
 
 
@@ -343,7 +343,7 @@ def _fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
 
 
 def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
-    """What a function composed of ops returns: its result, or `out` with the result in it."""
+    """The return value of a function composed of ops: its result, or `out` filled with the result."""
     if out is None:
         return result
     if type(out) is Tensor and stored(out, result):
@@ -355,11 +355,11 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
 
 
 # ----- In-place forms of views ----------------------------------------------------------------------------------------
-# `squeeze_`, `transpose_` and kin.
+# `squeeze_`, `transpose_` and similar methods.
 
 
 def in_place_view(function: Any, node_names: dict[str, str]) -> Any:
-    """`unsqueeze_` and the like: the tensor itself takes the view's shape. Its base, if it is a view, keeps its history."""
+    """`unsqueeze_` and similar methods: the tensor itself becomes the view. If it was a view, its base keeps its history."""
     name = function.__name__
 
     def apply(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -398,7 +398,7 @@ _in_place_classes: dict[str, Any] = {}
 
 
 def in_place_class(node: Any, name: str) -> Any:
-    """The node's class under the name that PyTorch has for the in-place form."""
+    """The node's class, renamed to PyTorch's name for the in-place form."""
     if name not in _in_place_classes:
         _in_place_classes[name] = type(name, (type(node),), {"__slots__": (), "__module__": "torch.autograd.graph"})
     return _in_place_classes[name]

@@ -1,7 +1,7 @@
-"""Generates the form of an elementwise op that takes operands of several dtypes, bfloat16 and complex ones, and numbers of another kind.
+"""Generates the variant of an elementwise op for operands of mixed dtypes, bfloat16, complex numbers, and scalars of another kind.
 
-It does what the readable path does (`execute` in `dispatch.py`), with exactly the op's arguments, and leaves to it whatever is more
-unusual: NumPy's scalars, argument errors.
+It does what the readable path does (`execute` in `dispatch.py`), specialised to the op's arguments, and leaves rarer cases to that path:
+NumPy's scalars, argument errors.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .op import NUMBER, TENSOR, Op
 
 _NUMBER_TYPES = frozenset((int, float, bool, complex))
 
-# The common dtype of operands, by their dtypes, whether they have dimensions, the types of numbers, and the default dtype.
+# The common dtype of operands, keyed by their dtypes, whether they have dimensions, the types of scalars, and the default dtype.
 _common: dict[Any, Any] = {}
 
 
 def promoted(op: Op, *operands: Any) -> Any:
-    """The operands in their common dtype; None where the readable path must decide. See Note [Dimension categories] in dtypes.py."""
+    """The operands in their common dtype; None if the readable path must decide. See Note [Dimension categories] in dtypes.py."""
     key: Any = (
         op.floating,
         dtypes._default[0],
@@ -64,7 +64,7 @@ NAMESPACE.update(
 
 
 def mixed(op: Op) -> Any:
-    """The function of the op for such operands."""
+    """The generated function of an op for such operands."""
     source = op.source
     made = FunctionType(_make(op, _lines(op), "mixed"), NAMESPACE, op.name, op.face.__defaults__)
     made.__kwdefaults__ = op.face.__kwdefaults__
@@ -124,7 +124,7 @@ def _lines(op: Op) -> list[str]:
 
 
 def _record(op: Op, number: str | None = None) -> list[str]:
-    """Lines that put a node into the graph if an input requires grad, and return; `number` is the operand that is no tensor here."""
+    """Lines that add a node to the graph if an input requires grad, and return; `number` is the operand that is a scalar here."""
     return [
         *_edges(op, number),
         "    return wrapped",

@@ -1,4 +1,4 @@
-"""The record of an op: what its declaration says, in the form that the generator, the slow path and the tests read."""
+"""The record of a declared op, as the generator, the slow path and the tests read it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 Number = Union[bool, int, float, complex]  # noqa: UP007  in the signatures of ops
 
-# What a parameter of the face may be, told from its annotation.
+# The kinds of parameters of an op's signature, derived from their annotations.
 TENSOR, NUMBER, OPTIONAL, LIST, PLAIN = "tensor", "number", "optional", "list", "plain"
 
 _KINDS = {
@@ -23,35 +23,33 @@ _KINDS = {
 }
 
 
-# What the names of ops end in that are one of several forms of a public function. `hash_tensor` is a function.
+# Suffixes of op names that mark one of several forms of a public function. `hash_tensor` is a function.
 _VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|one|stable|decimals|value|(of_)?number|of)$")
 
 
 class Traits(NamedTuple):
-    """What a declaration says besides, with `@traits(...)` below it."""
+    """Further properties of an op, given by `@traits(...)` below its declaration."""
 
     out: bool = True  # whether it takes `out=`
-    scalar_first: bool = False  # whether it takes a number for its first tensor too: torch.mul(2.0, x)
-    with_tensor: str = ""  # of an op of a tensor and a number: the function to call where the number is a tensor
+    scalar_first: bool = False  # whether its first tensor may be a scalar too: torch.mul(2.0, x)
+    with_tensor: str = ""  # for an op of a tensor and a scalar: the function to call if the scalar is a tensor
     full_scalars: bool = False  # see Note [Numbers beside 16-bit floats] in scalars.py
-    channels_last: tuple[int, ...] = ()  # numbers of dimensions for which Note [Channels last] holds
-    channels_last_of: int = 1  # how many of the first inputs are looked at for that
-    contiguous: bool = False  # whether its result is contiguous, though it is elementwise
-    any_layout: bool = False  # whether its result need not be contiguous, though it is not elementwise
+    channels_last: tuple[int, ...] = ()  # numbers of dimensions to which Note [Channels last] applies
+    channels_last_of: int = 1  # how many of the first inputs decide the format
+    contiguous: bool = False  # whether its result is always contiguous, although it is elementwise
+    any_layout: bool = False  # whether its result may be non-contiguous, although it is not elementwise
     refuses: dict[str, Any] = {}  # dtypes that PyTorch has no kernel for, see `refuse` in guards.py
-    compares_bytes: bool = False  # whether NumPy compares bools by their bytes: those of two that hold may differ
-    frees: tuple[str, ...] = ()  # plain arguments that hold tensors: a backward pass frees them too
-    shows: dict[str, Any] = {}  # `_saved_*` of its nodes that PyTorch has besides what our rules save
-    hides: tuple[str, ...] = ()  # and what our rules save that PyTorch does not show
-    # Which of "op" and "rules" make no NaN from values without NaN and no infinity from finite values, whatever their operands:
-    # watch(nan=..., inf=...) need not look. None is both for a view, otherwise neither.
+    compares_bytes: bool = False  # whether NumPy compares bools by bytes, which may differ between two True values
+    frees: tuple[str, ...] = ()  # plain arguments that hold tensors, which a backward pass frees too
+    shows: dict[str, Any] = {}  # `_saved_*` attributes of PyTorch's nodes beyond what our rules save
+    hides: tuple[str, ...] = ()  # saved values of our rules that PyTorch does not expose
+    # Which of "op" and "rules" never turn non-NaN values into NaN nor finite values into infinity, for any operands: watch(nan=...,
+    # inf=...) skips these. None means both for a view, otherwise neither.
     keeps_finite: tuple[str, ...] | None = None
-    expanded: str = (
-        ""  # of an op that may write to an expanded tensor, with a warning: the assignment that does the same
-    )
-    returned: int = 0  # how many of its results the program gets, if not all: the others are what its rules need
-    backward: str = ""  # what the node of its backward pass leads to, if that is one: see Note [Backward passes as nodes] in rules.py
-    aten: str = ""  # PyTorch's name below the public functions, where the node's name does not tell it
+    expanded: str = ""  # for an op that may write to an expanded tensor, with a warning: the equivalent assignment
+    returned: int = 0  # how many results the caller gets, if not all; the rules need the others
+    backward: str = ""  # edges of its backward pass, if that is one node: Note [Backward passes as nodes] in rules.py
+    aten: str = ""  # its ATen name, if the node's name does not tell
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -59,7 +57,7 @@ _NO_TRAITS = Traits()
 
 
 def traits(**given: Any) -> Callable[[_F], _F]:
-    """Say more of an op than its declaration does: see `Traits`."""
+    """Give an op further properties: see `Traits`."""
 
     def mark(face: _F) -> _F:
         face.__dict__["traits"] = Traits(**given)
@@ -69,18 +67,18 @@ def traits(**given: Any) -> Callable[[_F], _F]:
 
 
 def freed_wants(op: Op) -> list[str]:
-    """What a backward pass frees of what an op's node has saved."""
+    """The saved values of an op's node that a backward pass frees."""
     wants = dict.fromkeys(want for wants in op.wants.values() for want in wants)
     return [want for want in wants if want in op.traits.frees or slot_kind(op, want) in ("input", "result")]
 
 
 def saved_anyhow(op: Op, parameter: str) -> bool:
-    """Whether PyTorch saves something that the rule of an input wants for whichever inputs require grad: all rules want it."""
+    """Whether PyTorch saves a value for this input's rule regardless of which inputs require grad: every rule needs it."""
     tensors = [want for want in op.wants[parameter] if slot_kind(op, want) in ("input", "result")]
     return any(all(want in wants for wants in op.wants.values()) for want in tensors)
 
 
-_backward_of: dict[Op, Any] = {}  # the first class of nodes that was made for each op
+_backward_of: dict[Op, Any] = {}  # the node class of each op
 
 
 class Op:
@@ -130,18 +128,18 @@ class Op:
         self.keeps_finite = kept if kept is not None else ("op", "rules") if view else ()
         self.node_name = node or _camel(self.name) + "Backward0"
         self.wants = {i: getattr(rule, "wants", None) or parameters_of(rule) for i, rule in rules.items()}
-        self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
-        self.check = check  # refuses arguments that promotion would hide from the kernel
+        self.exempt = exempt  # inputs excluded from promotion: the condition of `where`
+        self.check = check  # refuses arguments that the kernel would not recognise after promotion
         self.batch: Any = None
         self._make_backward: Any = None
         self.source = ""
         self.straight: Any = None  # see `generate.straight`
         self.mixed: Any = None  # see `mixed_dtypes.mixed`
         self.in_place: Any = None  # see `generate.in_place_function`
-        self.into: Any = None  # its kernel in a form that writes to the first operand
+        self.into: Any = None  # a variant of its kernel that writes to the first operand
 
     def __getattr__(self, name: str) -> Any:
-        """`Backward` is made when it is first asked for. Threads that ask at the same time get the same class: only that gets its `run_raw`."""
+        """Creates `Backward` on first access. Concurrent threads get the same class: only that one has a `run_raw`."""
         if name != "Backward":
             raise AttributeError(f"'Op' object has no attribute '{name}'")
         self.Backward = _backward_of.setdefault(self, self._make_backward(self) if self.rules else None)
@@ -149,7 +147,7 @@ class Op:
 
     @property
     def public(self) -> str:
-        """The name that users know it by."""
+        """The op's public name."""
         return _VARIANT.sub("", self.name.lstrip("_"))
 
     @property
@@ -166,24 +164,24 @@ class Op:
 
 
 def _camel(name: str) -> str:
-    return "".join(part.title() for part in name.split("_"))  # a letter after a digit is a capital too: Log1PBackward0
+    return "".join(part.title() for part in name.split("_"))  # also capitalises a letter after a digit: Log1PBackward0
 
 
 def parameters_of(rule: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a rule's parameters: what it wants."""
+    """The names of a rule's parameters: the values it needs."""
     code = rule.__code__
     return code.co_varnames[: code.co_argcount]
 
 
 @functools.cache
 def unpack_order(op: Op, parameter: str) -> list[str]:
-    """What the rule of an input wants, in the order in which PyTorch unpacks it: if several were modified, the error tells of the same one."""
+    """The values that an input's rule needs, in PyTorch's unpacking order: if several were modified, the error names the same one."""
     return sorted(op.wants[parameter], key=lambda want: (want in op.results, "self" if want == "input" else want))
 
 
 def slot_kind(op: Op, want: str) -> str:
-    """What a rule's parameter refers to: "call" (given anew each time), "input", "result", "plain" (saved as it is),
-    or "shape"/"dtype"/"strides" of an input, whose name is the part before."""
+    """What a rule's parameter refers to: "call" (passed anew each time), "input", "result", "plain" (saved unchanged), or
+    "shape"/"dtype"/"strides" of the input named by the prefix."""
     if want in ("grad", "grads", "xp", "needs"):
         return "call"
     if want in op.results:

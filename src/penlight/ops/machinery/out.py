@@ -1,11 +1,11 @@
-"""Which dtypes functions take for `out=`, and what PyTorch says of others. See Note [Dtypes of out].
+"""The dtypes that functions accept for `out=`, and PyTorch's errors for others. See Note [Dtypes of out].
 
 # Note [Dtypes of out]
-PyTorch's elementwise functions cast their result to the dtype of `out`, unless it would leave its category (a float in an integer
-tensor). Others insist on the very dtype of the result, and each family of them says so in words of its own. `_SAME` has those, by
-what they say; `_CAST` those that cast and have other words than most; `_ANY` those that cast without looking. In the words, `{need}`
-and `{got}` are the two dtypes as PyTorch's tensor types (`Double`), `{c_need}` and `{c_got}` as C's (`double`), `{name}` the function.
-A function with several results may have words for each of them, in order.
+PyTorch's elementwise functions cast their result to the dtype of `out`, unless that would change its category (a float in an integer
+tensor). Other functions require exactly the dtype of the result, and each family has its own message. `_SAME` lists these, keyed by
+message; `_CAST` lists functions that cast but have unusual messages; `_ANY` those that cast without a check. In the messages, `{need}`
+and `{got}` are the two dtypes as PyTorch's tensor types (`Double`), `{c_need}` and `{c_got}` as C types (`double`), `{name}` the function.
+A function with several results may have a message for each, in order.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ _CAST: dict[Any, str] = {
     _safely("out"): "fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn",
 }  # fmt: skip
 
-# These first look whether the result may be cast, and then want its very dtype all the same.
+# These check whether the result can be cast, and then still require its exact dtype.
 _CAST_AND_SAME = ("diag", "linalg_matrix_power")
 
 _ANY = "eq ge gt le lt ne logical_and logical_not logical_or logical_xor lu"
 
-# What such messages call a function, where it is not its name.
+# Names of functions in such messages, where they differ from the public name.
 _CALLED = {
     "linalg_cond": "linalg.cond", "linalg_pinv": "linalg.pinv", "linalg_matrix_power": "matrix_power", "linalg_tensorinv": "tensorinv",
     "linalg_tensorsolve": "tensorsolve", "linalg_matrix_rank": "torch.linalg.matrix_rank", "linalg_eig": "torch.linalg.eig",
@@ -104,7 +104,7 @@ _CALLED = {
 
 @cache
 def _rules() -> dict[str, tuple[bool, Any]]:
-    """For each function with a rule of its own: whether the dtypes must be the same, and its words (None: anything goes)."""
+    """For each function with its own rule: whether the dtypes must be equal, and its message (None: any dtype)."""
     found: dict[str, tuple[bool, Any]] = {name: (False, None) for name in _ANY.split()}
     for table, same in ((_SAME, True), (_CAST, False)):
         for words, names in table.items():
@@ -113,7 +113,7 @@ def _rules() -> dict[str, tuple[bool, Any]]:
 
 
 def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, position: int = 0) -> None:
-    """Refuse an `out=` in whose dtype a function does not write its result, the one at `position`."""
+    """Refuse an `out=` whose dtype the function cannot write its result to, which is the one at `position`."""
     if need is got:
         return
     same, words = _rules().get(name, (False, _ELEMENTWISE))
@@ -135,7 +135,7 @@ def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, position: int = 
     )  # fmt: skip
 
 
-# The functions that complain about a graph in PyTorch, which are others than those that are called.
+# PyTorch's internal functions that raise the error about a graph, where they differ from the called function.
 _REFUSING = {
     "linalg_eigh": "_linalg_eigh", "linalg_eigvalsh": "_linalg_eigh", "linalg_solve": "_linalg_solve_ex", "linalg_solve_ex": "_linalg_solve_ex",
     "linalg_svd": "_linalg_svd", "linalg_svdvals": "_linalg_svd", "linalg_cholesky": "linalg_cholesky_ex", "linalg_det": "_linalg_det",
@@ -148,7 +148,7 @@ _FROM_REAL = ("fft_rfft", "fft_ihfft")
 
 
 def refusing(name: str, is_complex: bool) -> str:
-    """Which function PyTorch names when the result of `name` can't be in a graph."""
+    """The function that PyTorch names in its error when the result of `name` can't be in a graph."""
     if name.startswith("fft_") and not name.endswith(("freq", "shift")):
         if name.startswith(_TO_REAL):
             return "_fft_c2r"

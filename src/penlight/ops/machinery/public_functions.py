@@ -1,10 +1,10 @@
-"""Public functions: a call that fails is explained in PyTorch's words, and a call that succeeds pays next to nothing for it.
+"""Public functions: a failed call is explained in PyTorch's words, at almost no cost for successful calls.
 
 # Note [Failed calls]
-PyTorch compares the arguments of every call with the signatures of a function before it runs. Here nothing is compared until
-something was raised; `after_failure` then looks at the arguments. For that, a public function has a `try` around its body, which
+PyTorch checks the arguments of every call against the signatures of the function before it runs. Here nothing is checked until an
+exception is raised; `after_failure` then examines the arguments. To this end a public function has a `try` around its body, which
 costs nothing until something is raised. The generated functions of the ops have it in their source. A public function that is
-written by hand gets a generated one around it, with exactly its parameters:
+written by hand gets a generated wrapper with exactly its parameters:
 
     def cumsum(input, dim, *, dtype=None):
         try:
@@ -14,22 +14,22 @@ written by hand gets a generated one around it, with exactly its parameters:
             if answer is None: raise
             return answer[0]
 
-A few short methods that are called very often have the `try` in their own source (`explains_failures`).
+A few short, frequently called methods have the `try` in their own source (`explains_failures`).
 
-`after_failure` raises a better error if it finds one. It has an answer if an argument is of a class with `__torch_function__` and
-is the first such argument in this process (Note [Functions taken over] in `_takeover.py`), and if a tensor without dimensions stands
-for a number: `torch.add(x, y, alpha=torch.tensor(2))`.
+`after_failure` raises a better error if it finds one. It returns a result if an argument is of a class with `__torch_function__` and
+is the first such argument in this process (Note [Functions taken over] in `_takeover.py`), or if a 0-d tensor was passed for a
+scalar: `torch.add(x, y, alpha=torch.tensor(2))`.
 
 # Note [NumPy's names]
-PyTorch's functions of C++ take `axis` for `dim` and `keepdims` for `keepdim`. So does the generated function around one that is written by
-hand; that one knows PyTorch's names only. PyTorch's functions of Python do not: torch.nn.functional, and those with `@pytorch_names_only`.
+PyTorch's C++ functions accept `axis` for `dim` and `keepdims` for `keepdim`. So does the generated wrapper of a function written by hand,
+which itself knows only PyTorch's names. PyTorch's Python functions do not: torch.nn.functional, and those with `@pytorch_names_only`.
 
 # Note [Functions are not methods]
-PyTorch's functions are builtins: in `class Net: act = torch.tanh`, `self.act(x)` calls `torch.tanh(x)`. A function of Python would get
-`self` as its first argument. So a public function of a module is a bound method already, which no class binds again, as the functions
-of Python's `random` are; what it is bound to is an object for the module, which its first parameter receives and ignores. The interpreter
-calls a bound method as fast as a function. `*excess` is there because Python would count that first parameter in its error. A method of
-Tensor is another function: `__torch_function__` tells them apart, as in PyTorch.
+PyTorch's functions are builtins: in `class Net: act = torch.tanh`, `self.act(x)` calls `torch.tanh(x)`. A Python function would receive
+`self` as its first argument. So a module's public function is already a bound method, which no class binds again, like the functions
+of Python's `random`. It is bound to an object for the module, which its first parameter receives and ignores. The interpreter
+calls a bound method as fast as a function. `*excess` exists because Python would count that first parameter in its error. A method of
+Tensor is a separate function: `__torch_function__` distinguishes them, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ CO_VARARGS, _VARKEYWORDS, _GENERATOR = 0x04, 0x08, 0x20
 
 # ----- The generated function around a function --------------------------------------------------------------------------
 
-_GLOBALS: dict[str, Any] = {"__name__": "penlight"}  # of the generated functions
-_public: dict[tuple[FunctionType, str, str], Any] = {}  # by a function of the package, where it is public, and as what
-_inside: dict[Any, FunctionType] = {}  # the function of the package for each public function
+_GLOBALS: dict[str, Any] = {"__name__": "penlight"}  # globals of the generated functions
+_public: dict[tuple[FunctionType, str, str], Any] = {}  # keyed by inner function, public namespace, public name
+_inside: dict[Any, FunctionType] = {}  # the package's function behind each public function
 
 
 class Functions:
-    """What the public functions of a module are bound to. See Note [Functions are not methods]."""
+    """The object that a module's public functions are bound to. See Note [Functions are not methods]."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -82,10 +82,10 @@ class Functions:
 def public_functions(
     namespace: Mapping[str, Any], prefix: str, module: str, space: str = "", bound: Iterable[str] | None = None
 ) -> dict[str, Any]:
-    """The functions that replace the public functions in a namespace, so that failed calls are explained.
+    """The public functions of a namespace, wrapped so that failed calls are explained.
 
-    Messages call a function by its name after the prefix. It is found in `module` as `space` and its name, which pickle writes.
-    `bound` names those that no class binds, if not all are: Note [Functions are not methods].
+    Messages show the name without the prefix. Pickle finds the function in `module` as `space` plus its name. `bound` lists the functions
+    that a class does not bind, if not all: Note [Functions are not methods].
     """
     found = {}
     owner = Functions(module)
@@ -103,19 +103,19 @@ def public_functions(
 
 
 def function_inside(public: Any) -> Any:
-    """The function of the package that a public function is for."""
+    """The package's function behind a public function."""
     return _inside.get(public, public)
 
 
 def layers_of(public: Any) -> tuple[Any, ...]:
-    """The function of Python that a public function is, and the one written by hand that it is around, if it is."""
+    """The Python function behind a public function, and the hand-written one that it wraps, if any."""
     function = public.__func__ if type(public) is MethodType else public
     inside = function_inside(public)
     return (function, inside) if inside is not public and _is_written_by_hand(inside) else (function,)
 
 
 def bound_forms(function: FunctionType) -> list[Any]:
-    """The functions of Python behind the public functions for an op."""
+    """The Python functions behind the public functions of an op."""
     return [public.__func__ for (own, *_), public in _public.items() if own is function and type(public) is MethodType]
 
 
@@ -124,7 +124,7 @@ def _is_written_by_hand(function: FunctionType) -> bool:
 
 
 def _public_function(function: Any, name: str, prefix: str, module: str, space: str, owner: Functions | None) -> Any:
-    """The public function for a function of the package: a generated one around it, or for an op another form of its own."""
+    """The public function for a function of the package: a generated wrapper, or for an op a generated form of its own."""
     found = _public.get((function, module, space + name))
     if found is not None:
         return found
@@ -149,8 +149,8 @@ def _public_function(function: Any, name: str, prefix: str, module: str, space: 
 
 
 class Shown:
-    """What `help` and `inspect.signature` show of a generated function: the function that it is for, with `out=` or with the first
-    parameter of a bound method, and without defaults of what PyTorch's function of that name must be given."""
+    """The signature and docstring that `help` and `inspect.signature` show for a generated function: those of the wrapped function, with
+    `out=` or the first parameter of a bound method, and without defaults for arguments that PyTorch requires."""
 
     __slots__ = ("__wrapped__", "bound", "name", "out")
 
@@ -176,11 +176,11 @@ class Shown:
 
 
 class Form(NamedTuple):
-    """A function that `op_forms` (declare.py) made: it calls `prepare` with other arguments first, and runs the op that it gets."""
+    """A function made by `op_forms` (declare.py): it calls `prepare`, and runs the op that `prepare` returns."""
 
     prepare: Any
     first: tuple[str, ...]
-    run: str  # an expression of `op` and `arguments`
+    run: str  # an expression in `op` and `arguments`
 
 
 def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: bool) -> Compiled:
@@ -220,7 +220,7 @@ def _compiled(function: FunctionType, public: Any, key: str, name: str, bound: b
         by_keyword.append("**" + rest[0])
         by_default.append("not " + rest[0])
     given = f"{key}({', '.join([*(either.get(p, p) for p in call), *by_keyword])})"
-    if (by_keyword or aliases) and len(by_keyword) == len(by_default):  # arguments by keyword cost 50 ns
+    if (by_keyword or aliases) and len(by_keyword) == len(by_default):  # passing keyword arguments costs 50 ns
         given = f"{key}({', '.join(call)}) if {' and '.join(by_default + told_apart)} else {given}"
     body = [f"    return {given}"] if form is None else [f"    op, arguments = {given}", f"    return {form.run}"]
     taken = [
@@ -257,14 +257,14 @@ def _default(key: str, parameter: str, kwdefaults: dict[str, Any]) -> str:
 
 
 def too_many(name: str, count: int, defaults: int, excess: tuple[Any, ...]) -> TypeError:
-    """Python's error for more arguments by position than a bound method takes, without counting what it is bound to."""
+    """Python's error for too many positional arguments of a bound method, without counting the bound object."""
     takes = f"from {count - defaults} to {count}" if defaults else str(count)
     plural = "" if takes == "1" else "s"
     return TypeError(f"{name}() takes {takes} positional argument{plural} but {count + len(excess)} were given")
 
 
 def explaining(lines: list[str], name: str, parameters: Iterable[str], key: str | None = None) -> list[str]:
-    """The lines of a function with the `try` of Note [Failed calls]; `public_<key>` is the function that is called."""
+    """The lines of a function with the `try` of Note [Failed calls]; `public_<key>` is the called function."""
     head, *body = lines
     values = "".join(p + ", " for p in parameters).removesuffix(" ")
     return [
@@ -282,10 +282,10 @@ def explaining(lines: list[str], name: str, parameters: Iterable[str], key: str 
 
 
 def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exception) -> tuple[Any] | None:
-    """Raise a better error than this one if the call of a public function with these values of its parameters had an argument error.
+    """Raise a better error if a failed call of a public function with these parameter values had an argument error.
 
-    The answer is the result of the call, if a class of an argument takes over functions and was not noticed before or if a tensor stands
-    for a number; else None.
+    Returns the result of the call, in a tuple, if an argument's class has a `__torch_function__` that was not noticed before or if a 0-d
+    tensor was passed for a scalar; else None.
     """
     frame = failure.__traceback__.tb_frame  # type: ignore[union-attr]  # of the generated function
     caller = caller_of(frame)
@@ -305,13 +305,13 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
     try:
         raise better from None
     finally:
-        del better, failure, frame, call, values  # an error whose traceback leads to itself keeps the arguments alive
+        del better, failure, frame, call, values  # break the cycle through the traceback, which keeps arguments alive
 
 
 def failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
-    """What a method that explains its failures itself returns after a failure: it raises, unless `after_failure` has an answer.
+    """Called after a failure by a method that explains its own failures: raises, or returns the answer of `after_failure`.
 
-    `values` are those of its parameters in the order of `co_varnames`: those by keyword only come before `*args`.
+    `values` are the parameters' values in the order of `co_varnames`: keyword-only ones come before `*args`.
     """
     answer = after_failure(getattr(Tensor, name), name, values, failure)
     if answer is not None:
@@ -327,7 +327,7 @@ for _space in (NAMESPACE, _GLOBALS):
 
 
 def caller_of(frame: FrameType) -> FrameType | None:
-    """The frame that called a public function, without those between: the first call of a generated function, and
+    """The frame that called a public function, skipping intermediate frames: the first call of a generated function, and
     `__torch_function__`."""
     caller = frame.f_back
     while caller is not None and (
@@ -340,7 +340,7 @@ def caller_of(frame: FrameType) -> FrameType | None:
 
 
 def _hands_over(frame: FrameType | None) -> bool:
-    """Whether this is the frame of a function that looks for `__torch_function__`."""
+    """Whether this is the frame of a function that checks for `__torch_function__`."""
     return frame is not None and frame.f_code.co_filename.startswith("<penlight overrides")
 
 

@@ -1,7 +1,7 @@
-"""What happens when a generated function meets something that it was not written for.
+"""Recovery when a generated function meets an unexpected operand.
 
-The generated functions look at nothing before they use it. An operand that is no tensor or an edge gone stale shows as an
-exception, which comes here: either the operands are put right and the op runs again, or the argument error is raised in PyTorch's words.
+The generated functions check nothing in advance. An operand that is not a tensor, or a stale edge, raises an exception, which is handled
+here: either the operands are put right and the op runs again, or the argument error is raised in PyTorch's words.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _takeover = lazy_import(globals(), "_takeover", "..._takeover")
 
 
 def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
-    """A generated function met something without `_array` or `_edge`: settle or coerce it and run again, or explain."""
+    """Called when an operand of a generated function lacks `_array` or `_edge`: settle or coerce it and run again, or explain the error."""
     if settle_all(arguments):
         if is_grad_enabled():
             return op.function(*arguments)
@@ -29,29 +29,30 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
         raise error
     taken = _taken_over(op, arguments)
     if taken and not _looks(op):
-        raise error  # the public function that called this one makes the call again: see `after_failure` in public_functions.py
+        raise error  # the public function repeats the call: see `after_failure` in public_functions.py
     try:
         return op.function(*arguments) if taken else dispatch(op, arguments)
     except Exception as raised:
-        if raised.__context__ is error:  # how it was found out is of no use to the caller
+        if raised.__context__ is error:  # the failed attempts do not help the caller
             raised.__suppress_context__ = True
         raise
 
 
 def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
-    """Whether a class with `__torch_function__` is among the operands. See Note [Functions taken over] in _takeover.py."""
+    """Whether the class of an operand has `__torch_function__`. See Note [Functions taken over] in _takeover.py."""
     return _takeover.foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)  # type: ignore[no-any-return]
 
 
 def _looks(op: Op) -> bool:
-    """Whether an op's function is one of those that look at their arguments: public ones are."""
+    """Whether an op's function checks for `__torch_function__`, as public ones do."""
     return op.function in _takeover._originals
 
 
 # Note [Beside ndarrays]
-# `tensor * ndarray` is NumPy's in PyTorch: the operator steps back, and the array's reflected one converts the tensor, computes outside of any
-# graph, in NumPy's dtypes, and hands the result to `__array_wrap__`. `ndarray * tensor` is refused: the array steps back first, for the tensor's
-# `__array_priority__`, and then the tensor does. `==` and `!=` never step back: Python would compare identities.
+# In PyTorch, `tensor * ndarray` is NumPy's: the operator returns NotImplemented; the array's reflected operator converts the tensor,
+# computes outside of any graph, in NumPy's dtypes, and passes the result to `__array_wrap__`. `ndarray * tensor` is refused: the array
+# returns NotImplemented first, because of the tensor's `__array_priority__`, and then the tensor does. `==` and `!=` never do: Python would
+# compare identities.
 
 
 def recover_operator(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:

@@ -1,8 +1,8 @@
-"""Running the rules of a node in the readable way: on arrays where the generated function gives up, and on tensors.
+"""The readable implementation of running a node's rules: on arrays where the generated function gives up, and on tensors.
 
 # Note [Complex rules]
-Rules of pointwise ops are written as for real numbers, g * f'(x). PyTorch's complex gradient is g * conj(f'(x)), which
-is conj(rule(conj(g))) for every holomorphic op: the conjugations are done here, around the rule. Ops that are not
+Rules of pointwise ops are written for real numbers, g * f'(x). PyTorch's complex gradient is g * conj(f'(x)), which
+is conj(rule(conj(g))) for every holomorphic op: this module conjugates before and after the rule. Ops that are not
 holomorphic (abs, angle, ...) declare complex_rule=True: their rules are exact as written.
 """
 
@@ -33,13 +33,13 @@ _forward_ad = lazy_import(globals(), "_forward_ad", "...autograd.forward_ad")
 
 
 class ComplexFit(tuple[Any, ...]):
-    """The `_fit` of a pointwise node with a complex result: per input its shape and dtype. See Note [Complex rules]."""
+    """The `_fit` of a pointwise node with a complex result: the shape and dtype of each input. See Note [Complex rules]."""
 
     __slots__ = ()
 
 
 class PackedFit:
-    """Around the `_fit` of a node with packed values: its generated backward hands over to `dispatch_backward`."""
+    """Wraps the `_fit` of a node with packed values: its generated backward then calls `dispatch_backward`."""
 
     __slots__ = ("fit",)
 
@@ -48,7 +48,7 @@ class PackedFit:
 
 
 def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
-    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, drop an imaginary part, cast."""
+    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, drop the imaginary part, cast."""
     shape, np_dtype = fit
     if np_dtype.kind != "c" and grad_kind(grad) == "c":
         grad = xp.real_part(grad)
@@ -62,12 +62,12 @@ def grad_kind(grad: Any) -> str:
 
 
 def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
-    """Run a node's rules on arrays in the readable way."""
+    """Run a node's rules on arrays by the readable path."""
     return _run_rules(node, grads, keep, unpack_raw, NAMESPACE["raw"])
 
 
 def wanted_edges(node: Any) -> Any:
-    """A node's edges, without those that lead to nothing asked for, whose saved values are only looked at."""
+    """A node's edges, without those that lead to no requested gradient; the saved values of those are only version-checked."""
     edges = engine.wanted_edges(node)
     op: Op = node.op
     for i, edge, original in zip(op.wants, edges, node.next_functions):
@@ -82,13 +82,13 @@ NAMESPACE["wanted_edges"] = wanted_edges
 
 
 def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
-    """Run a node's rules on tensors: the same formulas over differentiable ops."""
+    """Run a node's rules on tensors: the same formulas with differentiable ops."""
     results = _run_as_node(node, grads, keep) if node.op.traits.backward else None
     return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"]) if results is None else results
 
 
 def nothing(grads: list[Any]) -> bool:
-    """Whether none of a node's outputs got a gradient."""
+    """Whether none of a node's outputs received a gradient."""
     return all(g is None for g in grads)
 
 
@@ -135,12 +135,12 @@ def _fit_of(node: Any) -> Any:
 
 
 def _conjugates(op: Op, fit: Any) -> bool:
-    """Whether an op's rules are to be run on the conjugate of the gradient. See Note [Complex rules]."""
+    """Whether an op's rules run on the conjugate of the gradient. See Note [Complex rules]."""
     return isinstance(fit, ComplexFit) and not op.complex_rule and op.outputs == 1
 
 
 def _gradient_of(op: Op, index: int, given: dict[str, Any], fit: Any) -> Any:
-    """The gradient by the input that has the rule at this index, in that input's shape and dtype."""
+    """The gradient for the input whose rule has this index, in that input's shape and dtype."""
     i, rule = list(op.rules.items())[index]
     grad, xp = given["grad"], given["xp"]
     g = _gradient(op, i, rule, [given[want] for want in op.wants[i]], grad)
@@ -152,7 +152,7 @@ def _gradient_of(op: Op, index: int, given: dict[str, Any], fit: Any) -> Any:
 
 
 def elementwise_rule(op: Op, i: str) -> bool:
-    """Whether a rule is elementwise itself: the gradient may be computed block by block, and its dimensions in any order."""
+    """Whether a rule is itself elementwise, so that the gradient can be computed in blocks and with its dimensions in any order."""
     wants = op.wants[i]
     return (
         op.kind == "pointwise"
@@ -164,7 +164,7 @@ def elementwise_rule(op: Op, i: str) -> bool:
 def _gradient(op: Op, i: str, rule: Any, values: list[Any], grad: Any) -> Any:
     if type(grad) is not np.ndarray or not elementwise_rule(op, i):
         return rule(*values)
-    # Note [Elementwise work] in kernels/elementwise; generated code does not come here with float32
+    # Note [Elementwise work] in kernels/elementwise; generated code handles float32 itself
     large = grad.size >= LARGE or (grad.size >= HALVES and grad.dtype.itemsize == 2)
     return apply(rule, *values) if large else rule(*values)
 
@@ -179,13 +179,13 @@ def unpack_raw(op: Op, node: Any, want: str) -> Any:
 
 
 def _of_halves(node: Any) -> bool:
-    """Whether a gradient is to be one of 16-bit floats. See Note [Numbers beside 16-bit floats] in scalars.py."""
+    """Whether a gradient must have 16-bit floats. See Note [Numbers beside 16-bit floats] in scalars.py."""
     fit = _fit_of(node)
     return isinstance(fit, ComplexFit) and any(of is not None and is_half(of[1]) for of in fit)
 
 
 def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
-    """A saved value as the tensor namespace sees it: inputs as tensors, outputs as tensors with this node as their edge."""
+    """A saved value in the tensor namespace: inputs as tensors, outputs as tensors with this node as their edge."""
     value = getattr(node, "s_" + want)
     kind = slot_kind(op, want)
     if isinstance(value, Freed):
@@ -213,7 +213,7 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
 
 
 def restore_result(node: Node, array: Any, vc: Any, output_nr: int) -> Tensor:
-    """A saved output as a tensor again, with its edge in the graph."""
+    """A saved output as a tensor, with its edge in the graph restored."""
     out = wrap(array)
     out._vc = vc
     if array.dtype.kind in "fcV":
@@ -226,10 +226,10 @@ def restore_result(node: Node, array: Any, vc: Any, output_nr: int) -> Tensor:
 # ----- Backward passes that are one node of the gradient's own graph ------------------------------------------------
 # Note [Backward passes as nodes]
 # In PyTorch the backward pass of some ops is an op itself. With `create_graph=True` the gradient of `glu` has the node GluBackwardBackward0, which
-# leads to the incoming gradient and to the input. Here that gradient is a formula over other ops. `traits(backward="grad input")` says that it
-# is one node, and what the node leads to. The kernel of a plain backward pass then computes the gradient, and the node differentiates the
-# formula when it runs. It leads also to what the gradient does not depend on (that of a pool does not depend on the pool's input, that of a
-# bias on nothing): to this it gives zeros, or nothing if the op has several gradients.
+# has edges to the incoming gradient and to the input. Here that gradient is a formula over other ops. `traits(backward="grad input")` makes
+# it a single node with these edges. The kernel of a plain backward pass then computes the gradient, and the node differentiates the
+# formula when it runs. It also has edges to tensors that the gradient does not depend on (the gradient of a pool does not depend on the pool's
+# input, that of a bias on nothing): these receive zeros, or no gradient if the op has several gradients.
 
 
 _dispatch = lazy_import(globals(), "_dispatch", ".dispatch")
@@ -237,7 +237,7 @@ _creation = lazy_import(globals(), "_creation", "...creation")
 
 
 class BackwardPass(Node):
-    """Behind the gradient of one input of a node: see Note [Backward passes as nodes]."""
+    """The node of the gradient of one input: see Note [Backward passes as nodes]."""
 
     __slots__ = ("given", "op", "position", "versions")
     op: Op
@@ -257,7 +257,8 @@ class BackwardPass(Node):
         return self._differentiate(grad, NAMESPACE["ops"]._alias, keep, is_grad_enabled())
 
     def _differentiate(self, grad: Tensor, stand_in: Any, keep: bool, create_graph: bool) -> tuple[Any, ...]:
-        """The gradients by what the formula depends on: it runs on stand-ins, since a pass to the tensors themselves would call their hooks."""
+        """The gradients of the formula by its inputs. The formula runs on stand-ins, because a pass to the tensors themselves would call
+        their hooks."""
         if self.given is FREED:
             raise RuntimeError(USED_TWICE)
         for name, version in self.versions:
@@ -270,7 +271,7 @@ class BackwardPass(Node):
         try:
             grad_mode.set(True)
             for name, edge in zip(self.op.traits.backward.split(), self.next_functions):
-                if edge[0] is None or given.get(name) is None:  # what was not saved, none of the gradients depends on
+                if edge[0] is None or given.get(name) is None:  # no gradient depends on a value that was not saved
                     captured.append(NO_EDGE)
                     continue
                 given[name] = stand_in(given[name])
@@ -289,7 +290,7 @@ class BackwardPass(Node):
         results = list(captures.grads)
         if len(self.op.rules) == 1:
             for k, (name, edge) in enumerate(zip(self.op.traits.backward.split(), self.next_functions)):
-                if results[k] is None and edge[0] is not None:  # an input that was not saved has the gradient's shape
+                if results[k] is None and edge[0] is not None:  # an unsaved input has the gradient's shape
                     results[k] = _creation.zeros_like(grad if given.get(name) is None else given[name])
         return tuple(results)
 
@@ -308,11 +309,11 @@ def _class(name: str) -> type[BackwardPass]:
 
 
 def _run_as_node(node: Any, grads: Any, keep: bool) -> tuple[Any, ...] | None:
-    """A node's gradients, each behind one node that leads to what its op's traits say; None where a formula is to be run."""
+    """A node's gradients, each as the output of one node with the edges given in its op's traits; None if a formula must run instead."""
     op: Op = node.op
     grad = grads[0] if type(grads) is list else grads
     if type(grad) is not Tensor or grad._level is not None or not is_grad_enabled() or _dispatch.interpreters.get():
-        return None  # a transform gives zeros for what depends on nothing anyway
+        return None  # transforms give zeros for independent inputs anyway
     edges = tuple(_edge_to(node, name, grad) for name in op.traits.backward.split())
     if all(edge[0] is None for edge in edges):
         return None
@@ -342,7 +343,7 @@ def _edge_to(node: Any, name: str, grad: Tensor) -> Edge:
 
 
 def zero_gradient(grad: Any, xp: Any) -> Any:
-    """The rule of an input whose small changes do not change the result: it was overwritten, or rounded."""
+    """The rule of an input on which the result does not depend locally: it was overwritten, or rounded."""
     return xp.zeros_like(grad)
 
 
@@ -352,12 +353,12 @@ def zero_gradient(grad: Any, xp: Any) -> Any:
 def joint_rules(gradients: Callable[..., Sequence[Any]], *inputs: str) -> dict[str, Any]:
     """The rules of inputs whose gradients one function computes together.
 
-    `gradients` has the parameters of a rule, `needs` among them, and returns a gradient for each of the inputs; None will do where none
-    is needed. The rules of a node run one after the other: the first calls `gradients`, and the others take what is theirs.
+    `gradients` has the parameters of a rule, including `needs`, and returns one gradient per input, or None where none is
+    needed. The rules of a node run in succession: the first calls `gradients`, and the others take their results.
     """
     wants = parameters_of(gradients)
     at = wants.index("needs")
-    computed: dict[int, tuple[Any, list[Any]]] = {}  # by thread: the incoming gradient, and what remains of its results
+    computed: dict[int, tuple[Any, list[Any]]] = {}  # by thread: the incoming gradient, and the results not yet taken
 
     def rule_at(position: int) -> Callable[..., Any]:
         def rule(*values: Any) -> Any:
@@ -378,7 +379,7 @@ def joint_rules(gradients: Callable[..., Sequence[Any]], *inputs: str) -> dict[s
 
 
 def saved_as_input(*ops: Any) -> None:
-    """Nodes of these ops show what they saved of their input as `_saved_input`, not as `_saved_self`, as in PyTorch."""
+    """Mark ops whose nodes expose their saved input as `_saved_input` instead of `_saved_self`, as in PyTorch."""
     for op in ops:
         for name in ("_saved_self", "_raw_saved_self"):
             reader = op.Backward.__dict__.get(name)

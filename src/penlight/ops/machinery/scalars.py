@@ -1,14 +1,14 @@
-"""Numbers beside tensors, as arrays.
+"""Scalar operands of tensors, as arrays.
 
 # Note [Numbers as arrays]
-NumPy takes nearly as long to make an array of a Python number as for the rest of a small op. So the arrays of the numbers that
-programs use (2, 0.5, a learning rate) are kept, in tables by dtype, and the generated functions look there first. Zero is
-never kept: 0.0 and -0.0 are one key.
+NumPy needs nearly as long to convert a Python scalar to an array as for the rest of a small op. So the arrays of common
+scalars (2, 0.5, a learning rate) are cached, in one table per dtype, which the generated functions consult first. Zero is
+never cached, because 0.0 and -0.0 are the same key.
 
 # Note [Numbers beside 16-bit floats]
-PyTorch multiplies and divides 16-bit floats by a number in float32: the number is not rounded to 16 bits, 70000 is not infinite.
-So for these ops (`full_scalars`) such a number, or a tensor of no dimension that is one, is a float32 array, and the result, which NumPy
-widens, is narrowed; so is the gradient. Other ops round the number first, as PyTorch does.
+PyTorch multiplies and divides 16-bit floats by a scalar in float32: the scalar is not rounded to 16 bits, and 70000 is not infinite.
+So for these ops (`full_scalars`) the scalar, or a 0-d tensor, becomes a float32 array, and the result, which NumPy
+widens, is narrowed; so is the gradient. Other ops round the scalar first, as PyTorch does.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...autograd.modes import NAMESPACE
 
 NUMBERS: dict[Any, dict[Any, Any]] = {d.np: {} for d in (dtypes.float16, dtypes.float32, dtypes.float64)}
 _INTEGERS = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8)
-BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, **{d.np: {} for d in _INTEGERS}}  # where the number is an int
+BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, **{d.np: {} for d in _INTEGERS}}  # for int scalars
 NUMBERS_IN_FULL = {dtype: table for dtype, table in NUMBERS.items() if dtype.itemsize > 2}
 BESIDE_INT_IN_FULL = {dtype: table for dtype, table in BESIDE_INT.items() if dtype.itemsize > 2 or dtype.kind in "iu"}
-_MOST = 1000  # kept in one table
+_MOST = 1000  # the largest number of entries per table
 
-# In the namespace of the generated code, so that a number too large for its dtype becomes inf without a warning.
+# These run in the namespace of the generated code, so that a scalar too large for its dtype becomes inf without a warning.
 exec(
     "def make_number(value, table, dtype):\n"
     "    try: made = asarray(value, dtype)\n"

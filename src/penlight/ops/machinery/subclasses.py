@@ -1,15 +1,15 @@
-"""Classes with `__torch_dispatch__`: they run the ops on their instances themselves, below autograd.
+"""Classes with `__torch_dispatch__`, which run the ops on their instances themselves, below autograd.
 
 # Note [Subclasses that dispatch]
-An op on an instance of such a class goes to the level `SUBCLASSES`, as one on a batched tensor goes to its vmap. The level calls
-the class's `__torch_dispatch__` with recording off, and puts what that returns into the graph as the op's result. Nodes keep such
-results as tensors, and backward passes run on tensors as long as the level is awake, so that gradients go the same way. As in Note
-[Functions taken over] nobody looks before there is something to find: the first instance wakes the level.
+An op on an instance of such a class goes to the level `SUBCLASSES`, as an op on a batched tensor goes to its vmap. The level calls
+the class's `__torch_dispatch__` with recording off, and adds what it returns to the graph as the op's result. Nodes keep such
+results as tensors, and while the level is active backward passes run on tensors, so that gradients are dispatched too. As in Note
+[Functions taken over], nothing is checked before an instance exists: creating the first one activates the level.
 
-A wrapper (`_make_wrapper_subclass`) has no memory, but an `Outline`: what goes past its class is refused, not computed.
+A wrapper (`_make_wrapper_subclass`) has an `Outline` instead of memory: an op that bypasses its class is refused.
 
-What differs from PyTorch: saving for the backward pass and making tensors from nothing are no ops here, so that classes are not
-asked about `detach` and `ones_like` there.
+Difference from PyTorch: saving tensors for the backward pass and creating tensors are not ops here, so classes are not called for `detach`
+and `ones_like` in these cases.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def wrapper(
     cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
-    """What `Tensor._make_wrapper_subclass` gives."""
+    """Implements `Tensor._make_wrapper_subclass`."""
     from ... import dtypes
 
     if getattr(cls, "__torch_dispatch__", DISABLED) is DISABLED:
@@ -82,7 +82,7 @@ def _steps(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
 
 
 def wake(cls: type) -> None:
-    """An instance of a class that dispatches is about to be made."""
+    """Activate the level, just before the first instance of a dispatching class is made."""
     cls._level = SUBCLASSES  # type: ignore[attr-defined]
     if getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__:  # type: ignore[attr-defined]
         cls.__torch_function__ = staticmethod(DISABLED)  # type: ignore[attr-defined]  # as in PyTorch
@@ -92,7 +92,7 @@ def wake(cls: type) -> None:
 
 
 def rest() -> None:
-    """Undo `wake`, for tests: there are no instances any more."""
+    """Undo `wake` when no instances are left; for tests."""
     if dispatch.subclass_levels:
         dispatch.subclass_levels.clear()
         modes.close_slow_mode()
@@ -119,7 +119,7 @@ def _slots(kind: type) -> list[str]:
 
 
 class _Subclasses:
-    """The level that ops on instances of such classes go to. See Note [Subclasses that dispatch]."""
+    """The level that handles ops on instances of such classes. See Note [Subclasses that dispatch]."""
 
     batching = False
     depth = -1  # outside of every vmap
@@ -155,7 +155,7 @@ class _Subclasses:
         return type(result)(outs) if several else outs[0]
 
     def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
-        """The in-place form: the class writes, autograd rewrites the history."""
+        """Run an in-place form: the class writes, autograd rebases the history."""
         if dispatch.op_watchers.get():
             return dispatch._watched(op, arguments, lambda: self.run_inplace(op, arguments), True)
         env = dispatch.coerce(op, arguments)
@@ -173,24 +173,24 @@ class _Subclasses:
         return tensor
 
     def like(self, make: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
-        """`zeros_like` and its kin."""
+        """Implements `zeros_like` and similar functions."""
         given = {name: value for name, value in kwargs.items() if value is not None}
         return self.call(overload(make.__name__), make, (tensor, *args), given)
 
     def item(self, tensor: Any) -> Any:
-        """The only element of an instance."""
+        """The single element of an instance."""
         return self.call(overload("_local_scalar_dense"), lambda t: t.item(), (tensor,), {})
 
     def detach(self, tensor: Any) -> Any:
-        """An instance, cut off the graph."""
+        """An instance detached from the graph."""
         return self.call(overload("detach"), lambda t: t.detach(), (tensor,), {})
 
     def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`MyFunction.apply`: not an op, its forward runs ops."""
+        """`MyFunction.apply`: not an op; its forward runs ops."""
         return _function.run_forward(cls, args, kwargs)
 
     def call(self, func: OpOverload, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Offer an op to the classes among its arguments in turn, with recording off; calling `func` there is calling `run`."""
+        """Offer an op to the classes among its arguments in turn, with recording off; calling `func` there calls `run`."""
         found = instances((*args, *kwargs.values()))
         types = tuple(type(value) for value in found)
         before, outer = grad_mode.get(), calls.get()
@@ -215,7 +215,7 @@ SUBCLASSES = _Subclasses()
 
 
 def instances(values: Any) -> list[Any]:
-    """Of these arguments, one of each class that dispatches; subclasses before their bases."""
+    """One argument of each dispatching class; subclasses before their bases."""
     found: list[Any] = []
     for value in values:
         for v in value if isinstance(value, (tuple, list)) else (value,):
@@ -227,7 +227,7 @@ def instances(values: Any) -> list[Any]:
 
 
 def _fresh(result: Any, arguments: tuple[Any, ...]) -> Any:
-    """What a class returned, as a tensor that can become the result of a node: not one of the op's own arguments."""
+    """A class's return value as a tensor that can become a node's result: never one of the op's own arguments."""
     if not isinstance(result, Tensor) or (result._edge is NO_EDGE and not any(result is a for a in arguments)):
         return result
     return twin(result)

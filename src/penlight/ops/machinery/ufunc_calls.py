@@ -1,11 +1,11 @@
-"""Rules written out as calls of ufuncs.
+"""Translates rules into ufunc calls.
 
 # Note [Rules written out]
-On small arrays, half of what a rule like `grad * (1 - result * result)` costs is its own call, Python's operators, and the making
-of an array from `1`. So when an op's backward is generated, its rules are called once with terms that stand for what they want.
-A rule that does nothing but arithmetic with them becomes an expression of ufuncs, here
-`multiply(grad, subtract(number_1, multiply(result, result)))`, with its numbers kept as arrays of float32. Any other rule, and this
-one for other dtypes, is called as it is. Both give the same bits (tests/ops/test_written_out.py).
+On small arrays, half the cost of a rule like `grad * (1 - result * result)` is its own call, Python's operators, and converting
+`1` to an array. So when an op's backward is generated, its rules are called once with symbolic terms as arguments.
+A rule that only does arithmetic with them becomes an expression of ufuncs, here
+`multiply(grad, subtract(number_1, multiply(result, result)))`, with its constants stored as float32 arrays. Any other rule, and this
+one for other dtypes, is called unchanged. Both give the same bits (tests/ops/test_written_out.py).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .op import Op, slot_kind
 
 
 class Beyond(Exception):
-    """Raised by a term that is used for more than arithmetic."""
+    """Raised when a term is used for anything but arithmetic."""
 
 
 class Term:
-    """Stands for an array while a rule is written out: `text` is the expression that computes it, `calls` are the calls in it."""
+    """Represents an array while a rule is translated: `text` is the expression that computes it, `calls` the calls in it."""
 
     __slots__ = ("calls", "text")
     __array_ufunc__ = None
@@ -41,7 +41,7 @@ class Term:
     def __pow__(self, exponent: Any) -> Term:
         if type(exponent) is int and exponent == 2:
             return _call(np.square, self)
-        raise Beyond  # NumPy's operator has shortcuts of its own
+        raise Beyond  # NumPy's operator has shortcuts that a ufunc call lacks
 
 
 def _text(value: Any) -> str:
@@ -74,7 +74,7 @@ setattr(Term, "__neg__", lambda self: _call(np.negative, self))
 
 
 class _Namespace:
-    """Stands for `xp`: its ufuncs and arithmetic are written out, anything else ends it."""
+    """Represents `xp`: its ufuncs and arithmetic are translated, anything else aborts the translation."""
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(NAMESPACE["raw"], name, None)
@@ -86,13 +86,13 @@ class _Namespace:
 
 
 def arithmetic(kernel: Any) -> Any:
-    """Mark a kernel that is nothing but arithmetic with its arguments: rules that call it by `xp` are written out too."""
+    """Mark a kernel that only does arithmetic on its arguments, so that rules calling it through `xp` are translated too."""
     kernel.arithmetic = True
     return kernel
 
 
 def written_out(op: Op, i: str) -> str | None:
-    """The rule for input `i` of a pointwise op as an expression over what it wants; None if it is no plain arithmetic."""
+    """The rule for input `i` of a pointwise op as an expression of the values it needs; None if it is not plain arithmetic."""
     wants = op.wants[i]
     if op.kind != "pointwise" or any(
         want != "xp" and slot_kind(op, want) not in ("call", "input", "result") for want in wants
@@ -101,10 +101,10 @@ def written_out(op: Op, i: str) -> str | None:
     terms: list[Any] = [_Namespace() if want == "xp" else Term(want) for want in wants]
     try:
         result = op.rules[i](*terms)
-    except Exception:  # it needs to see values, or refuses to be differentiated
+    except Exception:  # it inspects values, or refuses to be differentiated
         return None
     if type(result) is not Term or len(set(result.calls)) != len(result.calls):
-        return None  # as an expression it would compute something twice
+        return None  # an expression would compute something twice
     if any(call.partition("(")[0] in op.parameters for call in result.calls):
         return None  # a parameter hides the ufunc
     if "number_" not in result.text:

@@ -1,1 +1,1 @@
-"""The functions that layers are made of."""
+"""The functions used by layers."""

@@ -30,7 +30,7 @@ _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 
 
 def _clip_integers(input: Any, min: Any, max: Any) -> Any:
-    """Limited by one call for both sides, which NumPy is quicker at than at either with one number for an operand."""
+    """Clamp integers by one call for both limits, which is faster in NumPy than one limit at a time with a scalar operand."""
     dtype = input.dtype
     least, most = _limits(dtype)
     low = least if min is None else _as_limit(min, dtype)
@@ -44,7 +44,7 @@ def _limits(dtype: Any) -> tuple[int, int]:
 
 
 def _as_limit(value: int, dtype: Any) -> int:
-    """A number as it is in C: a negative one wraps around in an unsigned type."""
+    """A scalar converted as in C: negative values wrap around in an unsigned type."""
     least, most = _limits(dtype)
     if not (least or -most) <= value <= most:
         name = "int" if dtype == np.int32 else f"{dtype}_t"
@@ -57,8 +57,8 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def _limited(ufunc: Any, input: Any, limit: Any) -> Any:
-    """The larger or smaller of each element and a number; of 0 and -0 the element, as in PyTorch. NumPy gives the second of two equal
-    operands, and of 16-bit floats the first."""
+    """The larger or smaller of each element and a scalar; of 0 and -0 the element, as in PyTorch. Of two equal operands NumPy returns the
+    second, for 16-bit floats the first."""
     return ufunc(input, limit) if input.dtype.itemsize == 2 else ufunc(limit, input)
 
 
@@ -68,7 +68,7 @@ def _clamp_array(input: Any, min: Any, max: Any) -> Any:
         return _clip_integers(input, min, max)
     clipped = type(input) is np.ndarray and (input.dtype in _FLOATS or (input.size >= HALVES and is_half(input.dtype)))
     if clipped and min is not None and max is not None:
-        # Four times as fast as two limits, one after the other; of 16-bit floats three times.
+        # Four times as fast as two successive limits; for 16-bit floats three times.
         return narrow(widen(input).clip(min, max), input.dtype)
     if min is not None:
         input = _limited(np.maximum, input, min)
@@ -141,7 +141,7 @@ _OPTIONAL = (*_REAL, type(None))
 
 @op_forms()
 def clamp(in_place: bool, input: Tensor, min: Any = None, max: Any = None) -> OpCall:
-    """Each element brought into a range; the gradient passes inside the range, bounds included.
+    """Each element limited to a range; the gradient passes inside the range, bounds included.
 
     >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -206,12 +206,12 @@ install_method("clip_", clip_)
 
 _FLOAT32 = np.dtype(np.float32)
 _ZERO = np.zeros((), np.float32)
-_MOST_SMALL = 512  # elements, for which the overhead of a call counts for more than what is done to each
+_MOST_SMALL = 512  # elements, up to which call overhead dominates
 
 
 def _relu_array(input: Any) -> Any:
     if input.dtype is _FLOAT32 and input.size < COMPILED:
-        return np.maximum(_ZERO, input)  # of 0 and -0 NumPy gives the second
+        return np.maximum(_ZERO, input)  # of 0 and -0 NumPy returns the second
     if input.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return _activation_kernels.relu(input)
@@ -223,7 +223,7 @@ def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
         passed = input.copy()
         passed[np.less_equal(output, _ZERO)] = 0.0
         return passed
-    return _activation_kernels.threshold_backward(input, output, threshold)  # a NaN lets the gradient pass
+    return _activation_kernels.threshold_backward(input, output, threshold)  # the gradient passes a NaN input
 
 
 @pointwise(_threshold_array, node="ThresholdBackwardBackward0", inplace=False,
@@ -294,7 +294,7 @@ def _rule_on_rows(rule: Any, grad: Any, result: Any, dim: int, xp: Any) -> Any:
 
 
 def _rowwise(kernel: Any) -> Any:
-    """A kernel along a dimension, for 0-d arrays too."""
+    """A kernel along a dimension that also accepts 0-d arrays."""
     return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
 
 
@@ -320,7 +320,7 @@ def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
 
 @method
 def softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """exp(x) scaled to sum to one along a dimension.
+    """exp(x), normalised to sum to one along a dimension.
 
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
@@ -333,7 +333,7 @@ def softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | 
 
 @method
 def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of `softmax`, computed in one go.
+    """The logarithm of `softmax`, computed stably in one step.
 
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
@@ -348,7 +348,7 @@ def log_softmax(input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tenso
 
 
 def floats_only(name: str, complex_too: bool = False) -> Any:
-    """A check that refuses integers (and complex numbers) in PyTorch's words."""
+    """A check that refuses integers (and complex numbers) with PyTorch's error."""
 
     def check(env: dict[str, Any]) -> None:
         category = env["input"].dtype.category
@@ -359,7 +359,7 @@ def floats_only(name: str, complex_too: bool = False) -> Any:
 
 
 def as_number(function: str, parameter: str, value: Any) -> Any:
-    """A number, or what a tensor without dimensions holds, which PyTorch takes for one."""
+    """A scalar, or the value of a 0-d tensor, which PyTorch accepts as a scalar."""
     if not isinstance(value, Tensor):
         return value
     if value.dim() or value.requires_grad:
@@ -368,5 +368,5 @@ def as_number(function: str, parameter: str, value: Any) -> Any:
 
 
 def run(op: str, inplace: bool, *arguments: Any) -> Tensor:
-    """An op, or its in-place form."""
+    """Run an op or its in-place form."""
     return dispatch.inplace(OPS[op], arguments) if inplace else OPS[op].function(*arguments)

@@ -1,4 +1,4 @@
-"""Pooling to a given size, by windows that divide the input evenly or that are placed at random."""
+"""Pooling to a given output size, over windows that divide the input evenly or are placed at random."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _max_rule(grads: Any, input_shape: Ints, result1: Any, output_size: Ints, xp
 
 
 def _declare(dims: int) -> None:
-    """The ops for 2 or 3 spatial dimensions; PyTorch has one for each."""
+    """Declare the ops for 2 or 3 spatial dimensions; PyTorch has one for each."""
 
     def mean(input: Tensor, output_size: Ints) -> Tensor: ...
 
@@ -67,7 +67,7 @@ _declare(3)
 
 
 def _output_size(value: Any, input: Tensor, dims: int, name: str) -> Ints:
-    """The wanted size; None keeps a dimension's."""
+    """The requested size; None keeps the size of a dimension."""
     single = isinstance(value, int) or value is None
     given = (value,) * dims if single else tuple(value)
     if dims > 1 and not single and input.dim() <= len(given):
@@ -146,7 +146,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows that divide images evenly; None keeps a dimension as it is.
+    """Means over windows that divide images evenly; None keeps the size of a dimension.
 
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(4.0).view(1, 2, 2), 1)
     tensor([[[1.5000]]])
@@ -166,7 +166,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` with the positions of the largest elements.
+    """`adaptive_max_pool1d` together with the indices of the largest elements.
 
     >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
@@ -184,7 +184,7 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool2d` with the positions of the largest elements in the flattened plane.
+    """`adaptive_max_pool2d` together with the indices of the largest elements in the flattened plane.
 
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 1)
     (tensor([[[3.]]]), tensor([[[1]]]))
@@ -195,7 +195,7 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool3d` with the positions of the largest elements in the flattened volume.
+    """`adaptive_max_pool3d` together with the indices of the largest elements in the flattened volume.
 
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 1)[1]
     tensor([[[[7]]]])
@@ -244,7 +244,7 @@ def _fractional(
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     where, shape = name if dims == 2 else name + "_out", list(input.shape)
     if input.dim() not in (dims + 1, dims + 2):
-        if samples is None and input.dim() <= dims:  # PyTorch looks for the channels first, to draw for each of them
+        if samples is None and input.dim() <= dims:  # PyTorch reads the channels first, to draw samples for each
             input.size(0 if input.dim() == 0 else -dims - 1)
         raise RuntimeError(f"{where}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {shape}")
     if 0 in shape[-dims - 1 :]:
@@ -293,7 +293,7 @@ def _fractional(
 
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                                        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`fractional_max_pool2d` with the positions of the largest elements.
+    """`fractional_max_pool2d` together with the indices of the largest elements.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.rand(1, 6, 6), 2, output_size=3)[1].shape
     torch.Size([1, 3, 3])
@@ -303,7 +303,7 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_s
 
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                                        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`fractional_max_pool3d` with the positions of the largest elements.
+    """`fractional_max_pool3d` together with the indices of the largest elements.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.rand(1, 6, 6, 6), 2, output_size=3)[1].shape
     torch.Size([1, 3, 3, 3])
@@ -313,7 +313,7 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_s
 
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Any:  # fmt: skip
-    """Largest elements of windows whose distances are random, to a size that need not divide the input's.
+    """Largest elements of windows at random distances; the output size need not divide the input's.
 
     >>> torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 8, 8), 2, output_size=5).shape
     torch.Size([1, 5, 5])
@@ -324,7 +324,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
 
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Any:  # fmt: skip
-    """`fractional_max_pool2d` with one dimension more.
+    """`fractional_max_pool2d` for three spatial dimensions.
 
     >>> torch.nn.functional.fractional_max_pool3d(torch.rand(1, 6, 6, 6), 2, output_size=3).shape
     torch.Size([1, 3, 3, 3])

@@ -1,4 +1,4 @@
-"""Attention: scaled dot products, and the heads around them."""
+"""Attention: scaled dot products, and multiple heads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _padding = lazy_import(globals(), "_padding", ".padding")
 
 
 def _safe_softmax_array(input: Any, dim: int) -> Any:
-    """Softmax, but 0 for rows of nothing but -inf."""
+    """Softmax, but 0 for rows that are entirely -inf."""
     found = _softmax_kernel(input, dim)
     if not input.size:
         return found
@@ -54,7 +54,7 @@ def _attention_gradients(
     grads: Any, query: Any, key: Any, value: Any, attn_mask: Any, output: Any, logsumexp: Any, probabilities: Any, scale: float,
     is_causal: bool, needs: Any, xp: Any,
 ) -> Any:  # fmt: skip
-    """The gradients of query, key and value. On tensors the probabilities are computed again, so that they can be differentiated."""
+    """The gradients of query, key and value. On tensors the probabilities are recomputed, so that they can be differentiated."""
     grad = grads[0]
     if xp is raw:
         saved = (query, key, value, attn_mask, output, logsumexp, probabilities, scale, is_causal)
@@ -84,7 +84,7 @@ def _attention(
 
 
 def _above(query: Tensor, key: Tensor) -> Tensor:
-    """The causal mask: nothing that comes later is looked at."""
+    """The causal mask, which hides later positions."""
     shape = (query.shape[-2], key.shape[-2])
     return wrap(np.triu(np.full(shape, -np.inf, query._array.dtype), 1))
 
@@ -119,7 +119,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> No
 
 
 def _added(mask: Tensor, query: Tensor) -> Tensor:
-    """A mask to be added: -inf where a boolean one is False."""
+    """A mask to add: -inf where a boolean mask is False."""
     if mask.dtype is dtypes.bool_ and mask._level is not None:
         return where(mask, 0.0, -math.inf).to(query.dtype)
     if mask.dtype is dtypes.bool_:
@@ -128,7 +128,7 @@ def _added(mask: Tensor, query: Tensor) -> Tensor:
 
 
 def _fusable(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
-    """Whether the fused op applies: four dims, the same heads, and a mask that needs no derivative."""
+    """Whether the fused op applies: four dims, equal numbers of heads, and a mask that needs no derivative."""
     q, k, v = query._array.shape, key._array.shape, value._array.shape
     if not len(q) == len(k) == len(v) == 4 or not q[:2] == k[:2] == v[:2] or not q[3] == k[3] == v[3]:
         return False
@@ -142,7 +142,7 @@ def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
     scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """softmax(query @ key.T * scale + mask) @ value. A boolean mask is True where attention may go.
+    """softmax(query @ key.T * scale + mask) @ value. A boolean mask is True for positions that take part.
 
     >>> x = torch.ones(1, 1, 2, 4)
     >>> torch.nn.functional.scaled_dot_product_attention(x, x, x).shape
@@ -169,7 +169,7 @@ def scaled_dot_product_attention(
 def _composed(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, scale: float
 ) -> Tensor:
-    """Attention from ops, where the fused one does not apply."""
+    """Attention composed of ops, if the fused op does not apply."""
     root = math.sqrt(scale) if scale >= 0 else math.nan
     scores = (query * root) @ (key.transpose(-2, -1) * root) if scale >= 0 else (query * scale) @ key.transpose(-2, -1)
     if is_causal:
@@ -188,7 +188,7 @@ def _check_mask(mask: Tensor, wanted: tuple[int, ...]) -> None:
 
 
 def _repeated(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values once for each group of query heads that shares them."""
+    """Keys and values repeated for each group of query heads that shares them."""
     heads = query.shape[-3]
     for tensor in (key, value):
         if tensor.shape[-3] == 0 or heads % tensor.shape[-3]:
@@ -209,7 +209,7 @@ def _expect(condition: bool, message: str) -> None:
 
 def _mha_shape_check(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None,
                      num_heads: int) -> bool:  # fmt: skip
-    """Whether there is a batch, if the shapes fit together."""
+    """Check the shapes; returns whether there is a batch dimension."""
     dims = query.dim()
     _expect(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
     kind = "batched (3-D)" if dims == 3 else "unbatched (2-D)"
@@ -246,7 +246,7 @@ def _none_or_dtype(input: Any) -> Any:
 
 def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: Any, other_name: str, target_type: Any,
                     check_other: bool = True) -> Tensor | None:  # fmt: skip
-    """A boolean mask (True: do not attend) as one to be added; a float mask as it is."""
+    """A boolean mask (True: do not attend) as one to add; a float mask unchanged."""
     if mask is None:
         return None
     floating = mask.dtype.category == dtypes.FLOATING
@@ -259,14 +259,14 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: Any, other_
 
 
 def _unpacked(projected: Tensor, count: int, width: int) -> Tensor:
-    """The results of a projection by packed weights, one after the other in memory."""
+    """The results of a projection by packed weights, stored one after the other in memory."""
     return projected.unflatten(-1, (count, width)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
 
 
 def _in_projection_packed(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Query, key and value projected by weights in one tensor; the same inputs are projected together."""
+    """Query, key and value projected by weights in one tensor; identical inputs are projected together."""
     width = q.shape[-1]
     if k is v and q is k:
         three = _unpacked(linear(q, w, b), 3, width)
@@ -284,7 +284,7 @@ def _in_projection_packed(
 
 def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, b_q: Tensor | None = None,
                    b_k: Tensor | None = None, b_v: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Query, key and value projected by weights of their own."""
+    """Query, key and value projected by separate weights."""
     width = q.shape[-1]
     for name, x, weight in (("query", q, w_q), ("key", k, w_k), ("value", v, w_v)):
         shape = (width, x.shape[-1])
@@ -306,13 +306,13 @@ def _shape_mask(mask: Tensor, rows: int, columns: int, count: int) -> Tensor:
 
 
 def _longer(attn_mask: Tensor | None, key_padding_mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-    """Masks with one column more, which may be looked at."""
+    """Masks extended by one visible column."""
     longer = [None if m is None else _padding.pad(m, (0, 1)) for m in (attn_mask, key_padding_mask)]
     return longer[0], longer[1]
 
 
 def _static(given: Tensor | None, projected: Tensor, name: str, count: int, width: int) -> Tensor:
-    """Keys or values as heads: projected, unless they were given so."""
+    """Keys or values split into heads: projected, unless given in that form."""
     if given is None:
         return projected.view(projected.shape[0], count, width).transpose(0, 1)
     _expect(given.shape[0] == count, f"expecting static_{name}.size(0) of {count}, but got {given.shape[0]}")
@@ -334,8 +334,8 @@ def multi_head_attention_forward(
     q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
     static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Attention by several heads, each on its part of projected queries, keys and values (L, N, E): what
-    `torch.nn.MultiheadAttention` computes.
+    """Attention by several heads, each on its part of the projected queries, keys and values (L, N, E), as in
+    `torch.nn.MultiheadAttention`.
 
     >>> x, w, b = torch.ones(2, 1, 2), torch.eye(2).repeat(3, 1), torch.zeros(6)
     >>> args = (x, x, x, 2, 1, w, b, None, None, False, 0.0, torch.eye(2), torch.zeros(2))
@@ -405,7 +405,7 @@ def multi_head_attention_forward(
 def _masks(
     attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool, need_weights: bool, dtype: Any
 ) -> tuple[Tensor | None, Tensor | None, bool]:
-    """Both masks as numbers to add, and whether `is_causal` still says what the first would."""
+    """Both masks in additive form, and whether `is_causal` still replaces the first."""
     key_padding_mask = _canonical_mask(
         key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
     )
@@ -423,7 +423,7 @@ def _masks(
 
 
 def _hidden(key_padding_mask: Tensor, columns: int, batch: int, heads: int) -> Tensor:
-    """The padding of each sample, for all of its heads."""
+    """The padding mask of each sample, repeated for all heads."""
     _check_key_padding_mask(key_padding_mask, columns, batch)
     mask = key_padding_mask.view(batch, 1, 1, columns).expand(-1, heads, -1, -1)
     return mask.reshape(batch * heads, 1, columns)
@@ -450,7 +450,7 @@ def _project(
 
 def _attend_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, batch: int, heads: int,
                          is_causal: bool) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Attention by plain matrix products, which has the probabilities to show."""
+    """Attention by plain matrix products, which also returns the probabilities."""
     _expect(not (is_causal and mask is None), "FIXME: is_causal not implemented for need_weights")
     _, rows, width = q.shape
     scaled = q * math.sqrt(1.0 / width)
@@ -473,7 +473,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: flo
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool) -> Tensor:
-    """`scaled_dot_product_attention` with a mask of three dimensions, for all heads or for each."""
+    """`scaled_dot_product_attention` with a 3-d mask, for all heads or for each."""
     if mask is not None:
         batch, heads, columns = q.shape[0], q.shape[1], k.shape[2]
         mask = mask.unsqueeze(0) if mask.shape[0] == 1 and mask.dim() == 3 else mask.view(batch, heads, -1, columns)
@@ -481,7 +481,7 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: floa
 
 
 def _unrecorded_self_attention(x: Tensor, weight: Tensor, bias: Tensor | None, heads: int, attend: Any) -> Tensor:
-    """The usual self-attention (L, N, E) as (L * N, E), where no graph is recorded: heads are views of arrays, and no tensors between."""
+    """Unrecorded self-attention in the usual case, (L, N, E) as (L * N, E): heads are views of arrays, without intermediate tensors."""
     rows, batch, embed_dim = x._array.shape
     packed = linear(x, weight, bias)._array.reshape(rows, batch, 3, heads, embed_dim // heads)
     output = attend(*map(wrap, packed.transpose(2, 1, 3, 0, 4)))

@@ -1,4 +1,4 @@
-"""Normalisation by batch and by instance. How its gradients are made is said in normalization.py."""
+"""Batch and instance normalisation. normalization.py explains their gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["batch_norm", "instance_norm"]
 def _batch_array(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> Any:
-    """Normalise, and move the running statistics towards those of the batch."""
+    """Normalise, and update the running statistics by those of the batch."""
     empty = np.zeros(0, input.dtype)
     if not training:
         return kernels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps), empty, empty
@@ -86,7 +86,7 @@ def _native_batch_norm(
 
 
 def _batch_fits(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool) -> bool:
-    """Whether there is nothing to complain about: the quick test before the thorough one."""
+    """Whether the arguments are valid: a quick test before the full checks."""
     x = input._array
     if x.ndim < 2 or x.dtype.kind != "f" or (running_mean is None) != (running_var is None):
         return False
@@ -118,7 +118,7 @@ def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: boo
                 "have requires_grad True."
             )
     if input._array.ndim < 2:
-        wrap_dim(1, input._array.ndim)  # raises: there is no dimension of channels
+        wrap_dim(1, input._array.ndim)  # raises: there is no channel dimension
     if (tensors["running_mean"] is None) != (tensors["running_var"] is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if input.dtype.category != dtypes.FLOATING:
@@ -134,8 +134,8 @@ def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: boo
 
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel of a batch, brought to mean 0 and variance 1, then scaled and shifted. In training by the batch's own
-    statistics, towards which the running ones move; else by the running ones.
+    """Each channel of a batch normalised to mean 0 and variance 1, then scaled and shifted. Training uses the batch's statistics and
+    updates the running ones; otherwise the running statistics are used.
 
     >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
@@ -155,8 +155,8 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
 def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                   training: bool, momentum: float, eps: float) -> Tensor:  # fmt: skip
-    """`batch_norm` without the check for a single value, which is what `torch.batch_norm` is."""
-    if not input._array.size:  # PyTorch's way with nothing to normalise
+    """`batch_norm` without the check for a single value; this is `torch.batch_norm`."""
+    if not input._array.size:  # as PyTorch handles empty input
         out = input.clone()
         out = out if weight is None else out * weight.select(0, 0)
         return out if bias is None else out + bias.select(0, 0)
@@ -172,7 +172,7 @@ def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
                   bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel of each sample, brought to mean 0 and variance 1: a batch norm with every channel for itself.
+    """Each channel of each sample normalised to mean 0 and variance 1: a batch norm with each channel on its own.
 
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
@@ -184,12 +184,12 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
 def instance_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                      use_input_stats: bool, momentum: float, eps: float) -> Tensor:  # fmt: skip
-    """`instance_norm` in the order of arguments of `torch.instance_norm`."""
+    """`instance_norm` with the argument order of `torch.instance_norm`."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = input.shape[0], input.shape[1]
     repeated: Any = [None if t is None else t.repeat(count) for t in (weight, bias, running_mean, running_var)]
-    dtype = (input if weight is None else weight).dtype  # the running statistics may have another
+    dtype = (input if weight is None else weight).dtype  # the running statistics may have another dtype
     repeated[2:] = [None if t is None else t.to(dtype) for t in repeated[2:]]
     flat = input.contiguous().view(1, count * channels, *input.shape[2:])
     result = batch_norm_by(flat, *repeated, use_input_stats, momentum, eps)

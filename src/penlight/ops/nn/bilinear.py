@@ -1,4 +1,4 @@
-"""Bilinear forms, and matrix products in groups."""
+"""Bilinear forms, and grouped matrix products."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _bilinear_form(input1: Tensor, weight: Tensor, input2: Tensor) -> Tensor: ..
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input1 @ weight[o] @ input2 for each result o, plus a bias.
+    """input1 @ weight[o] @ input2 for each output o, plus a bias.
 
     >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
     tensor([[6.]])
@@ -93,7 +93,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def grouped_mm(
     mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
 ) -> Tensor:
-    """Matrix products of groups: of batches, or of the parts into which `offs` (the ends) cuts a matrix.
+    """Matrix products of groups: of batches, or of the parts of a matrix that end at `offs`.
 
     >>> ends = torch.tensor([1, 3], dtype=torch.int32)
     >>> torch.nn.functional.grouped_mm(torch.ones(3, 2), torch.stack([torch.ones(2, 1), torch.zeros(2, 1)]), offs=ends)
@@ -129,7 +129,7 @@ def _no_float8(name: str) -> NoReturn:
 
 
 def scaled_mm(*args: Any, **kwargs: Any) -> Tensor:
-    """Refused: products of 8-bit floats, which there are none of here.
+    """Not supported: products of 8-bit floats, which do not exist here.
 
     >>> torch.nn.functional.scaled_mm(torch.ones(1, 1), torch.ones(1, 1))
     Traceback (most recent call last):
@@ -140,7 +140,7 @@ def scaled_mm(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def scaled_grouped_mm(*args: Any, **kwargs: Any) -> Tensor:
-    """Refused: grouped products of 8-bit floats, which there are none of here.
+    """Not supported: grouped products of 8-bit floats, which do not exist here.
 
     >>> torch.nn.functional.scaled_grouped_mm(torch.ones(1, 1), torch.ones(1, 1))
     Traceback (most recent call last):

@@ -1,11 +1,10 @@
-"""Losses of classes: negative log-likelihood and cross entropy.
+"""Classification losses: negative log-likelihood and cross entropy.
 
 # Note [Cross entropy in one go]
 Cross entropy is log_softmax followed by nll_loss, and its graph shows these two nodes. In the plain case (logits (N, C)
-and class indices) they share the work: the forward pass keeps the exponentials, and never computes the
-log-probabilities. In the backward pass, nll_loss hands on its gradient, nearly all zeros, and log_softmax, if it is given
-that very array, does not read it but scales the exponentials. With hooks in between, or if a graph of the backward is
-asked for, each node does its own work.
+and class indices) they share work: the forward pass keeps the exponentials and never computes the log-probabilities. In the backward pass,
+nll_loss passes on its gradient, which is nearly all zeros; if log_softmax receives that same array, it scales the exponentials without
+reading the array. With hooks in between, or with create_graph, each node computes separately.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def _nll_loss2d(input: Tensor, target: Tensor, weight: Tensor | None, ignore_ind
 
 
 def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None, dims: int) -> Tensor:
-    """Refuse what does not fit together; the target as int64."""
+    """Check the arguments; returns the target as int64."""
     shape, where = list(input._array.shape), list(target._array.shape)
     if dims <= 2:
         if len(where) > 1:
@@ -148,7 +147,7 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index:
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
              reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """Minus the log-probability of each target class; the mean is weighted, and without ignored targets.
+    """Minus the log-probability of each target class; the mean is weighted and excludes ignored targets.
 
     >>> torch.nn.functional.nll_loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
@@ -160,14 +159,14 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 
 
 class _Shared:
-    """What the two nodes of a fused cross entropy share. See Note [Cross entropy in one go]."""
+    """State shared by the two nodes of a fused cross entropy. See Note [Cross entropy in one go]."""
 
     __slots__ = ("dense", "keep", "saved", "unit")
 
     def __init__(self, keep: bool) -> None:
         self.keep = keep
-        self.saved: Any = None  # what the kernel's backward needs
-        self.dense: Any = None  # the gradient that nll_loss handed on last, and the one that it was given
+        self.saved: Any = None  # the values that the kernel's backward needs
+        self.dense: Any = None  # the gradient that nll_loss passed on last, and the one it received
         self.unit: Any = None
 
     def log_probabilities(self) -> Any:
@@ -184,7 +183,7 @@ def _fused_nll_array(input: Any, target: Any, weight: Any, ignore_index: int, re
 def _nll_dense(
     grad: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Ints, shared: _Shared
 ) -> Any:
-    """The gradient of nll_loss, from what its forward pass found out about the targets."""
+    """The gradient of nll_loss, given what its forward pass determined about the targets."""
     shared.dense, shared.unit = shared.saved.at_targets(grad), grad
     return shared.dense
 
@@ -212,7 +211,7 @@ both("shared_log_softmax", _log_softmax_fused, _log_softmax_graph)
 both("shared_nll", _nll_dense, _nll_graph)
 
 
-# The result is never looked at: it stands for the log-probabilities, which `_Shared` has in another form.
+# The result is never read: it represents the log-probabilities, which `_Shared` has in another form.
 @differentiable(lambda input, dim, shared: input, node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, shared, xp: xp.shared_log_softmax(grad, result, shared))  # fmt: skip
 def _shared_log_softmax(input: Tensor, dim: int, shared: Any) -> Tensor: ...
@@ -294,7 +293,7 @@ def _soft_targets(
 def _smoothed(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: int, smoothing: float
 ) -> Tensor:
-    """Cross entropy with a share of each target distributed over all classes."""
+    """Cross entropy with a part of each target distributed over all classes."""
     axis = 0 if input.dim() == 1 else 1
     logs = log_softmax(input, axis)
     sharp = _nll_any(logs, target, weight, ignore_index, reduction)
@@ -324,7 +323,7 @@ def linear_cross_entropy(
     input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None,
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy of a linear layer's results. `options` about how to cut up the work are taken and not needed.
+    """The cross entropy of a linear layer's output. `options`, which control chunking, are accepted without effect.
 
     >>> torch.nn.functional.linear_cross_entropy(torch.ones(1, 2), torch.zeros(2, 2), torch.tensor([1]))
     tensor(0.6931)

@@ -1,7 +1,7 @@
 """Convolutions and their transposes, in one to three dimensions.
 
-One op serves both: a transposed convolution is the gradient of a convolution in its input. With the gradient in the
-weights as a second op, the two are closed under differentiation, so there is every order. The work is in `kernels.conv`.
+One op implements both: a transposed convolution is the gradient of a convolution by its input. Together with a second op, the gradient by
+the weights, it is closed under differentiation, so derivatives of every order exist. The work is in `kernels.conv`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _convolution_array(
         shape = _known_shape(input.shape, weight.shape, stride, padding, dilation, output_padding, groups)
         return kernels.conv_input_grad(input, weight, shape, stride, padding, dilation, groups, bias)
     result = kernels.conv(input, weight, stride, padding, dilation, groups, bias)
-    return result if input.shape[1] else result[:, :0].copy()  # what PyTorch gives for inputs without channels
+    return result if input.shape[1] else result[:, :0].copy()  # PyTorch's result for inputs without channels
 
 
 _known_shape = lru_cache(256)(transposed_shape)
@@ -44,7 +44,7 @@ _known_shape = lru_cache(256)(transposed_shape)
 def _input_grad_graph(
     grad: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
-    """The gradient of a convolution in its input is a transposed convolution; what the stride left over is padding."""
+    """The gradient of a convolution by its input: a transposed convolution, whose output padding is what the stride left over."""
     none = (0,) * len(stride)
     plain = transposed_shape(tuple(grad.shape), tuple(weight.shape), stride, padding, dilation, none, groups)
     rest = tuple(n - m for n, m in zip(shape[2:], plain[2:]))
@@ -108,13 +108,13 @@ saved_as_input(OPS["_convolution"])
 
 def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
          transposed: bool, output_padding: Any, groups: int) -> Tensor:  # fmt: skip
-    """Any of the convolutions, arguments as they come."""
+    """Run any of the convolutions, with arguments as passed by the user."""
     x, w, b = input._array, weight._array, None if bias is None else bias._array
     shapes = x.shape, w.shape, None if b is None else b.shape
     numbers = stride, padding, dilation, output_padding, groups
     try:
         found = settled(name, dims, transposed, *shapes, *map(plain_numbers, numbers))
-    except TypeError:  # lists, or what is no number
+    except TypeError:  # lists, or wrong types
         found = settle(name, dims, transposed, *shapes, *numbers)
     stride, padding, dilation, output_padding, batched = found
     if x.dtype is not w.dtype or x.dtype.kind in "biu" or (b is not None and b.dtype is not x.dtype):
@@ -142,7 +142,7 @@ _warned: list[bool] = []
 
 
 def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dilation: Ints) -> tuple[Tensor, Ints]:
-    """The input and the padding for a result of the input's size. An odd total puts the extra zero at the far end."""
+    """The input and the padding for a result of the input's size. If the total is odd, the extra zero goes at the end."""
     shape = tuple(input.shape)
     check_ranks(shape if len(shape) == dims + 2 else (1, *shape), tuple(weight.shape), dilation, "")
     if any(s != 1 for s in expand(stride, dims, "stride", name)):
@@ -188,7 +188,7 @@ def conv2d(
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """`conv2d` with one dimension more.
+    """`conv2d` for three spatial dimensions.
 
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).item()
     8.0
@@ -198,7 +198,7 @@ def conv3d(
 
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
                      groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv1d` in its input, as a function of its own: each element puts down a copy of the kernel.
+    """The gradient of `conv1d` by its input, as a function: each element adds a scaled copy of the kernel.
 
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[[1.0, 2.0]]]), torch.ones(1, 1, 2), stride=2)
     tensor([[[1., 1., 2., 2.]]])
@@ -208,7 +208,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
                      groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv2d` in its input, as a function of its own.
+    """The gradient of `conv2d` by its input, as a function: each element adds a scaled copy of the kernel.
 
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2)).shape
     torch.Size([1, 1, 2, 2])
@@ -218,7 +218,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
                      groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
-    """The gradient of `conv3d` in its input, as a function of its own.
+    """The gradient of `conv3d` by its input, as a function: each element adds a scaled copy of the kernel.
 
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 2, 2)).shape
     torch.Size([1, 1, 2, 2, 2])
@@ -228,7 +228,7 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 
 def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
                 output_padding: Any, groups: int) -> Tensor:  # fmt: skip
-    """Any of the convolutions, by its full list of arguments.
+    """Any of the convolutions, with the full list of arguments.
 
     >>> torch.convolution(torch.ones(1, 1, 3), torch.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
@@ -263,7 +263,7 @@ def _conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor: 
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """`conv1d` of sequences (time, batch, channels) with weights (width, channels, results).
+    """`conv1d` of sequences (time, batch, channels) with weights (width, in channels, out channels).
 
     >>> torch.nn.functional.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])

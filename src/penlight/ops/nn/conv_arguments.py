@@ -1,4 +1,4 @@
-"""What the arguments of convolutions must be like, and PyTorch's words where they are not."""
+"""Checks the arguments of convolutions, with PyTorch's errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def transposed_shape(
 
 
 def expand(value: Any, count: int, name: str, function: str) -> Ints:
-    """A number for each dimension, from one for all or a sequence."""
+    """One value for each dimension, from a scalar or a sequence."""
     if type(value) is int:
         return (value,) * count
     found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
@@ -37,7 +37,7 @@ def expand(value: Any, count: int, name: str, function: str) -> Ints:
 
 
 def _fits(x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> bool:
-    """Whether a plain convolution has nothing to complain about: the quick test before the thorough one."""
+    """Whether the arguments of a plain convolution are valid: a quick test before the full checks."""
     if len(w) != len(x) or groups < 1 or x[1] != w[1] * groups or w[0] < 1 or w[0] % groups:
         return False
     for n, k, s, p, d in zip(x[2:], w[2:], stride, padding, dilation):
@@ -49,7 +49,7 @@ def _fits(x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dila
 def _check(
     x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
 ) -> None:  # fmt: skip
-    """Refuse shapes that don't fit, in the order and the words of PyTorch."""
+    """Refuse shapes that don't match, in PyTorch's order and with its messages."""
     for name, values, least in (("padding", padding, 0), ("output_padding", output_padding, 0), ("stride", stride, 1),
                                 ("groups", (groups,), 1)):  # fmt: skip
         if min(values) < least:
@@ -88,7 +88,7 @@ def _check(
 
 
 def check_ranks(x: Ints, w: Ints, dilation: Ints, gap: str = " ") -> None:
-    """Refuse a weight without dimensions to slide along, or for another number of them, and windows that stand still."""
+    """Refuse a weight without spatial dimensions or with another number of them, and dilations of zero."""
     if len(w) < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if len(w) != len(x) and (len(x) == 3 or not gap):
@@ -142,7 +142,7 @@ def _times(sizes: Any) -> str:
 
 
 def _by_mkldnn(input: Tensor, weight: Tensor, dims: int, groups: int) -> bool:
-    """Whether PyTorch would leave a convolution to another library, which has words of its own."""
+    """Whether PyTorch would use another library for a convolution, which has other messages."""
     batched = input.dim() == dims + 2
     large = dims > 1 and weight.shape[-1] > 3 and weight.shape[-2] > 3
     return groups > 1 or large or (batched and input.shape[0] > 1) or input.numel() > 20480
@@ -173,7 +173,7 @@ def settle(
     name: str, dims: int, transposed: bool, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, dilation: Any, output_padding: Any,
     groups: int,
 ) -> tuple[Ints, Ints, Ints, Ints, bool]:  # fmt: skip
-    """Stride, padding, dilation and output padding for each dimension, and whether there is a batch, for shapes that fit."""
+    """Stride, padding, dilation and output padding for each dimension, and whether there is a batch, for valid shapes."""
     batched = len(x) == dims + 2
     if not batched and len(x) != dims + 1:
         raise RuntimeError(
@@ -190,4 +190,4 @@ def settle(
     return stride, padding, dilation, output_padding, batched
 
 
-settled = lru_cache(512)(settle)  # most calls are like one before
+settled = lru_cache(512)(settle)  # most calls repeat earlier ones

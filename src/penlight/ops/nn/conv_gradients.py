@@ -1,4 +1,4 @@
-"""The gradients of convolutions as functions of their own."""
+"""The gradients of convolutions, as functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import conv
 
 
 def _grad_of(operation: Any, wanted: str, known: Tensor, size: Sequence[int], grad_output: Tensor, options: Any) -> Any:
-    """The gradient of a convolution by its one argument that is not known; the convolution is linear in it."""
+    """The gradient of a convolution by its one unknown argument, in which the convolution is linear."""
     unknown = penlight.zeros(tuple(size), dtype=grad_output.dtype, requires_grad=True)
     graph = penlight.is_grad_enabled() and (known.requires_grad or grad_output.requires_grad)
     with penlight.enable_grad():
@@ -28,7 +28,7 @@ def _grad_of(operation: Any, wanted: str, known: Tensor, size: Sequence[int], gr
 
 
 def _gradients_of(dims: int) -> tuple[Any, Any]:
-    """The gradients of a convolution in so many dimensions with respect to its input and its weight."""
+    """The gradients of a convolution of this many dimensions by its input and its weight."""
     convolution, name = getattr(conv, f"conv{dims}d"), f"conv{dims}d"
 
     def by_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,

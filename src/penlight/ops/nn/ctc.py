@@ -1,4 +1,4 @@
-"""The loss of connectionist temporal classification."""
+"""The CTC loss (connectionist temporal classification)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 def ctc(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int, reduction: int, zero_infinity: bool,
 ) -> Tensor:  # fmt: skip
-    """`ctc_loss` by the number of its reduction."""
+    """`ctc_loss` with its reduction given as a number."""
     refuse_tangents("_ctc_loss", log_probs)
     if any(isinstance(n, Tensor) and n._level is not None for n in (input_lengths, target_lengths)):
         lengths_of_samples = (input_lengths, target_lengths)
@@ -138,7 +138,7 @@ def ctc(
 def _with_own_lengths(
     log_probs: Tensor, targets: Tensor, lengths: Any, blank: int, reduction: int, zero_infinity: bool
 ) -> Tensor:
-    """Inside vmap, with lengths for each sample: the sequences of all samples at once, without reduction."""
+    """Inside vmap with lengths per sample: processes the sequences of all samples at once, without reduction."""
     from ...func.batched import expose, hide, levels_of
 
     if log_probs.dim() == 2:

@@ -1,4 +1,4 @@
-"""Distances between tensors, between all pairs of rows, and rows held within a distance of zero."""
+"""Distances between tensors and between all pairs of rows, and rows limited to a maximum norm."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
 
 
 def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """`norm` under the name of its kernel.
+    """`norm`, under the name of its kernel.
 
     >>> torch.native_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
@@ -102,7 +102,7 @@ def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = Fals
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norm over all dimensions but one, which stays; -1 means over all.
+    """The norm over all dimensions but one, which is kept; -1 means over all.
 
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5.],
@@ -116,7 +116,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 # ----- All pairs of rows --------------------------------------------------------------------------------------------
 
-_BLOCK = 1 << 20  # elements of the table of differences that are computed at a time
+_BLOCK = 1 << 20  # elements of the table of differences per block
 
 
 def _pairs(x1: Any, x2: Any) -> Any:
@@ -124,7 +124,7 @@ def _pairs(x1: Any, x2: Any) -> Any:
 
 
 def _by_blocks(x1: Any, x2: Any, compute: Any, out: Any) -> Any:
-    """Fill `out[..., rows, :]` from rows of x1 and all of x2, a few rows at a time, so that the table of pairs stays small."""
+    """Fill `out[..., rows, :]` from rows of x1 and all of x2, a few rows at a time, to keep the table of pairs small."""
     step = max(1, _BLOCK // max(1, x2.size))
     for start in range(0, x1.shape[-2], step):
         rows = slice(start, start + step)
@@ -144,7 +144,7 @@ def _cdist_array(x1: Any, x2: Any, p: float, by_product: bool) -> Any:
 
 
 def _pairs_rule(grad: Any, pairs: Any, result: Any, p: float, xp: Any) -> Any:
-    """The gradient of the differences of rows. Unlike `norm`, PyTorch gives every largest difference the whole of it."""
+    """The gradient of the differences of rows. Unlike `norm`, PyTorch gives each of several largest differences the full gradient."""
     if p == float("inf"):
         return grad[..., None] * xp.sign(pairs) * (abs(pairs) == result[..., None])
     return _norm_rule(grad, pairs, result, p, (len(pairs.shape) - 1,), False, xp)
@@ -159,7 +159,7 @@ def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any
     if p == 2:
         with silent():
             scale = np.where(result == 0, 0, grad / result)
-        middle = x2.mean(-2, keepdims=True)  # differences don't change, and little cancels
+        middle = x2.mean(-2, keepdims=True)  # shifting both leaves the differences unchanged and reduces cancellation
         return scale.sum(-1, keepdims=True) * (x1 - middle) - np.matmul(scale, x2 - middle)
 
     def compute(a: Any, b: Any, rows: slice) -> Any:
@@ -242,7 +242,7 @@ def _pdist_array(input: Any, p: float) -> Any:
     out = np.zeros((*lead, rows * (rows - 1) // 2), input.dtype)
     start = 0
     table = np.empty_like(input)
-    for row in range(rows - 1):  # a row against all later ones: the table of all pairs would not fit the cache
+    for row in range(rows - 1):  # a row against all later ones: the table of all pairs would exceed the cache
         stop = start + rows - 1 - row
         difference = np.subtract(input[..., row : row + 1, :], input[..., row + 1 :, :], out=table[..., row + 1 :, :])
         out[..., start:stop] = (
@@ -253,7 +253,7 @@ def _pdist_array(input: Any, p: float) -> Any:
 
 
 def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
-    """As the distances of all rows to all rows, of which each pair is there twice."""
+    """The gradient by the distances of all rows to all rows, in which each pair occurs twice."""
     *lead, rows, columns = input.shape
     if p == 2 and not lead:
         found = distance.euclid_backward(grad, input, result)
@@ -333,7 +333,7 @@ def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor: ...
 
 @op_forms()
 def renorm(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT) -> OpCall:
-    """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
+    """Slices along `dim` scaled down to p-norm `maxnorm` if theirs is larger.
 
     >>> torch.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1)
     tensor([[0.6000, 0.8000],

@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to zero by chance, with the random streams of PyTorch.
+"""Dropout: elements or full channels set to zero at random, with PyTorch's random streams.
 
 A dropout is a product with noise, so its gradient and its node in the graph are those of a product.
 """
@@ -27,7 +27,7 @@ _batched = lazy_import(globals(), "_batched", "...func.batched")
 _randomness = lazy_import(globals(), "_randomness", "...func.randomness")
 
 
-_ALPHA = 1.7580993408473766  # minus the value that a very negative input of selu takes
+_ALPHA = 1.7580993408473766  # minus the limit of selu for very negative inputs
 
 
 def _check(input: Any, p: float, name: str) -> None:
@@ -38,7 +38,7 @@ def _check(input: Any, p: float, name: str) -> None:
 
 
 def _noise(input: Tensor, p: float, features: bool) -> Tensor:
-    """Ones with probability 1 - p, else zeros: one for each element, drawn in the order of the input's memory, or channel."""
+    """Ones with probability 1 - p, else zeros: one for each element, drawn in the order of the input's memory, or for each channel."""
     array = input._array
     if array.dtype.kind in "biu":
         raise cannot_cast(dtypes.float32, input.dtype)
@@ -58,14 +58,14 @@ def _noise(input: Tensor, p: float, features: bool) -> Tensor:
 
 
 def _memory(noise: Tensor) -> Any:
-    """The array of the noise, which nobody else has yet; inside vmap, that of all samples."""
+    """The array of the noise, which has no other user yet; inside vmap, that of all samples."""
     if noise._level is None:
         return noise._array
     return _batched.physical(noise)._array
 
 
 def _like(noise: Tensor, array: Any) -> Tensor:
-    """Another array as a tensor like the noise."""
+    """An array as a tensor like the noise."""
     if noise._level is None:
         return wrap(array)
     return _batched.wrap_all(_batched.levels_of(noise), wrap(array))
@@ -76,7 +76,7 @@ def _times(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:
 
 
 def drop(input: Tensor, p: float, training: bool, inplace: bool, features: bool = False) -> Tensor:
-    """Zeros by chance, the rest scaled up so that the mean stays."""
+    """Zero elements at random, and scale up the rest to preserve the mean."""
     if not training or p == 0 or not input._array.size:
         return input
     if p == 1:
@@ -88,7 +88,7 @@ def drop(input: Tensor, p: float, training: bool, inplace: bool, features: bool 
 
 
 def drop_alpha(input: Tensor, p: float, training: bool, inplace: bool, features: bool = False) -> Tensor:
-    """The saturated value of selu by chance; then scaled and shifted so that mean and variance stay."""
+    """Set elements to selu's saturated value at random; then scale and shift to preserve mean and variance."""
     if not training or p == 0 or not input._array.size:
         return input
     if p == 1:
@@ -105,7 +105,7 @@ def drop_alpha(input: Tensor, p: float, training: bool, inplace: bool, features:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, each element set to zero with probability p, and the others divided by 1 - p.
+    """Each element set to zero with probability p in training, and the others divided by 1 - p.
 
     >>> _ = torch.manual_seed(0); torch.nn.functional.dropout(torch.ones(4))
     tensor([0., 0., 2., 0.])
@@ -115,7 +115,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` for networks of `selu`, which keeps mean and variance.
+    """`dropout` for networks with `selu`, which preserves mean and variance.
 
     >>> torch.nn.functional.alpha_dropout(torch.ones(2), training=False)
     tensor([1., 1.])
@@ -125,7 +125,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels.
+    """`alpha_dropout` of full channels.
 
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2, 3), training=False).shape
     torch.Size([1, 2, 3])
@@ -135,14 +135,14 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _single(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Channels of a single sample."""
+    """Dropout of channels for a single sample."""
     if inplace:
         return drop(input.unsqueeze_(0), p, training, True, features=True).squeeze_(0)
     return drop(input.unsqueeze(0), p, training, False, features=True).squeeze(0)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of sequences (N, C, L) or (C, L) set to zero with probability p.
+    """Full channels of sequences (N, C, L) or (C, L) set to zero with probability p.
 
     >>> torch.nn.functional.dropout1d(torch.ones(1, 2, 3), 1.0).sum()
     tensor(0.)
@@ -168,7 +168,7 @@ def _warn(dims: int, ndim: int) -> None:
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of images (N, C, H, W) set to zero with probability p.
+    """Full channels of images (N, C, H, W) set to zero with probability p.
 
     >>> torch.nn.functional.dropout2d(torch.ones(1, 2, 3, 3), 1.0).sum()
     tensor(0.)
@@ -188,7 +188,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of volumes (N, C, D, H, W) or (C, D, H, W) set to zero with probability p.
+    """Full channels of volumes (N, C, D, H, W) or (C, D, H, W) set to zero with probability p.
 
     >>> torch.nn.functional.dropout3d(torch.ones(1, 2, 3, 3, 3), 1.0).sum()
     tensor(0.)

@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers: single, or whole bags of them reduced; and numbers as rows of zeros and a one."""
+"""Lookup of table rows by index, singly or reduced over bags; and one-hot rows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 
 
 def _embedding_array(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
-    # As unsigned integers, negative indices are huge.
+    # As unsigned integers, negative indices become huge.
     if indices.size and indices.view(_UNSIGNED[indices.itemsize]).max() >= len(weight):
         raise out_of_range(weight.shape, 0, indices)
     return weight.take(indices, 0, mode="clip")
 
 
 def _factors(indices: Any, padding_idx: int, scale_grad_by_freq: bool, np_dtype: Any) -> Any:
-    """What the gradient at each index is multiplied with; None for all ones."""
+    """The factor of the gradient at each index; None for all ones."""
     factors = None
     if scale_grad_by_freq and indices.size:
         factors = 1 / index_width.bincount(indices.reshape(-1))[indices]
@@ -78,7 +78,7 @@ def _check_indices(indices: Tensor, name: str) -> None:
 
 
 def lookup(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Tensor:
-    """The rows at the indices, which is what `torch.embedding` is."""
+    """The rows at the indices; this is `torch.embedding`."""
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices(indices, "embedding")
@@ -89,8 +89,8 @@ def lookup(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
               scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
-    """The rows of a table that indices name. The row `padding_idx` gets no gradient; rows longer than `max_norm` are
-    shortened in place. With `sparse=True` the table's gradient is sparse.
+    """The rows of a table at the indices. The row `padding_idx` gets no gradient; rows longer than `max_norm` are scaled down in place.
+    With `sparse=True` the table's gradient is sparse.
 
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.tensor([[1.0], [2.0], [3.0]]))
     tensor([[3.],
@@ -111,7 +111,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Shorten in place the rows that the indices name, where they are longer than `max_norm`.
+    """Scale down, in place, the rows at the indices that are longer than `max_norm`.
 
     >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0]]), torch.tensor([0]), 1.0, 2.0)
     tensor([[0.6000, 0.8000]])
@@ -138,12 +138,11 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 # ----- Bags ---------------------------------------------------------------------------------------------------------
 
 MODES = ("sum", "mean", "max")
-_MANY = 1 << 12  # elements; fewer are left to NumPy
+_MANY = 1 << 12  # elements; smaller cases use NumPy
 
 
 class Bags:
-    """Which bag each index is in, how much it counts, and where the bags begin. Inside vmap the indices are not known: how much
-    they count is found by its rule."""
+    """The bag of each index, its weight, and the starts of the bags. Inside vmap the indices are unknown: the rule computes the weights."""
 
     def __init__(self, indices: Any, offsets: Any, count: int, mode: int, padding_idx: int) -> None:
         self.count, self.starts, self.padding = count, offsets, padding_idx
@@ -153,22 +152,22 @@ class Bags:
 
     @cached_property
     def lengths(self) -> Any:
-        """How many indices each bag has."""
+        """The number of indices in each bag."""
         return self.bounds[1:] - self.bounds[:-1]
 
     @cached_property
     def owners(self) -> Any:
-        """For each index its bag."""
+        """The bag of each index."""
         return np.arange(self.count).repeat(native_counts(self.lengths))
 
     @cached_property
     def kept(self) -> Any:
-        """Which of the indices count; None for all."""
+        """Which indices count; None for all."""
         return self._indices[: self.owners.size] != self.padding if self.padding >= 0 else None
 
     @cached_property
     def factors(self) -> Any:
-        """How much each index counts; None for 1."""
+        """The weight of each index; None for 1."""
         factors = None if self.kept is None else self.kept.astype(np.float64)
         if self._mode != 1:
             return factors
@@ -185,7 +184,7 @@ def _bag_rows(rows: Any, bags: Bags, per_sample_weights: Any) -> Any:
 def _bag_array(
     weight: Any, per_sample_weights: Any, indices: Any, bags: Bags, mode: int, scale_grad_by_freq: bool
 ) -> Any:
-    """The reduced bags, and for "max" which row each number came from."""
+    """The reduced bags, and for "max" the row that each element came from."""
     if not all_inside(indices, len(weight)):
         position = int(np.flatnonzero((indices < 0) | (indices >= len(weight)))[0])
         if mode == 2:
@@ -218,14 +217,14 @@ def _bag_array(
 
 
 def _bag_sums(weight: Any, indices: Any, bounds: Any) -> Any:
-    """The sums of bags by machine code, if there is enough to do; else None."""
+    """The sums of bags by machine code, if there are enough elements; else None."""
     if indices.size * weight.shape[1] < _MANY:
         return None
     return bag_sums(weight, np.ascontiguousarray(indices), bounds)
 
 
 def _added(out: Any, owners: Any, rows: Any) -> bool:
-    """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
+    """Add rows to their bags by machine code, if there are enough elements; returns whether it was done."""
     if rows.size < _MANY:
         return False
     return add_rows(out, owners, rows)
@@ -245,7 +244,7 @@ def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
         hits = nonzero((rows == out.take(owners, 0)).reshape(-1))[0]
         hit = hits // out.shape[1]
         hits += ((owners - np.arange(len(owners))) * out.shape[1]).take(hit)
-        # The last of several writes holds: the first that is largest.
+        # The last of several writes remains, so write in reverse: the first largest element wins.
         positions.reshape(-1)[hits[::-1]] = indices.take(hit)[::-1]
     return out, positions
 
@@ -285,7 +284,7 @@ def _embedding_bag(
 
 def bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None,
         include_last_offset: bool, padding_idx: int | None) -> tuple[Tensor, Bags, Tensor]:  # fmt: skip
-    """Reduced bags of rows, the bags, and where the largest came from."""
+    """The reduced bags, the bags, and the rows of the largest elements."""
     _check_indices(indices, "embedding_bag")
     _check_indices(offsets, "embedding_bag")
     starts = offsets._array.astype(np.int64)
@@ -318,7 +317,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Sums, means or maxima of bags of rows: each row of a 2-D input is a bag, or `offsets` tell where bags begin.
+    """Sums, means or maxima over bags of rows: each row of a 2-D input is a bag, or `offsets` has the starts of bags.
 
     >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0], [3.0]]))
     tensor([[2.]])
@@ -372,13 +371,13 @@ def embedding_bag(
 
 
 def _rows(indices: Tensor, padding_idx: int | None) -> Any:
-    """The rows that a lookup sends a gradient to."""
+    """The rows to which a lookup sends gradients."""
     rows = indices._array.reshape(-1)
     return rows if padding_idx is None else rows[rows != padding_idx]
 
 
 def _as_bags(input: Tensor, offsets: Tensor | None, shares: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Indices in one dimension, with the beginnings of the bags."""
+    """The indices as one dimension, with the starts of the bags."""
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
@@ -401,7 +400,7 @@ def _as_bags(input: Tensor, offsets: Tensor | None, shares: Tensor | None) -> tu
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Each class number as a row of zeros with a one at its index.
+    """Each class index as a row of zeros with a one at that index.
 
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
@@ -429,7 +428,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def _one_hot_batched(tensor: Tensor, num_classes: int) -> Tensor:
-    """`one_hot` inside vmap, where the number of classes can't be found out from one sample."""
+    """`one_hot` inside vmap, where one sample does not determine the number of classes."""
     if num_classes == -1:
         tensor.item()  # refused
     found = values_of(tensor)

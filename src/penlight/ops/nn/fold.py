@@ -1,4 +1,4 @@
-"""Sliding blocks as columns, and columns added up to images."""
+"""unfold (im2col) and fold (col2im)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = tuple[int, ...]
 
 
 def _batch(x: Any, dims: int) -> Any:
-    """An array with its batch dimension, or a shape with it."""
+    """An array with a batch dimension, or a shape with one."""
     if type(x) is tuple:
         return x if len(x) == dims + 2 else (1, *x)
     return x if x.ndim == dims + 2 else x[None]
@@ -76,7 +76,7 @@ def _check(kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
 
 
 def _settle_unfold(size: Ints, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
-    """The arguments of `unfold` for an input of a size, as pairs, if they fit."""
+    """The arguments of `unfold` as pairs, checked against an input size."""
     kernel, dilation = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
     padding, stride = _pair(padding, "padding"), _pair(stride, "stride")
     shape = list(size)
@@ -102,7 +102,7 @@ def _settle_unfold(size: Ints, kernel_size: Any, dilation: Any, padding: Any, st
 def _settle_fold(
     of: Ints, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any
 ) -> tuple[Ints, ...]:
-    """The arguments of `fold` for an input of a size, as pairs, if they fit."""
+    """The arguments of `fold` as pairs, checked against an input size."""
     size, kernel = _pair(output_size, "output_size"), _pair(kernel_size, "kernel_size")
     dilation, padding, stride = _pair(dilation, "dilation"), _pair(padding, "padding"), _pair(stride, "stride")
     _check(kernel, dilation, padding, stride)
@@ -147,7 +147,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     given = kernel_size, dilation, padding, stride
     try:
         settled = _settled_unfold(input.shape, *map(plain_numbers, given))
-    except TypeError:  # lists, or what is no number
+    except TypeError:  # lists, or wrong types
         settled = _settle_unfold(input.shape, *given)
     if input._array.dtype.kind in "iu":
         raise not_implemented("im2col_out_cpu", input._array.dtype)
@@ -157,7 +157,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Columns (N, C * KH * KW, windows) added up where their windows lie: (N, C, H, W).
+    """Columns (N, C * KH * KW, windows) summed into their windows of an image: (N, C, H, W).
 
     >>> torch.nn.functional.fold(torch.ones(4, 2), (2, 3), 2)
     tensor([[[1., 2., 1.],

@@ -1,4 +1,4 @@
-"""Activations with weights, with chance, or with gates."""
+"""Activations with weights, random slopes, or gates."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Te
 
 
 def _prelu_gradients(grad: Any, input: Any, weight: Any, needs: Any, xp: Any) -> Any:
-    """The gradients element by element; `pointwise` sums that of the weight to its shape. What 0 counts as differs between the first and
-    the second derivative, as in PyTorch."""
+    """The elementwise gradients; `pointwise` reduces that of the weight to its shape. The first and the second derivative treat 0
+    differently, as in PyTorch."""
     if xp is raw:
         return kernels.prelu_backward(grad, input, weight)
     of_input = _prelu_input_backward(grad, input, weight) if needs[0] else None
@@ -59,7 +59,7 @@ _prelu_check = floats_only("prelu_cpu")
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where it is positive, else weight * x: one weight, or one for each channel.
+    """x where it is positive, else weight * x, with one weight or one for each channel.
 
     >>> torch.nn.functional.prelu(torch.tensor([-2.0, 2.0]), torch.tensor([0.25]))
     tensor([-0.5000,  2.0000])
@@ -122,7 +122,7 @@ def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: flo
 
 
 def _slopes_for(input: Tensor, lower: float, upper: float, generator: Any) -> Tensor:
-    """A random slope for each element that is not positive, 1 for the others."""
+    """A random slope for each non-positive element, 1 for the others."""
     if inside_vmap():
         return _randomness.drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper, generator))
     array = input._array
@@ -136,7 +136,7 @@ def _slopes_for(input: Tensor, lower: float, upper: float, generator: Any) -> Te
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`leaky_relu` with a slope drawn from a range for each element in training, and its middle otherwise.
+    """`leaky_relu` with a random slope for each element in training, and the mean slope otherwise.
 
     >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
@@ -145,7 +145,7 @@ def rrelu(
 
 
 def rrelu_by(input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Any) -> Tensor:
-    """`rrelu` with slopes drawn by a generator."""
+    """`rrelu` with slopes from a generator."""
     if isinstance(input, Tensor):
         floats_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")({"input": input})
         if training and input.dtype is dtypes.float16:
@@ -213,7 +213,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmax_dim(name: str, ndim: int) -> int:
-    """The dimension that old programs mean when they give none, after a warning."""
+    """The dimension used by old programs that pass none, after a warning."""
     warn_user(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
     )
@@ -234,8 +234,8 @@ def _gumbels(logits: Tensor) -> Tensor:
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A random sample near a corner of the simplex, differentiable in the logits; `hard` rounds it to a corner but keeps
-    the soft sample's gradient.
+    """A random sample near a corner of the simplex, differentiable in the logits; `hard` rounds it to a corner but keeps the soft
+    sample's gradient.
 
     >>> bool(torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum() == 2)
     True

@@ -1,9 +1,9 @@
-"""Images sampled at the points of a grid, and grids of affine maps.
+"""Sampling of images at the points of a grid, and grids of affine maps.
 
 # Note [Differentiating a grid's gradient]
-The gradient for the image is a transpose, so it is as differentiable as sampling itself. That for the grid has the slopes
-of the weights in it. Its own derivatives come from sampling written with differentiable ops (`_sampled`), of which it is
-the gradient: a weight is a polynomial of the coordinate, so it is its Taylor series around the coordinate's value.
+The gradient for the image is the transpose of sampling, so it is equally differentiable. The gradient for the grid contains the derivatives
+of the weights. Its own derivatives come from sampling written with differentiable ops (`_sampled`), of which it is the gradient: a weight
+is a polynomial of the coordinate, so it equals its Taylor series around the coordinate's value.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _grid_sampler_image(
 
 
 def _bends(sampler: Any, dim: int, at: Any) -> list[tuple[Any, Any]]:
-    """The second and third derivatives of each tap's weight by the coordinate; none for straight weights."""
+    """The second and third derivatives of each tap's weight by the coordinate; none for linear weights."""
     if sampler.mode != "bicubic":
         return []
     size = sampler.sizes[dim]
@@ -81,7 +81,7 @@ def _bends(sampler: Any, dim: int, at: Any) -> list[tuple[Any, Any]]:
 
 
 def _tap_weights(sampler: Any, dim: int, at: Any, move: Tensor) -> list[tuple[Any, Tensor]]:
-    """Indices along a dimension, and weights that are functions of the coordinate. See Note [Differentiating a grid's gradient]."""
+    """Indices along a dimension, and weights as functions of the coordinate. See Note [Differentiating a grid's gradient]."""
     bends = _bends(sampler, dim, at)
     found = []
     for tap, (index, weight, slope, inside) in enumerate(sampler._taps(at, sampler.sizes[dim])):
@@ -192,7 +192,7 @@ both("grid_sample_again", _sample_array, _sample)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sample` by the numbers of its modes.
+    """`grid_sample` with its modes given as numbers.
 
     `interpolation_mode` is 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` is 0 zeros, 1 border, 2 reflection.
 
@@ -209,7 +209,7 @@ def grid_sampler(
 
 
 def _check_grid(input: Tensor, grid: Tensor, interpolation_mode: int) -> None:
-    """Refuse what cannot be sampled."""
+    """Refuse inputs that cannot be sampled."""
     shape, points = list(input.shape), list(grid.shape)
     if shape[:1] != points[:1]:
         raise RuntimeError(
@@ -253,7 +253,7 @@ _CHANGED = (
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """Images sampled at the points of a grid, by coordinates from -1 to 1.
+    """Images sampled at the points of a grid, with coordinates from -1 to 1.
 
     >>> image = torch.tensor([[[[1.0, 3.0]]]])
     >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=False)
@@ -276,7 +276,7 @@ def grid_sample(
 
 def _affine_array(theta: Any, size: Ints, align_corners: bool) -> Any:
     base = kernels.affine_grid_base(size[2:], align_corners, theta.dtype)
-    made = np.matmul(base.reshape(-1, base.shape[-1]), np.swapaxes(theta, 1, 2))  # of bfloat16 it is float32
+    made = np.matmul(base.reshape(-1, base.shape[-1]), np.swapaxes(theta, 1, 2))  # bfloat16 gives float32
     return made.astype(theta.dtype, copy=False).reshape(len(theta), *size[2:], theta.shape[1])
 
 
@@ -307,7 +307,7 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """The grid for `grid_sample` that maps a result of a size through affine maps (N, dims, dims + 1).
+    """The grid for `grid_sample` that applies affine maps (N, dims, dims + 1) to an output of a given size.
 
     >>> same = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> torch.nn.functional.affine_grid(same, (1, 1, 1, 2), align_corners=False)

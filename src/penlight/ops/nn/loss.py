@@ -1,7 +1,7 @@
-"""Losses of numbers and of probabilities, element by element.
+"""Elementwise losses: regression and probabilities.
 
-Each has a kernel that reduces as it goes. Its gradient has two forms, paired by `both`: a kernel for arrays, and a
-composition of differentiable ops.
+Each has a kernel that includes the reduction. Its gradient has two forms, paired by `both`: a kernel for arrays, and a composition of
+differentiable ops.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _mse_loss(input: Tensor, target: Tensor, reduction: int) -> Tensor: ...
 
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The squared error; with weights, their mean is weighted.
+    """The squared error; with weights, the mean is weighted.
 
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
@@ -120,7 +120,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
 
 
 def _weighted(losses: Tensor, weight: Tensor, reduction: int, input: Tensor) -> Tensor:
-    """Losses times their weights; their mean is by the sum of weights."""
+    """Losses times their weights; the mean divides by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     losses = losses * weight
@@ -159,7 +159,7 @@ def _huber_slope(grad: Any, input: Any, target: Any, reduction: int, delta: floa
 
 
 def _by_word(kernel: Any) -> Any:
-    """A backward kernel that takes the reduction's number."""
+    """A backward kernel that takes the reduction as a number."""
     return lambda grad, input, target, reduction, *rest: kernel(
         np.asarray(grad), input, target, WORDS[reduction], *rest
     )
@@ -207,7 +207,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the squared error within `delta`, a line beyond.
+    """Half the squared error within `delta`, linear beyond.
 
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])
@@ -274,7 +274,7 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The cross entropy between targets and the sigmoids of the inputs, exact also where a sigmoid is as good as 0 or 1.
+    """The cross entropy between targets and the sigmoids of the inputs, accurate even where a sigmoid is nearly 0 or 1.
 
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
@@ -295,7 +295,7 @@ def binary_cross_entropy_with_logits(
         if weight is None and pos_weight is None:
             common = dtypes.result_dtype([input._array, target._array])
             losses = _bce_with_logits(input.to(common), target.to(common), None, None, number)
-            return losses.to(target.dtype)  # which PyTorch computes in
+            return losses.to(target.dtype)  # PyTorch computes in it
         target = target.to(input.dtype)
     return _bce_with_logits(input, target, weight, pos_weight, number)
 
@@ -337,7 +337,7 @@ def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The cross entropy between targets and probabilities; no logarithm counts below -100.
+    """The cross entropy between targets and probabilities; logarithms are limited to at least -100.
 
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
@@ -384,7 +384,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
 
 
 def kl_divergence(input: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
-    """`kl_div` by the number of its reduction."""
+    """`kl_div` with its reduction given as a number."""
     for kind, what in ((dtypes.COMPLEX, "Complex"), (dtypes.INTEGRAL, "Integral"), (dtypes.BOOL, "Integral")):
         if kind in (input.dtype.category, target.dtype.category):
             raise RuntimeError(f"kl_div: {what} inputs not supported.")
@@ -394,8 +394,8 @@ def kl_divergence(input: Tensor, target: Tensor, reduction: int, log_target: boo
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
                      eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The negative log-likelihood of counts with Poisson rates (their logarithms, with `log_input`); `full` adds
-    Stirling's approximation of the part that does not depend on the rates.
+    """The negative log-likelihood of counts under Poisson rates (or log rates, with `log_input`); `full` adds Stirling's approximation of
+    the term that does not depend on the rates.
 
     >>> torch.nn.functional.poisson_nll_loss(torch.zeros(1), torch.ones(1))
     tensor(1.)
@@ -404,7 +404,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 
 
 def poisson_nll(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """`poisson_nll_loss` by the number of its reduction."""
+    """`poisson_nll_loss` with its reduction given as a number."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -414,7 +414,7 @@ def poisson_nll(input: Tensor, target: Tensor, log_input: bool, full: bool, eps:
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The negative log-likelihood of targets with normal distributions of given means and variances.
+    """The negative log-likelihood of targets under normal distributions with given means and variances.
 
     >>> torch.nn.functional.gaussian_nll_loss(torch.zeros(2), torch.ones(2), torch.ones(2))
     tensor(0.5000)

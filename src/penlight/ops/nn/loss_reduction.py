@@ -1,4 +1,4 @@
-"""What the losses share: reductions, their legacy flags, shapes that differ."""
+"""Shared by the losses: reductions, their legacy flags, and unequal shapes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...tensor import Tensor
 from ..machinery.arguments import broadcast_shape
 from ..machinery.array_namespace import shared
 
-WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
+WORDS = ("none", "mean", "sum")  # indexed by PyTorch's numbers, which `_saved_reduction` shows
 _NUMBERS = {word: number for number, word in enumerate(WORDS)}
 
 
 def reduction_number(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
-    """The number of a reduction, also from the two flags that came before the word."""
+    """The number of a reduction, given as a word or by the two legacy flags."""
     if size_average is not None or reduce is not None:
         reduction = legacy_word(size_average, reduce)
     found = _NUMBERS.get(reduction)
@@ -34,7 +34,7 @@ def reduction_number(reduction: str, size_average: Any = None, reduce: Any = Non
 
 
 def legacy_word(size_average: Any, reduce: Any) -> str:
-    """The word for the two flags, after a warning."""
+    """The word for the two legacy flags, after a warning."""
     average, all_together = size_average is None or size_average, reduce is None or reduce
     word = "none" if not all_together else "mean" if average else "sum"
     warn_user(f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.")
@@ -50,7 +50,7 @@ def reduce_values(values: Any, reduction: int) -> Any:
     if is_half(values.dtype):
         return reduce_values(values.astype(np.float32), reduction).astype(values.dtype)
     if reduction == 1 and not values.size:
-        return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
+        return np.full((), np.nan, values.dtype)  # NumPy would warn about an empty mean
     total: Any = reduce_compiled(values, "sum") if values.size >= LEAST_REDUCED else None
     if total is None and values.dtype.kind != "f":
         return values.mean() if reduction == 1 else values.sum()
@@ -60,12 +60,12 @@ def reduce_values(values: Any, reduction: int) -> Any:
 
 
 def unreduce(grad: Any, shape: tuple[int, ...], reduction: int) -> Any:
-    """The gradient of each loss from the gradient of their reduction (a number, unless nothing was reduced)."""
+    """The gradient of each loss from the gradient of their reduction (a scalar, unless nothing was reduced)."""
     return grad if reduction != 1 else shared(grad, prod(shape))
 
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Input and target in one shape and dtype; PyTorch warns if the shapes had to be made equal."""
+    """Input and target in one shape and dtype; warns as PyTorch does if the shapes differ."""
     a, b = input._array, target._array
     if a.shape != b.shape:
         warn_user(
@@ -75,7 +75,7 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         shape = broadcast_shape(a.shape, b.shape)
         input, target = input.expand(shape), target.expand(shape)
     if a.dtype is not b.dtype and input.dtype is not target.dtype:
-        common = dtypes.result_dtype([input._array, target._array])  # once expanded, a number's dtype counts in full
+        common = dtypes.result_dtype([input._array, target._array])  # after expansion, a 0-d tensor's dtype counts
         input, target = input.to(common), target.to(common)
     return input, target
 

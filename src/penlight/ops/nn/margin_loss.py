@@ -105,7 +105,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return reduce_values(losses, reduction_number(reduction))
 
 
-# Rules below are the same in both namespaces: what depends on the comparison with the margin is a mask, made of plain arrays.
+# The rules below work in both namespaces: comparisons with the margin give masks of plain arrays.
 
 
 def _plain(x: Any) -> Any:
@@ -123,11 +123,11 @@ def _rows(x: Any) -> Any:
 
 
 def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, Any, Any]:
-    """The distances into the margin, 0 for the target itself; row numbers; targets."""
+    """The distances into the margin, 0 for the target itself; row indices; targets."""
     x, t = _rows(input), _plain(target).reshape(-1)
     rows = np.arange(len(t))
     short = x + (margin - x[rows, t][:, None])
-    outside = ~(_plain(short) > 0)  # NaN is no distance, as in PyTorch
+    outside = ~(_plain(short) > 0)  # NaN counts as no distance, as in PyTorch
     outside[rows, t] = True
     return short, outside, t
 
@@ -138,7 +138,7 @@ def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: 
     position = t + np.arange(0, count * classes, classes)
     short = x + (margin - x.take(position)[:, None])
     short.reshape(-1)[position] = 0
-    np.fmax(short, 0, short)  # NaN is no distance, as in PyTorch
+    np.fmax(short, 0, short)  # NaN counts as no distance, as in PyTorch
     losses = np.add.reduce(short if p == 1 else short * short, 1) / classes
     if weight is not None:
         losses = losses * weight[t]
@@ -170,7 +170,7 @@ def _multi_margin_loss(
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """How far other classes' scores come within a margin of the target's, to the power of 1 or 2, averaged over classes.
+    """How far the scores of other classes are within a margin of the target's, to the power of 1 or 2, averaged over classes.
 
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.0, 0.5]]), torch.tensor([1]))
     tensor(0.2500)
@@ -203,7 +203,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 
 
 def _labels(target: Any, classes: int) -> tuple[Any, Any, Any]:
-    """Of rows of labels up to the first -1: which are labels, with the rest as 0; and which classes are named."""
+    """For rows of labels that end at the first -1: which entries are labels, with the rest set to 0; and which classes occur."""
     t = _rows(_plain(target))
     listed = np.cumprod(t >= 0, 1).astype(bool)
     labels = np.where(listed, t, 0)
@@ -214,7 +214,7 @@ def _labels(target: Any, classes: int) -> tuple[Any, Any, Any]:
 
 
 def _close_pairs(input: Any, target: Any) -> tuple[Any, Any, Any, Any]:
-    """1 - (score of a label) + (score of an unnamed class) for all such pairs (N, labels, classes), and where it counts."""
+    """1 - (score of a label) + (score of a class not in the target) for all such pairs (N, labels, classes), and where it counts."""
     x = _plain(_rows(input))
     listed, labels, named = _labels(target, x.shape[1])
     short = 1 - np.take_along_axis(x, labels, 1)[:, :, None] + x[:, None, :]
@@ -236,7 +236,7 @@ def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any
     if slopes is None:
         short, counts, labels, _ = _close_pairs(input, target)
         slopes = counts.sum(1).astype(short.dtype)
-        positions = labels + np.arange(len(labels))[:, None] * slopes.shape[1]  # some of them, perhaps, twice
+        positions = labels + np.arange(len(labels))[:, None] * slopes.shape[1]  # may contain duplicates
         slopes -= index_width.bincount(positions.reshape(-1), counts.sum(2).reshape(-1), slopes.size).reshape(
             slopes.shape
         )
@@ -252,8 +252,7 @@ def _multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int) -> Te
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean") -> Tensor:  # fmt: skip
-    """How far scores of classes that are not in the target come within 1 of those that are. A target lists classes and
-    ends with -1.
+    """How far the scores of classes outside of the target are within 1 of those in it. A target lists classes and ends with -1.
 
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.0, 0.5]), torch.tensor([1, -1]))
     tensor(0.2500)
@@ -279,7 +278,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """The input itself where the target is 1, and how far it is below the margin where it is -1.
+    """The input where the target is 1, and its distance below the margin where the target is -1.
 
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
     tensor([0.5000, 0.7500])
@@ -288,7 +287,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 
 
 def hinge_embedding(input: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
-    """`hinge_embedding_loss` by the number of its reduction."""
+    """`hinge_embedding_loss` with its reduction given as a number."""
     none = input.new_zeros(())
     apart = where(target != 1, (input.new_tensor(margin) - input).clamp_min(0), none)
     return reduce_values(apart + where(target != -1, input, none), reduction)
@@ -311,14 +310,14 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 
 def margin_ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
-    """`margin_ranking_loss` by the number of its reduction."""
+    """`margin_ranking_loss` with its reduction given as a number."""
     apart = input1 - input2
     return reduce_values((-target * apart + float(margin)).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
                           reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """One minus the cosine of two vectors where the target is 1, and what it is above the margin where it is -1.
+    """One minus the cosine of two vectors where the target is 1, and the cosine's excess over the margin where it is -1.
 
     >>> torch.nn.functional.cosine_embedding_loss(torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]))
     tensor(1.)
@@ -327,7 +326,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 
 
 def cosine_embedding(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
-    """`cosine_embedding_loss` by the number of its reduction."""
+    """`cosine_embedding_loss` with its reduction given as a number."""
     dims = target.dim()
     if dims > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -360,7 +359,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 def triplet_margin(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool, reduction: int
 ) -> Tensor:
-    """`triplet_margin_loss` by the number of its reduction."""
+    """`triplet_margin_loss` with its reduction given as a number."""
     dims = (anchor.dim(), positive.dim(), negative.dim())
     if len(set(dims)) != 1:
         raise RuntimeError(
@@ -377,7 +376,7 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with a distance of one's own.
+    """`triplet_margin_loss` with a custom distance function.
 
     >>> a, b = torch.tensor([[0.0]]), torch.tensor([[1.0]])
     >>> torch.nn.functional.triplet_margin_with_distance_loss(a, a, b, distance_function=lambda x, y: (x - y).abs())
@@ -418,7 +417,7 @@ def _cosines(x1: Any, x2: Any, length1: Any, length2: Any) -> Any:
 
 
 def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
-    """`cosine_similarity` outside of graphs: what is summed is made in one pass."""
+    """`cosine_similarity` outside of graphs: all sums in one pass."""
     found = distance_kernels.cosines(x1, x2, dim, eps)
     if found is not None:
         return found
@@ -429,7 +428,7 @@ def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along a dimension; no norm counts below `eps`.
+    """The cosine of the angle between vectors along a dimension; norms are limited to at least `eps`.
 
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
@@ -445,7 +444,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
     lengths = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
-    if slow():  # under a transform, where a write without gradient would cut the tangents' history
+    if slow():  # under a transform: a write without gradient would drop the tangents' history
         lengths = [length + (length.clamp_min(eps) - length).detach() for length in lengths]
     else:
         with no_grad():

@@ -1,7 +1,7 @@
-"""Normalisation by layer, root mean square and group; by batch and instance it is in batch_normalization.py.
+"""Layer, RMS and group normalisation; batch_normalization.py has batch and instance normalisation.
 
-The gradients of input, weight and bias come together: on arrays from a kernel, on tensors from ops, with the statistics computed
-again, so that they can be differentiated too.
+The gradients of input, weight and bias are computed together: on arrays by a kernel, on tensors by ops that recompute the statistics, so
+that these are differentiable too.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Ints = tuple[int, ...]
 
 
 def normalised(x: Any, dims: Ints, eps: float, centred: bool = True) -> tuple[Any, Any]:
-    """Values with mean 0 and variance 1 over `dims`, and the factor that made them so."""
+    """Values normalised to mean 0 and variance 1 over `dims`, and the scale factor."""
     if centred:
-        # A constant first: what its rounding leaves is subtracted next, when the values are small.
+        # Subtract an approximate mean first: the second subtraction then removes its rounding error, on small values.
         x = x - x.mean(dims, True).detach()
         x = x - x.mean(dims, True)
     rstd = ((x * x).mean(dims, True) + eps).rsqrt()
@@ -39,7 +39,7 @@ def normalised(x: Any, dims: Ints, eps: float, centred: bool = True) -> tuple[An
 
 
 def input_grad(grad: Any, xhat: Any, rstd: Any, dims: Ints, centred: bool = True) -> Any:
-    """The gradient of what was normalised: without its part along ones and along the values themselves."""
+    """The gradient of the normalised input: its components along ones and along the values are removed."""
     part = grad - xhat * (grad * xhat).mean(dims, True)
     if centred:
         part = part - grad.mean(dims, True)
@@ -54,7 +54,7 @@ def wide(*tensors: Any) -> list[Any]:
 def parameter_gradients(
     grad: Any, xhat: Any, of_input: Any, dims: Ints, input: Any, weight: Any, needs: Any
 ) -> tuple[Any, ...]:
-    """The gradients of input, weight and bias, those of the parameters summed over `dims`; each in the dtype of what it is for."""
+    """The gradients of input, weight and bias, each in the dtype of its tensor; those of the parameters are summed over `dims`."""
     of_weight = grad * xhat if needs[1] else None
     of_bias = grad if len(needs) > 2 and needs[2] else None
     if dims:
@@ -73,7 +73,7 @@ def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps
 def _layer_gradients(
     grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
 ) -> Any:  # fmt: skip
-    """Those of a layer norm; without a mean (`result1`), those of a norm by the root mean square."""
+    """The gradients of a layer norm; without a mean (`result1`), those of an RMS norm."""
     dims, centred = len(normalized_shape), result1 is not None
     if xp is raw:
         return kernels.layer_norm_backward(grads[0], input, dims, result1, result2, weight, (*needs, False)[:3])
@@ -136,7 +136,7 @@ def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias:
 
 
 def check_parameters(input: Tensor, kernel: str, *parameters: Tensor | None) -> None:
-    """Refuse inputs that are no floats, and parameters of another dtype than theirs, except float32 ones for 16-bit inputs."""
+    """Refuse non-float inputs, and parameters of another dtype than the input's, except float32 ones for 16-bit inputs."""
     dtype = input._array.dtype
     for p in parameters:
         if p is not None and p._array.dtype is not dtype:
@@ -161,7 +161,7 @@ def check_parameters(input: Tensor, kernel: str, *parameters: Tensor | None) -> 
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """The last dimensions of the input, brought to mean 0 and variance 1, then scaled and shifted.
+    """The last dimensions of the input normalised to mean 0 and variance 1, then scaled and shifted.
 
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
     tensor([[-1.0000,  1.0000]])
@@ -172,7 +172,7 @@ def layer_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """The last dimensions of the input, divided by the root of their mean square, then scaled.
+    """The last dimensions of the input divided by the root of their mean square, then scaled.
 
     >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
@@ -210,7 +210,7 @@ def _group_backward(
 def _statistics_backward(
     of_mean: Any, of_rstd: Any, input: Any, group: int, mean: Any, rstd: Any, eps: float, xp: Any
 ) -> Any:
-    """The gradient of the input from those of the means and of the reciprocal deviations."""
+    """The gradient of the input, given those of the means and of the reciprocal deviations."""
     groups = input.reshape(input.shape[0], group, prod(input.shape[1:]) // group)
     if xp is raw:
         rstd = rstd[..., None].astype(input.dtype)
@@ -249,7 +249,7 @@ def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Groups of channels of each sample, brought to mean 0 and variance 1, then scaled and shifted by channel.
+    """Groups of channels of each sample normalised to mean 0 and variance 1, then scaled and shifted by channel.
 
     >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), 2)
     tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
@@ -264,7 +264,7 @@ def group_norm(
 
 
 def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """`group_norm` without the check for a single value, which is what `torch.group_norm` is."""
+    """`group_norm` without the check for a single value; this is `torch.group_norm`."""
     shape = list(input.shape)
     if num_groups <= 0:
         raise RuntimeError("Expected num groups to be greater than 0, got " + str(num_groups))

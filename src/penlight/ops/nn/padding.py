@@ -1,4 +1,4 @@
-"""Padding: with a constant, mirrored, by the edge, or around."""
+"""Padding: constant, reflected, replicated, or circular."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = tuple[int, ...]
 
 @lru_cache(256)
 def _pairs(pad: Ints) -> tuple[tuple[int, int], ...]:
-    """PyTorch lists the last dimension first; the kernels want a pair for each dimension, in their order."""
+    """PyTorch lists the last dimension first; the kernels need a pair for each dimension, in order."""
     return tuple([(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)])
 
 
@@ -42,7 +42,7 @@ _CHANNELS_LAST = {("reflect", 2): (4,), ("replicate", 2): (4,), ("replicate", 3)
 
 
 def _declare(mode: str, dims: int) -> None:
-    """The op for a mode and a number of padded dimensions; PyTorch has one for each."""
+    """Declare the op for a mode and a number of padded dimensions; PyTorch has one for each."""
 
     def face(input: Tensor, padding: Ints) -> Tensor: ...
 
@@ -85,7 +85,7 @@ def _amounts(pad: Any) -> Ints:
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
-    """A border of one value around the input; negative amounts cut.
+    """The input with a border of one value; negative amounts crop.
 
     >>> torch.constant_pad_nd(torch.ones(2), (1, 0), 5)
     tensor([5., 1., 1.])
@@ -116,7 +116,7 @@ _COMBINATIONS = (
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """A border around the input: pairs of amounts, for the last dimension first.
+    """The input with a border, given by pairs of amounts that start at the last dimension.
 
     >>> torch.nn.functional.pad(torch.arange(3.0).view(1, 3), (1, 1), mode="reflect")
     tensor([[1., 0., 1., 2., 1.]])
@@ -147,7 +147,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 
 def _check(input: Tensor, amounts: Ints, dims: int, mode: str) -> None:
-    """Refuse borders that the input is too small for."""
+    """Refuse borders that are too large for the input."""
     shape = input._array.shape
     lead = len(shape) - dims
     pairs = _pairs(amounts)

@@ -1,4 +1,4 @@
-"""Activations made of straight lines. Gradients at kinks are PyTorch's."""
+"""Piecewise linear activations. Gradients at kinks are PyTorch's."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _softshrink(input: Tensor, lambd: float) -> Tensor: ...
 
 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """x moved towards 0 by `lambd`, and 0 within that distance.
+    """x moved towards 0 by `lambd`; 0 within that distance.
 
     >>> torch.nn.functional.softshrink(torch.tensor([-2.0, 0.25]))
     tensor([-1.5000,  0.0000])
@@ -246,7 +246,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 
 
 def dtypes_max(input: Tensor) -> float:
-    """The largest finite number of a tensor's dtype."""
+    """The largest finite value of a tensor's dtype."""
     if input.dtype is dtypes.bfloat16:
         return 3.3895313892515355e38
     return float(np.finfo(input._array.dtype).max)

@@ -1,4 +1,4 @@
-"""Pooling over sliding windows: largest elements, means, norms; and putting largest elements back.
+"""Pooling over sliding windows: maxima, means, norms; and the inverse of max pooling.
 
 As in PyTorch, pooling sequences is pooling images of height one.
 """
@@ -69,7 +69,7 @@ def _unpool_rule(grad: Any, indices: Any, output_size: Ints, xp: Any) -> Any:
 
 
 def _declare(dims: int) -> None:
-    """The ops for 2 or 3 spatial dimensions; PyTorch has one for each."""
+    """Declare the ops for 2 or 3 spatial dimensions; PyTorch has one for each."""
 
     def largest(
         input: Tensor, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
@@ -101,7 +101,7 @@ _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def expand(value: Any, dims: int, function: str, name: str) -> Ints:
-    """A number for each dimension, from one for all or a sequence."""
+    """One value for each dimension, from a scalar or a sequence."""
     if type(value) is int:
         return (value,) * dims
     if type(value) is tuple and len(value) == dims:
@@ -120,7 +120,7 @@ def expand(value: Any, dims: int, function: str, name: str) -> Ints:
 
 
 def _fits(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
-    """Whether there is nothing to complain about: the quick test before the thorough one."""
+    """Whether the arguments are valid: a quick test before the full checks."""
     dims = len(kernel)
     if len(shape) - dims not in (1, 2) or shape[-dims - 1] < 1:
         return False
@@ -133,7 +133,7 @@ def _fits(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
 def _check(
     shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, average: bool = False
 ) -> None:
-    """Refuse what can't be pooled, in PyTorch's words. Only means of volumes must not be of windows that are larger than the volume."""
+    """Refuse invalid arguments, with PyTorch's errors. Windows larger than the input are refused only for means of volumes."""
     dims = len(kernel)
     small = average and dims == 3 and any(n < k for n, k in zip(shape[-3:], kernel))
     if not small and _fits(shape, kernel, stride, padding, dilation):
@@ -176,7 +176,7 @@ def _check(
 
 
 def unrecorded(input: Tensor) -> bool:
-    """Whether an op on this tensor leaves nothing behind but its result."""
+    """Whether an op on this tensor leaves no trace but its result."""
     return not modes.slow() and (getattr(input, "_edge", None) is NO_EDGE or not modes.is_grad_enabled())
 
 
@@ -196,7 +196,7 @@ def _max_pool(
 
 
 def _check_max_pool_rows(shape: Ints, k: int, s: int, p: int, d: int, ceil_mode: bool) -> None:
-    """The thorough test for sequences, in PyTorch's words."""
+    """The full checks for sequences, with PyTorch's errors."""
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
@@ -232,7 +232,7 @@ def _max_pool_rows(
 
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool1d` with the positions of the largest elements.
+    """`max_pool1d` together with the indices of the largest elements.
 
     >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
@@ -242,7 +242,7 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool2d` with the positions of the largest elements in the flattened plane.
+    """`max_pool2d` together with the indices of the largest elements in the flattened plane.
 
     >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
     (tensor([[[3.]]]), tensor([[[1]]]))
@@ -252,7 +252,7 @@ def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool3d` with the positions of the largest elements in the flattened volume.
+    """`max_pool3d` together with the indices of the largest elements in the flattened volume.
 
     >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)[1]
     tensor([[[[7]]]])
@@ -275,7 +275,7 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
                return_indices: bool = False) -> Any:  # fmt: skip
-    """The largest element of each window of images (N, C, H, W); the stride is the window's size if not given.
+    """The largest element of each window of images (N, C, H, W); the stride defaults to the window's size.
 
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
@@ -339,7 +339,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def check_rows(input: Tensor, name: str) -> None:
-    """Refuse what is no sequence with channels."""
+    """Refuse an input that is not a sequence with channels."""
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking "
@@ -376,7 +376,7 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 def _norm_of(mean: Tensor, norm_type: float, count: int) -> Tensor:
-    """The norm from the mean of powers; sums below 0 (odd powers) count as 0 where PyTorch says so."""
+    """The norm from the mean of powers; negative sums (odd powers) count as 0 where PyTorch does so."""
     return (mean.sign() * mean.abs().relu()).mul(count).pow(1.0 / norm_type)
 
 
@@ -414,7 +414,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 
 
 def _unpool_size(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
-    """The size of what was pooled: as given, if it is possible at all, else the smallest."""
+    """The size of the pooled input: as given, if possible, else the smallest."""
     dims = len(kernel)
     default = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding))
     if output_size is None:
@@ -451,7 +451,7 @@ def _max_unpool(dims: int, input: Tensor, indices: Tensor, size: Ints) -> Tensor
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool1d` found them.
+    """The inverse of `max_pool1d`: its maxima at their original positions, zeros elsewhere.
 
     >>> values, where = torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 2.0]]), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool1d(values, where, 2)
@@ -466,7 +466,7 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool2d` found them.
+    """The inverse of `max_pool2d`: its maxima at their original positions, zeros elsewhere.
 
     >>> values, where = torch.nn.functional.max_pool2d(torch.arange(4.0).view(1, 2, 2), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool2d(values, where, 2)
@@ -482,7 +482,7 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool3d` found them.
+    """The inverse of `max_pool3d`: its maxima at their original positions, zeros elsewhere.
 
     >>> F = torch.nn.functional
     >>> pooled, where = F.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)

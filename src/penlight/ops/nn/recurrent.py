@@ -1,10 +1,10 @@
-"""One direction of one layer of a recurrent network, a whole sequence at a time.
+"""One direction of one layer of a recurrent network, over a full sequence.
 
-The same computation as the loop in `recurrent_loop.py`, as one node of the graph. Here are only the cases that it is
-good for: `fused` refuses the others. A derivative of the derivative runs the loop, see `_through_the_loop`.
+It computes the same as the loop in `recurrent_loop.py`, as one graph node. It covers only the cases that benefit: `fused` refuses the
+others. Second derivatives run the loop, see `_through_the_loop`.
 
-PyTorch has such a node only for an LSTM in float32; its other recurrences are loops, whose outputs are stacked or, if
-packed, concatenated. Their nodes are called so here too.
+PyTorch has such a node only for an LSTM in float32; its other recurrences are loops, whose outputs are stacked or, if packed, concatenated.
+Their nodes have these names here too.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Ints = tuple[int, ...]
 
 
 def _through_the_loop(mode: str, grads: Any, inputs: Any, sizes: Any, reverse: bool, needs: Any) -> list[Any]:
-    """The gradients as tensors that can be differentiated again: those of the loop over the same inputs."""
-    recorded = modes.is_grad_enabled()  # not in a pass that only runs on tensors because somebody looks at it
+    """The gradients as differentiable tensors: those of the loop over the same inputs."""
+    recorded = modes.is_grad_enabled()  # False in a pass that runs on tensors only for an observer
     with enable_grad():
-        # New names for the inputs, so that only the way through this layer counts.
+        # New tensors for the inputs, so that only the path through this layer counts.
         inputs = [t.view_as(t) if need else t for t, need in zip(inputs, (*needs, False))]
         x, w_ih, w_hh, b_ih, b_hh, *start = inputs
         w_hr = start.pop() if mode == "LSTM" else None
@@ -54,7 +54,7 @@ def _projected_gradients(
     grads: Any, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, w_hr: Any, sizes: Any, reverse: bool, gates: Any,
     past: Any, needs: Any, xp: Any,
 ) -> Any:  # fmt: skip
-    """Those of an LSTM with a projection, or without one where `w_hr` is None."""
+    """The gradients of an LSTM with a projection, or without one if `w_hr` is None."""
     if xp is graph:
         inputs = (input, w_ih, w_hh, b_ih, b_hh, hx, cx, w_hr)
         return _through_the_loop("LSTM", grads, inputs, sizes, reverse, needs)
@@ -97,7 +97,7 @@ _INPUTS = ("input", "w_ih", "w_hh", "b_ih", "b_hh", "hx")
 def _declared(
     face: Any, name: str, node: str, kernel: Any, gradients: Any, inputs: tuple[str, ...], results: Any
 ) -> Any:
-    """An op with this face; PyTorch's name for its node depends on the case. The program gets the output and the last states."""
+    """Declare an op with this signature; PyTorch's node name depends on the case. The caller gets the output and the last states."""
     face.__name__ = name
     traits(returned=sum(result in ("output", "hy", "cy") for result in results))(face)
     rules = joint_rules(gradients, *inputs)
@@ -145,7 +145,7 @@ def _stack_one(input: Tensor) -> Tensor: ...
 
 
 def stacked(tensors: Any) -> Tensor:
-    """The states of all layers and directions in one; quickly, if there is only one."""
+    """The states of all layers and directions in one tensor; fast if there is only one."""
     quick = len(tensors) == 1 and (not modes.slow() or dispatch.unwatched()) and not tensors[0].is_meta
     return _stack_one(tensors[0]) if quick else stack(tensors)
 
@@ -154,7 +154,7 @@ _LAYER = _lstm_op("_mkldnn_rnn_layer", "MkldnnRnnLayerBackward0")
 
 
 def _pair(make: Callable[[str, str], Any], name: str) -> tuple[Any, Any]:
-    """The op for padded and that for packed sequences."""
+    """The ops for padded and for packed sequences."""
     return make(name, "StackBackward0"), make(name + "_packed", "CatBackward0")
 
 
@@ -163,7 +163,7 @@ _GRU, _RNN = _pair(_gru_op, "_gru_sequence"), _pair(_rnn_op, "_rnn_sequence")
 
 
 def _takes_part(weights: dict[str, Tensor | None]) -> bool:
-    """Whether the slow modes that are open can do with the fused op: vmap can, if its samples share the weights."""
+    """Whether the open slow modes support the fused op: vmap does, if its samples share the weights."""
     levels = dispatch.interpreters.get()
     if not dispatch.unwatched() and not (levels and all(level.batching for level in levels) and dispatch.unseen()):
         return False
@@ -172,7 +172,7 @@ def _takes_part(weights: dict[str, Tensor | None]) -> bool:
 
 def fused(mode: str, input: Tensor, start: tuple[Tensor, ...], weights: dict[str, Tensor | None], batch_sizes: Any,
           reverse: bool) -> Any:  # fmt: skip
-    """The outputs and the last state of one direction, or NotImplemented for what the loop must do."""
+    """The outputs and the last state of one direction; NotImplemented if the loop must run."""
     if input.is_meta:
         return NotImplemented
     dtype, w_hr = input._array.dtype, weights["w_hr"]

@@ -1,6 +1,6 @@
 """Recurrent layers as functions: torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu and single steps of them.
 
-The modules of `nn` are the fast way; these are for programs that call what stands behind them.
+The modules of `nn` are faster; these are for programs that call the underlying functions directly.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def rnn_relu_cell(
 
 
 def _sequence(mode: str, input: Tensor, hx: Any, params: Any, *layers: Any, batch_first: bool) -> tuple[Tensor, ...]:
-    """All layers and directions over a whole sequence. `hx` is one state or a tuple of them, all layers stacked."""
+    """All layers and directions over a full sequence. `hx` is one state or a tuple of states, each stacked over the layers."""
     if isinstance(hx, bool) or not isinstance(params, (list, tuple)):
         name = mode.partition("_")[0]
         raise NotImplementedError(f"torch.{name.lower()} with packed sequences is not available. Use torch.nn.{name}")

@@ -1,8 +1,8 @@
-"""Recurrences over sequences, as loops over time made of tensor operations.
+"""Recurrences over sequences, as loops over time that use tensor ops.
 
-Note [Where a fused kernel goes]: everything above one direction of one layer (layers, directions, dropout, packed
-batches) is in `run`; everything below is in `run_direction`. `ops.recurrent.fused` does a whole sequence as one op; it
-returns NotImplemented for the cases it does not take, and then the loop runs.
+Note [Where a fused kernel goes]: `run` handles everything above one direction of one layer (layers, directions, dropout, packed batches),
+`run_direction` everything below. `ops.recurrent.fused` computes a full sequence as one op; it returns NotImplemented for unsupported cases,
+and then the loop runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_
     """All layers and directions of a recurrent network.
 
     `input` is (time, batch, features) or, with `batch_sizes`, the data of a packed sequence. `hidden` has one row for
-    each layer and direction, and so has the state that is returned with the output.
+    each layer and direction, and so does the returned state.
     """
     if batch_sizes is None and input.size(0) == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
@@ -56,13 +56,13 @@ def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_
 
 
 def _is_even(mode: str, input: Tensor, batch_sizes: Sequence[int], each: int, has_biases: bool) -> bool:
-    """Whether a packed sequence is run as a padded one: as in PyTorch, if all are of one length and it has a kernel for it."""
+    """Whether a packed sequence is run as a padded one: as in PyTorch, if all have one length and a kernel exists for it."""
     plain = mode == "LSTM" and each == (4 if has_biases else 2) and input.dtype is penlight.float32
     return plain and batch_sizes[0] == batch_sizes[-1] and input.numel() > 0
 
 
 def _named(weights: Sequence[Tensor], has_biases: bool) -> dict[str, Tensor | None]:
-    """The parameters of one direction of one layer by what they are for."""
+    """The parameters of one direction of one layer, by role."""
     names = ["w_ih", "w_hh", "b_ih", "b_hh", "w_hr"] if has_biases else ["w_ih", "w_hh", "w_hr"]
     given = dict(zip(names, weights, strict=False))
     return {name: given.get(name) for name in ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")}
@@ -74,13 +74,13 @@ def run_direction(mode: str, input: Tensor, start: State, weights: dict[str, Ten
     result: Any = NotImplemented
     if _fit(mode, input, start, weights, batch_sizes):
         result = fused(mode, input, start, weights, batch_sizes, reverse)
-    if result is NotImplemented:  # the ops of the loop tell which sizes do not fit
+    if result is NotImplemented:  # the ops of the loop report wrong sizes
         result = loop_direction(mode, input, start, weights, batch_sizes, reverse)
     return result
 
 
 def _fit(mode: str, input: Tensor, start: State, weights: dict[str, Any], batch_sizes: Sequence[int] | None) -> bool:
-    """Whether input, states and weights have the sizes that a kernel takes for granted."""
+    """Whether input, states and weights have the sizes that the kernel assumes."""
     gates = {"LSTM": 4, "GRU": 3}.get(mode, 1)
     w_hh, w_hr = weights["w_hh"], weights["w_hr"]
     rows, columns = w_hh.shape
@@ -98,9 +98,9 @@ def _fit(mode: str, input: Tensor, start: State, weights: dict[str, Any], batch_
 
 def loop_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
                    batch_sizes: Sequence[int] | None, reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
-    """The same from ops, step by step."""
+    """`run_direction` by ops, step by step."""
     prepare, step = _STEPS[mode]
-    # What depends on the input alone is one product for the whole sequence.
+    # The part that depends only on the input is one product for the full sequence.
     projected, recurrent = prepare(input, weights)
     if batch_sizes is None:
         return _loop(step, projected, recurrent, start, reverse)
@@ -155,11 +155,11 @@ def _growing(step: Any, steps: list[Any], recurrent: Any, start: State) -> tuple
     return penlight.cat(outputs[::-1]), state
 
 
-# One step of each kind. `prepare` gives the projected inputs and what each step needs besides.
+# One step of each kind. `prepare` returns the projected inputs and the other values that each step needs.
 
 
 def _prepare_sum(input: Tensor, weights: dict[str, Any]) -> tuple[Tensor, tuple[Any, ...]]:
-    """Where both biases are simply added, they are added to the whole sequence at once."""
+    """If both biases are simply added, add them to the full sequence at once."""
     projected = linear(input, weights["w_ih"], weights["b_ih"])
     if weights["b_hh"] is not None:
         projected = projected + weights["b_hh"]
@@ -219,7 +219,7 @@ def _check_state(input: Tensor, state: State, w_hh: Tensor) -> None:
 
 
 def _check_weights(gates: int, w_ih: Tensor, w_hh: Tensor) -> int:
-    """The number of rows that weights must have."""
+    """Check the number of rows of the weights."""
     rows = gates * w_hh.size(1)
     for name, weight in (("weight_ih", w_ih), ("weight_hh", w_hh)):
         if weight.size(0) != rows:
@@ -228,10 +228,10 @@ def _check_weights(gates: int, w_ih: Tensor, w_hh: Tensor) -> int:
 
 
 def run_cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | None]) -> State:
-    """One step on its own, as the cell modules take it; `weights` are w_ih, w_hh, b_ih, b_hh."""
+    """A single step, as in the cell modules; `weights` are w_ih, w_hh, b_ih, b_hh."""
     w_ih, w_hh, b_ih, b_hh = weights
     assert w_ih is not None and w_hh is not None
-    # Each kind of cell looks at its arguments in the order in which PyTorch does.
+    # Each kind of cell checks its arguments in PyTorch's order.
     if mode == "LSTM":
         _check_input(input, w_ih)
         rows = _check_weights(4, w_ih, w_hh)
@@ -246,7 +246,7 @@ def run_cell(mode: str, input: Tensor, state: State, weights: Sequence[Tensor | 
         _check_state(input, state, w_hh)
     for bias in (b_ih, b_hh) if mode == "GRU" else (b_hh, b_ih):
         if bias is not None and bias.shape != (rows,):
-            bias.expand(input.size(0), rows)  # an error, unless it can be broadcast
+            bias.expand(input.size(0), rows)  # raises unless it broadcasts
     prepare, step = _STEPS[mode]
     named = {"w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh, "w_hr": None}
     projected, recurrent = prepare(input, named)

@@ -1,4 +1,4 @@
-"""Images resized."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _op_name(mode: str, dims: int, antialias: bool) -> str:
 
 
 def _declare(mode: str, dims: int, node: str, antialias: bool) -> None:
-    """The op of a mode; PyTorch has one for each."""
+    """Declare the op of a mode; PyTorch has one for each."""
 
     def face(
         input: Tensor, output_size: Ints, mode: str, align_corners: bool, scales: Any, antialias: bool
@@ -95,7 +95,7 @@ both("resize", kernels.interpolate, _resize)
 
 
 def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints | None, Any]:
-    """Either the wanted size or the factors, one for each spatial dimension."""
+    """Either the requested size or the scale factors, one for each spatial dimension."""
     dims, spatial = input.dim() - 2, list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -151,7 +151,7 @@ def _check_resize(input: Tensor, size: Ints, mode: str, dims: int, antialias: bo
 
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
                 recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:  # fmt: skip
-    """Images (N, C, *spatial) resized: to a size or by factors; by nearest pixels, lines, cubics or means.
+    """Images (N, C, *spatial) resized to a size or by factors; by nearest, linear, cubic or area interpolation.
 
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
     tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])

@@ -1,4 +1,4 @@
-"""Channels traded for pixels, and channels dealt out again."""
+"""Pixel shuffle (channels to pixels and back) and channel shuffle."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels (..., C * r * r, H, W) as finer pixels (..., C, H * r, W * r).
+    """Channels (..., C * r * r, H, W) rearranged to finer pixels (..., C, H * r, W * r).
 
     >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
     tensor([[[0., 1.],
@@ -81,7 +81,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels (..., C, H * r, W * r) as more channels (..., C * r * r, H, W).
+    """Pixels (..., C, H * r, W * r) rearranged to more channels (..., C * r * r, H, W).
 
     >>> torch.nn.functional.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
@@ -102,7 +102,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of each group dealt out in turn.
+    """The channels of all groups interleaved.
 
     >>> torch.nn.functional.channel_shuffle(torch.arange(4.0).view(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])

@@ -1,6 +1,6 @@
 """Smooth activations beyond sigmoid, tanh and softmax.
 
-A gradient is an op itself, with a derivative of its own, or has two forms, paired by `both`: a kernel for arrays, and a composition of ops.
+A gradient is either an op with its own derivative, or has two forms, paired by `both`: a kernel for arrays, and a composition of ops.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def _elu_bend(upstream: Any, x: Any, alpha: float, scale: float, input_scale: float, is_result: bool, xp: Any) -> Any:
-    """The derivative of elu's derivative by the input, or the result, that it is computed from, times `upstream`."""
+    """The derivative of elu's derivative by the input (or by the result that it is computed from), times `upstream`."""
     if is_result:
         return xp.where(x < 0, upstream * input_scale, 0.0)
-    low = xp.where(x < 0, x, 0.0)  # so that no infinity is met in the branch that is not taken
+    low = xp.where(x < 0, x, 0.0)  # avoids infinities in the branch that is not taken
     return xp.where(x < 0, upstream * (xp.exp(low * input_scale) * (scale * alpha * input_scale**2)), 0.0)
 
 
@@ -97,7 +97,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu` with the two constants that keep mean and variance through many layers.
+    """`elu` with the two constants that preserve mean and variance through many layers.
 
     >>> torch.nn.functional.selu(torch.tensor([-1.0, 1.0]))
     tensor([-1.1113,  1.0507])
@@ -166,8 +166,8 @@ def _gelu(input: Tensor, approximate: str) -> Tensor: ...
 both("gelu_backward_by_cdf", kernels.gelu_backward_by_cdf, lambda grad, input, cdf: _gelu_backward(grad, input, "none"))
 
 
-# The same for large arrays where there are no native kernels: a third of the time goes into the distribution function, which is
-# kept for the backward pass.
+# For large arrays without native kernels: a third of the time goes into the normal distribution function, which is saved for the backward
+# pass.
 @differentiable(lambda input, approximate: in_layout(kernels.gelu_and_cdf, input), node="GeluBackward0", results=("result", "cdf"), method=False,
                 input=lambda grads, input, cdf, approximate, xp: xp.gelu_backward_by_cdf(grads[0], input, cdf))  # fmt: skip
 @traits(returned=1)
@@ -178,7 +178,7 @@ _KEEP_FROM = 1 << 15  # elements
 
 
 def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
-    """x times the normal distribution function of x; `approximate="tanh"` is the cheaper formula of GPT.
+    """x times the normal distribution function of x; `approximate="tanh"` is a cheaper approximation, used by GPT.
 
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 1.0]))
     tensor([-0.1587,  0.8413])
@@ -294,7 +294,7 @@ def _logsigmoid(input: Tensor) -> Tensor: ...
 
 
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """log(sigmoid(x)), exact also where the sigmoid is as good as 0.
+    """log(sigmoid(x)), accurate even where the sigmoid is nearly 0.
 
     >>> torch.nn.functional.logsigmoid(torch.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])

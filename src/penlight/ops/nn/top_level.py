@@ -1,5 +1,5 @@
-"""Functions of layers as they are at the top: `torch.conv2d` and the like. Most are those of `torch.nn.functional`; the
-others here have arguments of their own.
+"""Layer functions at the top level: `torch.conv2d` and others. Most are those of `torch.nn.functional`; the ones defined here have other
+arguments.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def selu(input: Tensor) -> Tensor:
-    """`elu` with the two constants that keep mean and variance through many layers.
+    """`elu` with the two constants that preserve mean and variance through many layers.
 
     >>> torch.selu(torch.tensor([-1.0, 1.0]))
     tensor([-1.1113,  1.0507])
@@ -95,7 +95,7 @@ def selu(input: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
-    """`leaky_relu` with a slope drawn from a range for each element in training.
+    """`leaky_relu` with a random slope for each element in training.
 
     >>> torch.rrelu(torch.tensor([-8.0, 2.0]), 0.25, 0.75)
     tensor([-4.,  2.])
@@ -121,7 +121,7 @@ def _probability(p: float) -> float:
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """In training, each element set to zero with probability p, and the others divided by 1 - p.
+    """Each element set to zero with probability p in training, and the others divided by 1 - p.
 
     >>> _ = torch.manual_seed(0); torch.dropout(torch.ones(4), 0.5, True)
     tensor([0., 0., 2., 0.])
@@ -140,7 +140,7 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`dropout` of whole channels.
+    """`dropout` of full channels.
 
     >>> _ = torch.manual_seed(0); torch.feature_dropout(torch.ones(1, 4, 1, 1), 0.5, True).flatten()
     tensor([0., 0., 2., 0.])
@@ -159,7 +159,7 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`dropout` that keeps mean and variance.
+    """`dropout` that preserves mean and variance.
 
     >>> _ = torch.manual_seed(0); torch.alpha_dropout(torch.ones(4), 0.5, True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
@@ -178,7 +178,7 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`alpha_dropout` of whole channels.
+    """`alpha_dropout` of full channels.
 
     >>> _ = torch.manual_seed(0); torch.feature_alpha_dropout(torch.ones(1, 4, 1, 1), 0.5, True).flatten()
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
@@ -197,7 +197,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """`dropout`, and which elements it kept.
+    """`dropout`, and a mask of the elements it kept.
 
     >>> _ = torch.manual_seed(0); torch.native_dropout(torch.ones(4), 0.5, True)
     (tensor([0., 0., 2., 0.]), tensor([False, False,  True, False]))
@@ -222,7 +222,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:  # fmt: skip
-    """Each channel of a batch, brought to mean 0 and variance 1, then scaled and shifted.
+    """Each channel of a batch normalised to mean 0 and variance 1, then scaled and shifted.
 
     >>> torch.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, False)
     tensor([[-1.0000],
@@ -233,7 +233,7 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
 
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                   use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:  # fmt: skip
-    """Each channel of each sample, brought to mean 0 and variance 1.
+    """Each channel of each sample normalised to mean 0 and variance 1.
 
     >>> torch.instance_norm(torch.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, False)
     tensor([[[-1.0000,  1.0000]]])
@@ -243,7 +243,7 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
 
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Tensor:  # fmt: skip
-    """The last dimensions of the input, brought to mean 0 and variance 1, then scaled and shifted.
+    """The last dimensions of the input normalised to mean 0 and variance 1, then scaled and shifted.
 
     >>> torch.layer_norm(torch.tensor([1.0, 3.0]), (2,))
     tensor([-1.0000,  1.0000])
@@ -253,7 +253,7 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
                cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
-    """Groups of channels of each sample, brought to mean 0 and variance 1.
+    """Groups of channels of each sample normalised to mean 0 and variance 1.
 
     >>> torch.group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -264,7 +264,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm` with the means and the reciprocal deviations that it used.
+    """`layer_norm`, with the means and reciprocal deviations that it used.
 
     >>> torch.native_layer_norm(torch.tensor([1.0, 3.0]), (2,), None, None, 1e-5)
     (tensor([-1.0000,  1.0000]), tensor([2.]), tensor([1.0000]))
@@ -275,7 +275,7 @@ def native_layer_norm(
 
 
 def _first_differentiable(input: Tensor, results: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """What a norm gives: the numbers that it used are outside of the graph, and in the input's dtype."""
+    """The results of a norm: the statistics are outside of the graph, and in the input's dtype."""
     out, *used = results
     mean, deviation = (u.detach().to(input.dtype) for u in used)
     return out, mean, deviation
@@ -283,7 +283,7 @@ def _first_differentiable(input: Tensor, results: Any) -> tuple[Tensor, Tensor, 
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                       running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """`batch_norm` with the means and the reciprocal deviations that it used.
+    """`batch_norm`, with the means and reciprocal deviations that it used.
 
     >>> torch.native_batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[1:]
     (tensor([2.]), tensor([1.0000]))
@@ -297,7 +297,7 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`group_norm` with the means and the reciprocal deviations that it used.
+    """`group_norm`, with the means and reciprocal deviations that it used.
 
     >>> torch.native_group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), None, None, 1, 4, 1, 2, 1e-5)[1:]
     (tensor([[2., 7.]]), tensor([[1.0000, 0.5000]]))
@@ -343,7 +343,7 @@ def max_pool3d(
 
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool1d` with the positions of the largest elements.
+    """`max_pool1d` together with the indices of the largest elements.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
@@ -359,7 +359,7 @@ adaptive_max_pool1d = adaptive_max_pool1d_with_indices
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """The rows of a table that indices name.
+    """The rows of a table at the indices.
 
     >>> torch.embedding(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1, 0]))
     tensor([[3., 4.],
@@ -371,7 +371,7 @@ def embedding(
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """Reduced bags of rows; the bag of each index; the sizes of the bags; where largest elements came from.
+    """Bags of rows reduced; also the bag of each index, the sizes of the bags, and the rows of the largest elements.
 
     `mode` is a number: 0 for the sum of a bag, 1 for its mean, 2 for its largest elements.
 
@@ -449,7 +449,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """One minus the cosine where the target is 1, and what it is above the margin where it is -1.
+    """One minus the cosine where the target is 1, and its excess over the margin where it is -1.
 
     `reduction` is a number: 0 for none, 1 for the mean, 2 for the sum.
 
@@ -460,7 +460,7 @@ def cosine_embedding_loss(
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """The input where the target is 1, and how far it is below the margin where it is -1.
+    """The input where the target is 1, and its distance below the margin where the target is -1.
 
     `reduction` is a number: 0 for none, 1 for the mean, 2 for the sum.
 
@@ -495,7 +495,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
              zero_infinity: bool = False) -> Tensor:  # fmt: skip
-    """The loss of connectionist temporal classification.
+    """The CTC loss (connectionist temporal classification).
 
     `reduction` is a number: 0 for none, 1 for the mean, 2 for the sum.
 

@@ -1,4 +1,4 @@
-"""Angles and complex numbers: degrees, directions, parts, polar coordinates, conjugates."""
+"""Angles and complex numbers: degrees, phases, parts, polar coordinates, conjugates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _real_only(name: str, kernel: Any) -> Any:
 @pointwise(_real_only("deg2rad", lambda input: input * (math.pi / 180)), node="Deg2RadBackward0", floating=True,
            input=lambda grad, xp: xp.times(grad, math.pi / 180))  # fmt: skip
 def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians.
+    """Degrees converted to radians.
 
     >>> torch.deg2rad(torch.tensor([180.0]))
     tensor([3.1416])
@@ -40,7 +40,7 @@ def deg2rad(input: Tensor) -> Tensor:
 @pointwise(_real_only("rad2deg", lambda input: input * (180 / math.pi)), node="Rad2DegBackward0", floating=True,
            input=lambda grad, xp: xp.times(grad, 180 / math.pi))  # fmt: skip
 def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees.
+    """Radians converted to degrees.
 
     >>> torch.rad2deg(torch.tensor([1.0]))
     tensor([57.2958])
@@ -49,7 +49,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 @one_pass
 def _real_angle(input: Any) -> Any:
-    """Of real numbers: 0, or pi for negative ones."""
+    """The angle of real numbers: 0, or pi for negative ones."""
     angle = (input < 0) * input.dtype.type(math.pi)
     nan = np.isnan(input)
     return angle if type(nan) is np.ndarray and not nan.any() else np.where(nan, input, angle)
@@ -64,7 +64,7 @@ def _angle_array(input: Any) -> Any:
 
 
 def _angle_rule(grad: Any, input: Any, xp: Any) -> Any:
-    """Real numbers: flat. For a complex z, i z / |z|^2, which points across it."""
+    """Real numbers: zero. A complex z: i z / |z|^2, which is perpendicular to z."""
     if not xp.is_complex(input):
         return xp.zeros_like(grad)
     size = xp.abs(input)
@@ -122,7 +122,7 @@ def _of_reals(kernel: Any) -> Any:
            real=lambda grad, xp: xp.real_part(grad),
            imag=lambda grad, xp: xp.real_part(grad * -1j))  # fmt: skip
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers from their parts.
+    """Complex numbers from their real and imaginary parts.
 
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
@@ -134,7 +134,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
            abs=lambda grad, result, xp: xp.real_part(xp.conj(grad) * xp.sgn(result)),
            angle=lambda grad, result, xp: xp.real_part(xp.conj(grad) * (result * 1j)))  # fmt: skip
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers from their sizes and angles.
+    """Complex numbers from their absolute values and angles.
 
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
@@ -152,7 +152,7 @@ def _conj_physical(input: Tensor) -> Tensor: ...
 
 @method
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate, computed at once; a real tensor is its own.
+    """The complex conjugate, computed immediately; a real tensor is returned unchanged.
 
     >>> torch.conj_physical(torch.tensor([1 + 2j]))
     tensor([1.-2.j])

@@ -1,4 +1,4 @@
-"""Sums, products and quotients: a table of derivatives, one row an op."""
+"""Sums, products and quotients: a table of derivatives, one row per op."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _times(other: Any, alpha: Any) -> Any:
 
 
 def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
-    """`ufunc(input, alpha * other)`, of large arrays in one pass, and the same into `input`; alpha is passed as a number that may change
-    from call to call."""
+    """`ufunc(input, alpha * other)`, for large arrays in one pass, and the same into `input`; alpha is a scalar argument of the kernel,
+    so it may change from call to call."""
 
     @rounded_once
     def in_one_pass(input: Any, other: Any, alpha: Any) -> Any:
@@ -93,7 +93,7 @@ _TWO_BOOLS = "Subtraction, the `-` operator, with two bool tensors is not suppor
 
 
 def no_bools(env: dict[str, Any]) -> None:
-    """PyTorch does not subtract bools, not even from numbers."""
+    """PyTorch refuses to subtract bools, even from scalars."""
     bools = [isinstance(v, bool) or getattr(v, "dtype", None) is dtypes.bool_ for v in (env["input"], env["other"])]
     if bools[0] and bools[1]:
         raise RuntimeError(_TWO_BOOLS)
@@ -146,7 +146,7 @@ def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
            other=lambda grad, input: grad * input)  # fmt: skip
 @traits(scalar_first=True, full_scalars=True)
 def mul(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The product, element by element, broadcasting.
+    """The elementwise product, broadcasting.
 
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
@@ -155,20 +155,20 @@ def mul(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @pointwise(np.add, node="AddBackward1", inplace=False, input=lambda grad: grad)
 def _add_number(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The sum with a number where PyTorch's own functions and derivatives add one: another node than the operator's."""
+    """The sum with a scalar inside PyTorch's own functions and derivatives: a different node than the operator's."""
 
 
 @pointwise(np.subtract, node="SubBackward1", inplace=False, input=lambda grad: grad)
 def _sub_number(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The difference from a number where PyTorch's own functions subtract one."""
+    """The difference from a scalar inside PyTorch's own functions."""
 
 
 @pointwise(np.multiply, node="MulBackward1", inplace=False, input=lambda grad, other, xp: xp.times(grad, other))
 def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The product with a number where PyTorch's own functions multiply by one."""
+    """The product with a scalar inside PyTorch's own functions."""
 
 
-# For rules that run on scalars, where the operator is much faster than the ufunc.
+# For rules that run on NumPy scalars, where the operator is much faster than the ufunc.
 both("times", operator.mul, _mul_number)
 
 
@@ -181,7 +181,7 @@ both("times", operator.mul, _mul_number)
 )
 @traits(full_scalars=True)
 def _div_number(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The quotient by a number where PyTorch's own functions divide by one."""
+    """The quotient by a scalar inside PyTorch's own functions."""
 
 
 both("over", operator.truediv, _div_number)
@@ -205,7 +205,7 @@ def _no_bool(env: dict[str, Any]) -> None:
 @pointwise(np.negative, "neg", check=_no_bool,
            input=lambda grad: -grad)  # fmt: skip
 def neg(input: Tensor) -> Tensor:
-    """Each element with the other sign.
+    """The negative of each element.
 
     >>> torch.neg(torch.tensor([1.0, -2.0]))
     tensor([-1.,  2.])
@@ -217,14 +217,14 @@ def _has_fractions(operand: Any) -> bool:
 
 
 def _scaled(op: str, input: Any, other: Any, alpha: Any) -> OpCall:
-    """The op that takes a factor; without one the plain op is faster."""
+    """The op with a factor; without a factor the plain op is faster."""
     _check_alpha(input, other, alpha)
     return OPS[op], (input, other, alpha)
 
 
 def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
     if isinstance(alpha, Tensor):
-        raise TypeError("alpha is a number")  # `after_failure` makes one of it
+        raise TypeError("alpha is a number")  # `after_failure` converts it
     fractions = isinstance(other, (float, complex)) or _has_fractions(input) or _has_fractions(other)
     if isinstance(alpha, (float, complex)) and not fractions:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -278,7 +278,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         return _rsub_tensor(input, other, alpha)
     if isinstance(other, np.generic):
         other = dispatch.number_of(other)
-    if type(other) not in (int, float):  # the generated function knows these, and leaves the rest to this one
+    if type(other) not in (int, float):  # the generated function handles these types, and leaves the rest to this one
         return dispatch.dispatch(OPS["_rsub"], (input if alpha == 1 else input * alpha, other))
     return _rsub(input if alpha == 1 else input * alpha, other)
 
@@ -301,7 +301,7 @@ def _trunc_quotient(input: Any, other: Any) -> Any:
 
 
 def _divisor(input: Any, other: Any) -> Any:
-    """What is divided by: an integer in the dtype of integers, where it wraps around as in C; none of those may be 0."""
+    """The divisor: an integer in the common integer dtype, where it wraps around as in C; none may be 0."""
     if input.dtype.kind not in "iub":
         return other
     if type(other) is int and input.dtype.kind != "b":
@@ -311,7 +311,7 @@ def _divisor(input: Any, other: Any) -> Any:
             other -= 1 << bits
     if not (other if isinstance(other, (int, float)) else other.all()) and input.size:
         raise RuntimeError("ZeroDivisionError")
-    # NumPy would divide bools by a Python number as its own integers, which 32 bit systems have 32 bits for.
+    # NumPy would divide bools by a Python scalar as its default integers, which have 32 bits on 32-bit systems.
     return np.int64(other) if type(other) is int and input.dtype.kind == "b" else other
 
 
@@ -319,11 +319,11 @@ def _divisor(input: Any, other: Any) -> Any:
 def _remainder(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
     if type(other) is int and input.dtype.kind in "iu":
-        # NumPy is slow at remainders, but not at quotients by one number.
+        # NumPy's remainders are slow, but its quotients by one scalar are not.
         return np.subtract(input, np.multiply(np.floor_divide(input, other), other))
     left = _faster_ufuncs.run(np.remainder, input, other)
     if input.dtype.kind in "fV" and isinstance(left, (np.ndarray, np.generic)):
-        left = np.asarray(left)  # where it is 0, NumPy gives it the divisor's sign, PyTorch that of what is divided
+        left = np.asarray(left)  # for 0, NumPy uses the divisor's sign, PyTorch the dividend's
         zero = left == 0
         if zero.any():
             np.copysign(left, input, out=left, where=zero)
@@ -383,7 +383,7 @@ def _fmod_number(input: Tensor, other: Number) -> Tensor: ...
 
 
 def _divided(tensor_op: str, in_place: bool, input: Any, other: Any) -> OpCall:
-    """An op whose form for a number has one input in the graph, for a tensor two."""
+    """An op that has one input in the graph for a scalar divisor, and two for a tensor."""
     number_op = tensor_op.removesuffix("_of") + "_number"
     if isinstance(other, np.generic):
         other = other.item()
@@ -405,7 +405,7 @@ def _divided(tensor_op: str, in_place: bool, input: Any, other: Any) -> OpCall:
 
 
 def scalar_like(number: Any) -> Tensor:
-    """A number as a 0-d tensor of the dtype that Python's kind of number has."""
+    """A scalar as a 0-d tensor with the default dtype of its Python type."""
     return scalar_tensor(number, dtype=dtypes.of_number(number))
 
 
@@ -440,7 +440,7 @@ def fmod(in_place: bool, input: Tensor, other: Tensor | Number) -> OpCall:
 
 
 def _binary(tensor_op: str) -> Any:
-    """A division as an operator: operands that are no tensors or numbers are somebody else's."""
+    """A division as an operator: returns NotImplemented for operands that are neither tensors nor scalars."""
 
     def operate(input: Any, other: Any) -> Any:
         if isinstance(other, (Tensor, bool, int, float, complex, np.generic)):
@@ -475,7 +475,7 @@ def _rdiv_operator(input: Any, other: Any) -> Any:
 
 
 def _reflected(function: Any) -> Any:
-    """`5 // x` and the like: the number becomes a 0-d tensor."""
+    """`5 // x` and similar: the scalar becomes a 0-d tensor."""
 
     def operator(input: Any, other: Any) -> Any:
         if isinstance(other, Tensor):

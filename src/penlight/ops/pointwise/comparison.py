@@ -1,4 +1,4 @@
-"""Comparisons, bits and logic: ops without derivatives."""
+"""Comparisons, bitwise and logical ops, which have no derivatives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 @plain(np.less, "<", broadcast=True)
 @traits(compares_bytes=True, refuses={"c": "lt_cpu"})
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether elements are less.
+    """Whether elements of `input` are less than those of `other`.
 
     >>> torch.lt(torch.tensor([1, 2]), 2)
     tensor([ True, False])
@@ -56,7 +56,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 @plain(np.less_equal, "<=", broadcast=True)
 @traits(compares_bytes=True, refuses={"c": "le_cpu"})
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether elements are less or equal.
+    """Whether elements of `input` are less than or equal to those of `other`.
 
     >>> torch.le(torch.tensor([1, 3]), 2)
     tensor([ True, False])
@@ -66,7 +66,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 @plain(np.greater, ">", broadcast=True)
 @traits(compares_bytes=True, refuses={"c": "gt_cpu"})
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether elements are greater.
+    """Whether elements of `input` are greater than those of `other`.
 
     >>> torch.gt(torch.tensor([1, 3]), 2)
     tensor([False,  True])
@@ -76,7 +76,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 @plain(np.greater_equal, ">=", broadcast=True)
 @traits(compares_bytes=True, refuses={"c": "ge_cpu"})
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether elements are greater or equal.
+    """Whether elements of `input` are greater than or equal to those of `other`.
 
     >>> torch.ge(torch.tensor([1, 2]), 2)
     tensor([False,  True])
@@ -119,7 +119,7 @@ def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
 @plain(only("iu", "lshift_cpu", np.left_shift), "<<", broadcast=True, inplace=True)
 @traits(scalar_first=True)
 def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Bits moved to the left.
+    """Bits shifted to the left.
 
     >>> torch.bitwise_left_shift(torch.tensor([1]), 3)
     tensor([8])
@@ -129,7 +129,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
 @plain(only("iu", "rshift_cpu", np.right_shift), ">>", broadcast=True, inplace=True)
 @traits(scalar_first=True)
 def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Bits moved to the right.
+    """Bits shifted to the right.
 
     >>> torch.bitwise_right_shift(torch.tensor([8]), 3)
     tensor([1])
@@ -174,7 +174,7 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
 
 @plain(np.logical_or, broadcast=True, inplace=True)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
-    """Whether any of the two elements is non-zero.
+    """Whether at least one of the two elements is non-zero.
 
     >>> torch.logical_or(torch.tensor([0, 2]), torch.tensor([0, 1]))
     tensor([False,  True])

@@ -1,4 +1,4 @@
-"""Functions of one number, elementwise: a table of derivatives, one row an op."""
+"""Elementwise functions of one argument: a table of derivatives, one row per op."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def exp2(input: Tensor) -> Tensor:
 
 @pointwise(np.expm1, floating=True, input=lambda grad, result, xp: grad * xp._add_number(result, 1))
 def expm1(input: Tensor) -> Tensor:
-    """exp(x) - 1, exact also near 0.
+    """exp(x) - 1, accurate near 0.
 
     >>> torch.expm1(torch.tensor([0.0]))
     tensor([0.])
@@ -82,7 +82,7 @@ def log10(input: Tensor) -> Tensor:
 
 @pointwise(np.log1p, floating=True, input=lambda grad, input, xp: grad / xp._add_number(input, 1))
 def log1p(input: Tensor) -> Tensor:
-    """log(1 + x), exact also near 0.
+    """log(1 + x), accurate near 0.
 
     >>> torch.log1p(torch.tensor([0.0]))
     tensor([0.])
@@ -256,7 +256,7 @@ def atanh(input: Tensor) -> Tensor:
            other=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp))  # fmt: skip
 @traits(refuses={"c": RuntimeError("maximum not implemented for complex tensors.")})
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; a tie shares the gradient.
+    """The larger of two elements; equal elements share the gradient.
 
     >>> torch.maximum(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 2.0]))
     tensor([3., 4.])
@@ -268,7 +268,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
            other=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp))  # fmt: skip
 @traits(refuses={"c": RuntimeError("minimum not implemented for complex tensors.")})
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements; a tie shares the gradient.
+    """The smaller of two elements; equal elements share the gradient.
 
     >>> torch.minimum(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 2.0]))
     tensor([1., 2.])
@@ -302,7 +302,7 @@ def _where(condition: Tensor, input: Tensor, other: Tensor) -> Tensor: ...
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """`input` where the condition holds, `other` elsewhere; with the condition alone, the indices where it holds.
+    """`input` where the condition is True, `other` elsewhere; with only a condition, the indices where it is True.
 
     >>> x = torch.tensor([-1.0, 2.0])
     >>> torch.where(x > 0, x, 0.0)
@@ -325,7 +325,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 
 def _as_operands(*values: Any) -> list[Tensor]:
-    """Numbers among the operands as 0-d tensors that don't widen the others. See Note [Dimension categories]."""
+    """Scalar operands as 0-d tensors that do not widen the others. See Note [Dimension categories]."""
     for value in values:
         need_number(value)
     arrays = [v._array for v in values if isinstance(v, Tensor)]
@@ -338,7 +338,7 @@ both("cleared", lambda grad, mask: np.where(mask, 0.0, grad), lambda grad, mask:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor's elements where the condition holds, the other's elsewhere.
+    """This tensor's elements where the condition is True, the other's elsewhere.
 
     >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), torch.tensor([8, 9]))
     tensor([1, 9])

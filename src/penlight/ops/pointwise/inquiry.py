@@ -1,4 +1,4 @@
-"""Questions about values: is it NaN, infinite, close, equal, among these? None has a derivative."""
+"""Predicates on values (NaN, infinite, close, equal, contained), which have no derivatives."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @method
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero.
+    """Whether the single element is nonzero.
 
     >>> torch.is_nonzero(torch.tensor([2.0]))
     True

@@ -1,4 +1,4 @@
-"""Mixtures and fused products: lerp, addcmul, addcdiv and kin."""
+"""Interpolation and fused products: lerp, addcmul, addcdiv."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["addcdiv", "addcmul", "lerp"]
 
 
 def _lerp_array(input: Any, end: Any, weight: Any) -> Any:
-    """From the nearer end, as PyTorch computes it."""
+    """Interpolates from the nearer end, as PyTorch does."""
     span = end - input
     near = np.abs(weight) < 0.5
     if isinstance(weight, (int, float, complex)):
@@ -53,7 +53,7 @@ def _lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor: ...
 
 @op_forms()
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> OpCall:
-    """A mixture: `input + weight * (end - input)`.
+    """Linear interpolation: `input + weight * (end - input)`.
 
     >>> torch.tensor([1.0]).lerp(torch.tensor([3.0]), 0.25)
     tensor([1.5000])
@@ -62,13 +62,13 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> OpCall:
 
 
 def _value_like(value: Any, array: Any) -> Any:
-    """A factor in the dtype of an array: truncated for integers, as in C."""
+    """A factor converted to the dtype of an array: truncated for integers, as in C."""
     return int(value.real) if array.dtype.kind in "iu" else value
 
 
 def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     if input.dtype.kind == "b":
-        np.broadcast(input, tensor1, tensor2)  # shapes that do not fit are told of first
+        np.broadcast(input, tensor1, tensor2)  # report shape errors first
         raise not_implemented("addcmul_cpu_out", input.dtype)
     need_real_value(value, dtypes.from_np(input.dtype))
     value = _value_like(value, input)

@@ -1,4 +1,4 @@
-"""Arithmetic beyond the four operations, elementwise: hypotenuses, remainders, exponents, logarithms, clean-up."""
+"""Further elementwise arithmetic: hypotenuses, remainders, exponents, logarithms, replacing NaN."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _copysign_number(input: Tensor, other: Number) -> Tensor: ...
 
 @op_forms()
 def copysign(input: Tensor, other: Tensor | Number) -> OpCall:
-    """The size of one number with the sign of the other.
+    """The absolute value of `input` with the sign of `other`.
 
     >>> torch.tensor([1.0, -2.0]).copysign(-0.0)
     tensor([-1., -2.])
@@ -91,7 +91,7 @@ def _same_dtype(env: dict[str, Any]) -> None:
     values=no_derivative("heaviside"),
 )
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 for negative elements, 1 for positive ones, and `values` where an element is 0.
+    """The step function: 0 for negative elements, 1 for positive ones, and `values` where an element is 0.
 
     >>> torch.heaviside(torch.tensor([-2.0, 0.0, 3.0]), torch.tensor(0.5))
     tensor([0.0000, 0.5000, 1.0000])
@@ -102,7 +102,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
            input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
            other=zero_gradient)  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number that the dtype has, towards `other`.
+    """The next representable value after each element, towards `other`.
 
     >>> bool(torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) > 1)
     True
@@ -118,8 +118,8 @@ def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
 
 
 def _not_nan(first: Any, input: Any, other: Any) -> Any:
-    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch, and the
-    second in bfloat16; NumPy's own fmax and fmin give either."""
+    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, PyTorch takes the first, but in
+    bfloat16 the second; NumPy's fmax and fmin return either."""
     if input.dtype.kind == "V":
         first = first & (input != other)
     return np.where(first | (other != other), input, other)
@@ -130,7 +130,7 @@ def _not_nan(first: Any, input: Any, other: Any) -> Any:
            other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
 @traits(refuses={"c": RuntimeError("fmax not implemented for complex tensors.")})
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements, or the one that is not NaN.
+    """The larger of two elements, ignoring NaN in one of them.
 
     >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
     tensor([2.0000, 0.5000])
@@ -142,7 +142,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
            other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
 @traits(refuses={"c": RuntimeError("fmin not implemented for complex tensors.")})
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements, or the one that is not NaN.
+    """The smaller of two elements, ignoring NaN in one of them.
 
     >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
     tensor([1.0000, 0.5000])
@@ -159,7 +159,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _lcm_array(input: Any, other: Any) -> Any:
-    """What overflows has no sign, as in PyTorch; the sign of shorter integers is that of their last bits."""
+    """The result has no sign if it overflows, as in PyTorch; shorter integers take the sign of their last bits."""
     multiple = np.lcm(input, other)
     return np.abs(multiple) if multiple.dtype.kind == "i" and multiple.itemsize >= 4 else multiple
 
@@ -250,7 +250,7 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _double(*operands: Any) -> dtypes.dtype:
-    """What `float_power` computes in: complex128 if anything is complex, else float64."""
+    """The dtype of `float_power`: complex128 if an operand is complex, else float64."""
     kinds = [v.is_complex() if isinstance(v, Tensor) else isinstance(v, builtins.complex) for v in operands]
     return dtypes.complex128 if any(kinds) else dtypes.float64
 
@@ -263,7 +263,7 @@ def _wide(value: Any, dtype: dtypes.dtype) -> Any:
 
 @method
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Powers in float64 (or complex128).
+    """Powers computed in float64 (or complex128).
 
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
@@ -340,7 +340,7 @@ def _bfloat16_limits() -> Any:
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given.
+    """NaN replaced by 0 and infinities by the largest and smallest values of the dtype, or by given values.
 
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=9.0)
     tensor([0., 9.])

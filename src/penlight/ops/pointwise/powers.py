@@ -1,4 +1,4 @@
-"""Powers, of tensors and numbers to tensors and numbers."""
+"""Powers of tensors and scalars with tensor or scalar exponents."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ both("cubed", lambda input: input * input * input, lambda input: _pow(input, 3))
 
 @one_pass
 def _power_of(input: Any, exponent: Any) -> Any:
-    """x**y; integers to negative powers are 0, but for 1 and -1."""
+    """x**y; integers to negative powers give 0, except for 1 and -1."""
     if input.dtype.kind == "b":
-        np.broadcast(input, exponent)  # shapes that do not fit are told of first
+        np.broadcast(input, exponent)  # report shape errors first
         raise not_implemented("pow", input.dtype)
     if input.dtype.kind in "iu" and np.any(exponent < 0):
         negative = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
@@ -86,7 +86,7 @@ def _power_of(input: Any, exponent: Any) -> Any:
 
 
 @pointwise(_power_of, node="PowBackward1", inplace=True,
-           input=lambda grad, input, exponent, result, xp:  # PyTorch saves the result for this, too
+           input=lambda grad, input, exponent, result, xp:  # PyTorch saves the result for this too
                xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, xp._sub_number(exponent, 1)))),
            exponent=lambda grad, input, exponent, result, xp:
                grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip
@@ -94,7 +94,7 @@ def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
 
 
 def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any:
-    """d/dx base**x = base**x * log(base), and 0 for base 0 where the exponent is not negative."""
+    """d/dx base**x = base**x * log(base), and 0 for base 0 if the exponent is not negative."""
     if base == 0:
         return grad * xp.where(xp.real_part(exponent) >= 0, 0.0, result * -math.inf)
     if isinstance(base, complex) or base < 0:
@@ -115,7 +115,7 @@ def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
 
 
 def _power_operands(input: Any, exponent: Any) -> OpCall | None:
-    """The op and the arguments that compute a power of these operands; None for an exponent that is neither tensor nor number."""
+    """The op and arguments that compute a power of these operands; None for an exponent that is neither tensor nor scalar."""
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
             return OPS["_pow_tensor"], (input, exponent)
@@ -147,7 +147,7 @@ def _in_place(input: Tensor, exponent: Any) -> OpCall:
 
 @op_forms()
 def pow(in_place: bool, input: Tensor | Number, exponent: Tensor | Number) -> OpCall:
-    """Each element to a power; either side may be a number.
+    """Each element raised to a power; either operand may be a scalar.
 
     >>> torch.tensor([1.0, 2.0, 3.0]).pow(2)
     tensor([1., 4., 9.])

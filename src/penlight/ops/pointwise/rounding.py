@@ -1,4 +1,4 @@
-"""Rounding and signs: pointwise functions whose gradient is zero, or a sign."""
+"""Rounding and signs: pointwise functions whose gradient is zero or a sign."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["abs", "ceil", "floor", "frac", "round", "sgn", "sign", "trunc"]
 
 
 def _integers_stay(kernel: Any) -> Any:
-    """Rounding leaves integers alone; NumPy would make floats of them. PyTorch does not round bools."""
+    """Returns integers unchanged, which NumPy would convert to floats. PyTorch does not round bools."""
 
     def run(input: Any) -> Any:
         if input.dtype.kind in "iu":
@@ -38,7 +38,7 @@ def _integers_stay(kernel: Any) -> Any:
 @pointwise(_integers_stay(np.floor), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("floor is not supported for complex inputs")})
 def floor(input: Tensor) -> Tensor:
-    """The largest integer that is not greater.
+    """The largest integer not greater than each element.
 
     >>> torch.floor(torch.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
@@ -48,7 +48,7 @@ def floor(input: Tensor) -> Tensor:
 @pointwise(_integers_stay(np.ceil), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("ceil is not supported for complex inputs")})
 def ceil(input: Tensor) -> Tensor:
-    """The smallest integer that is not less.
+    """The smallest integer not less than each element.
 
     >>> torch.ceil(torch.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
@@ -58,7 +58,7 @@ def ceil(input: Tensor) -> Tensor:
 @pointwise(_integers_stay(np.trunc), input=zero_gradient)
 @traits(refuses={"c": NotImplementedError("trunc is not supported for complex inputs")})
 def trunc(input: Tensor) -> Tensor:
-    """The integer part.
+    """The integer part of each element.
 
     >>> torch.trunc(torch.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
@@ -73,7 +73,7 @@ def _round_array(input: Any) -> Any:
 
 
 def _round_at(input: Any, decimals: int) -> Any:
-    """Scaled, rounded, and scaled back, as PyTorch does it."""
+    """Scale, round and scale back, as PyTorch does."""
     if input.dtype.kind in "biuc":
         raise not_implemented("round_vml_cpu" if decimals == 0 else "round_cpu", input.dtype)
     if decimals == 0:
@@ -93,7 +93,7 @@ def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
 
 @op_forms()
 def round(input: Tensor, *, decimals: int | None = None) -> OpCall:
-    """The nearest integer, halves to even; `decimals` rounds there.
+    """The nearest integer, halves to even; with `decimals`, rounded to that many digits.
 
     >>> torch.tensor([1.26, 2.5]).round(decimals=1)
     tensor([1.3000, 2.5000])
@@ -104,7 +104,7 @@ def round(input: Tensor, *, decimals: int | None = None) -> OpCall:
 @pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)
 @traits(refuses={"biuc": "frac_cpu"})
 def frac(input: Tensor) -> Tensor:
-    """The fractional part.
+    """The fractional part of each element.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -113,7 +113,7 @@ def frac(input: Tensor) -> Tensor:
 
 @one_pass
 def _sign_array(input: Any) -> Any:
-    """As np.sign, with 0 for NaN."""
+    """np.sign, but 0 for NaN."""
     if not isinstance(input, (np.ndarray, np.generic)):  # see Note [Bodies as machine code]
         return (input > 0) * 1.0 - (input < 0) * 1.0
     if input.dtype.kind in "fV":
@@ -131,7 +131,7 @@ def _sign_array(input: Any) -> Any:
     }
 )
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1 by the sign of each element.
+    """The sign of each element: -1, 0 or 1.
 
     >>> torch.sign(torch.tensor([-3.0, 0.0, 2.0]))
     tensor([-1.,  0.,  1.])
@@ -150,7 +150,7 @@ def abs(input: Tensor) -> Tensor:
 
 @one_pass
 def _unit(input: Any) -> Any:
-    """The number of size 1 in the same direction, and 0 for 0."""
+    """The complex number of absolute value 1 in the same direction, and 0 for 0."""
     if input.dtype.kind != "c":
         return _sign_array(input)
     size = np.absolute(input)
@@ -158,7 +158,7 @@ def _unit(input: Any) -> Any:
 
 
 def _sgn_rule(grad: Any, input: Any, xp: Any) -> Any:
-    """Real numbers: flat. Complex numbers turn: only the part of grad across the direction counts."""
+    """Real numbers: zero. Complex numbers: only the component of grad perpendicular to the direction counts."""
     if not xp.is_complex(input):
         return xp.zeros_like(grad)
     size = xp.abs(input)
@@ -169,7 +169,7 @@ def _sgn_rule(grad: Any, input: Any, xp: Any) -> Any:
 
 @pointwise(_unit, complex_rule=True, input=_sgn_rule)
 def sgn(input: Tensor) -> Tensor:
-    """The sign; for complex numbers the direction.
+    """The sign of each element; for complex numbers the direction.
 
     >>> torch.sgn(torch.tensor([3 + 4j]))
     tensor([0.6000+0.8000j])

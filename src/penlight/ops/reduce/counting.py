@@ -34,8 +34,8 @@ _ranges = lazy_import(globals(), "_ranges", "...kernels.ranges")
 
 
 def _filled(found: Any, dim: int | None = None) -> Any:
-    """A kernel's (values, inverse, counts) with empty arrays for what was not asked for."""
-    if dim is not None:  # as PyTorch lays it out: the slices one after the other
+    """A kernel's (values, inverse, counts), with empty arrays for unrequested results."""
+    if dim is not None:  # in PyTorch's layout: the slices one after the other
         slices = np.ascontiguousarray(np.moveaxis(found[0], dim, 0))
         found = (np.moveaxis(slices, 0, dim), *found[1:])
     return tuple(np.empty(0, np.int64) if part is None else part for part in found)
@@ -80,7 +80,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices along `dim`), sorted; on demand where each element is among them, and how often.
+    """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts.
 
     >>> torch.unique(torch.tensor([2, 1, 2]), return_counts=True)
     (tensor([1, 2]), tensor([1, 2]))
@@ -97,7 +97,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices along `dim`) with runs of equal ones reduced to one.
+    """The elements (or slices along `dim`) with each run of equal ones reduced to one.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
@@ -128,7 +128,7 @@ def _searchsorted(
 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Tensor | None = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:  # fmt: skip
-    """Where values would go in sorted rows: before equal elements, or (`right`) behind them.
+    """The insertion positions of values in sorted rows: before equal elements, or (`right`) after them.
 
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
     tensor([1, 3])
@@ -153,7 +153,7 @@ def _as_values(value: Any) -> Tensor:
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The number of the bucket between sorted boundaries that each value falls into.
+    """The index of the bucket between sorted boundaries that contains each value.
 
     >>> torch.bucketize(torch.tensor([0.5, 2.0]), torch.tensor([1.0, 3.0]))
     tensor([0, 1])
@@ -178,7 +178,7 @@ def _histc_kernel(input: Any, bins: int, min: Any, max: Any) -> Any:
 
 @plain(_histc_kernel)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall into each of `bins` equal bins from min to max (of the data, if both are equal).
+    """The number of elements in each of `bins` equal bins from min to max (of the data, if both are equal).
 
     >>> torch.histc(torch.tensor([1.0, 2.0, 2.0]), bins=2, min=1, max=3)
     tensor([1., 2.])
@@ -186,7 +186,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 def _edges(values: Any, bins: Any, limits: Any, dtype: Any, at: int = 0) -> Any:
-    """The bin edges of one dimension: given, or evenly spaced over the limits (of the data, if none are given)."""
+    """The bin edges of one dimension: given, or evenly spaced between the limits (of the data, if none are given)."""
     if isinstance(bins, np.ndarray):
         if not bins.size:
             raise RuntimeError(
@@ -228,13 +228,13 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, at: int = 0) -> Any:
 
 
 def _bins(x: Any, edges: Any, uneven: bool, inside: Any) -> Any:
-    """The number of the bin that each value falls into; any, for values outside of all."""
+    """The bin index of each value; arbitrary for values outside of all bins."""
     last = len(edges) - 2
     low, high = float(edges[0]), float(edges[-1])
     if uneven or x.size < 1 << 10 or (last + 1) * max(abs(low), abs(high)) > (high - low) * (1 << 18):
         position = edges.searchsorted(x, "right")
         position -= 1
-    else:  # even ones are found by their number, which rounding takes across one edge at most
+    else:  # equal bins: computed by division, whose rounding is off by at most one edge
         token = hush()
         guess = x - edges[0]
         guess *= (last + 1) / (high - low)
@@ -250,7 +250,7 @@ def _bins(x: Any, edges: Any, uneven: bool, inside: Any) -> Any:
 
 
 def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool) -> Any:
-    """Counts (or weights) in the cells of a grid, then its edges along each dimension. Points are rows of `input`."""
+    """Counts (or weights) in the cells of a grid, then the edges along each dimension. Points are rows of `input`."""
     if input.dtype.kind != "f" or input.dtype.itemsize < 4:
         raise not_implemented("histogram_cpu" if isinstance(bins[0], np.ndarray) else "histogramdd", input.dtype)
     points = input.reshape(-1, len(bins))
@@ -261,7 +261,7 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
     cell: Any = None
     for d, (e, b) in enumerate(zip(edges, bins)):
         x = points[:, d]
-        if limits is not None or isinstance(b, np.ndarray):  # else all are
+        if limits is not None or isinstance(b, np.ndarray):  # otherwise all points are inside
             within = (x >= e[0]) & (x <= e[-1])
             inside = within if inside is None else inside & within
         position = _bins(x, e, isinstance(b, np.ndarray), inside)
@@ -279,8 +279,8 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
 
 
 def _row_edges(rows: Any, bins: int) -> Any:
-    """Bin edges over the values of each row."""
-    _edges(rows, bins, None, rows.dtype)  # refuses what is not finite
+    """Bin edges for the values of each row."""
+    _edges(rows, bins, None, rows.dtype)  # raises for non-finite values
     low, high = rows.min(1, keepdims=True).astype(np.float64), rows.max(1, keepdims=True).astype(np.float64)
     margin = np.where(low == high, 0.5, 0)
     return _ranges.linspace(low - margin, high + margin, bins + 1, rows.dtype)
@@ -330,7 +330,7 @@ def _check_weight(input: Tensor, weight: Tensor | None, shape: tuple[int, ...]) 
 @method
 def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False,
               out: Any = None) -> Any:  # fmt: skip
-    """A histogram and its bin edges; `bins` is how many equal ones, or their edges.
+    """A histogram and its bin edges; `bins` is the number of equal bins, or the edges.
 
     >>> torch.histogram(torch.tensor([1.0, 2.0, 2.0]), 2, range=(1.0, 3.0)).hist
     tensor([1., 2.])
@@ -377,7 +377,7 @@ def _hash_tensor(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: 
 def hash_tensor(
     input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
 ) -> Tensor:
-    """A checksum of elements: the exclusive or of their bits as 64-bit numbers.
+    """A checksum of elements: the exclusive or of their bits as 64-bit integers.
 
     >>> torch.hash_tensor(torch.tensor([1, 3]))
     tensor(2, dtype=torch.uint64)
@@ -399,7 +399,7 @@ def _bincount_kernel(input: Any, weights: Any, minlength: int) -> Any:
 @plain(_bincount_kernel)
 @traits(out=False)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights.
+    """The number of occurrences of 0, 1, 2, ... among non-negative integers, or the sums of their weights.
 
     >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
     tensor([1, 2, 0, 1])
@@ -412,7 +412,7 @@ def _count_nonzero(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 
 @method
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero, altogether or along dimensions.
+    """The number of nonzero elements, in total or along dimensions.
 
     >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
     tensor(2)

@@ -1,4 +1,4 @@
-"""Differences, sums by the trapezoid rule, and numerical derivatives of samples."""
+"""Differences, integrals by the trapezoid rule, and numerical derivatives of samples."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Differences of neighbours along a dimension, n times.
+    """Differences of neighbours along a dimension, applied n times.
 
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
@@ -70,13 +70,13 @@ def diff(
 
 
 def _neighbours(y: Tensor, dim: int) -> Tensor:
-    """The sum of each sample and the one after it."""
+    """The sum of each sample and the next."""
     n = y.shape[dim]
     return y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)
 
 
 def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
-    """The distances between sample points, shaped to go with `y`."""
+    """The distances between sample points, shaped to broadcast with `y`."""
     if x.dim() == 1:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
@@ -134,7 +134,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
 
 
 def _slope(input: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
-    """Central differences, and one-sided ones at the ends; `step` is a number or the distances between the points."""
+    """Central differences, and one-sided ones at the ends; `step` is a scalar or the distances between the points."""
     n = input.shape[dim]
 
     def part(start: int, length: int) -> Tensor:

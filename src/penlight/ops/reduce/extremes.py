@@ -1,4 +1,4 @@
-"""Largest and smallest: of all elements, along dimensions, and where they are."""
+"""Maxima and minima, of all elements or along dimensions, and their indices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
 
 
 def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    """The gradient shared equally by all elements that reach the extreme."""
+    """The gradient shared equally by all elements that equal the extreme."""
     shape = tuple(input.shape)
     hits = xp.cast(input == xp.broadcast_back(result, shape, dim, keepdim), xp.np_dtype(input))
     return xp.broadcast_back(grad / xp.count_hits(hits, dim, keepdim), shape, dim, keepdim) * hits
@@ -42,12 +42,12 @@ both(
 
 
 def _extreme(input: Any, ufunc: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
-    """The largest or smallest over some dimensions, or of all elements."""
+    """The largest or smallest element over some dimensions, or of all."""
     if input.size >= LEAST_REDUCED and input.dtype.kind in "fV":
         result = reduce_compiled(input, "max" if ufunc is np.maximum else "min", dim, keepdim)
         if result is not None:
             return result.astype(input.dtype, copy=False)
-        if input.dtype.itemsize == 2:  # NumPy is slow at comparing them
+        if input.dtype.itemsize == 2:  # NumPy compares them slowly
             return ufunc.reduce(cast(input, _FLOAT), axis=dim, keepdims=keepdim).astype(input.dtype)
     return ufunc.reduce(input, axis=dim, keepdims=keepdim)
 
@@ -109,7 +109,7 @@ def _pick(argument: Any) -> Any:
 
 
 def _scatter_rule(grads: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool, indices: Any, xp: Any) -> Any:
-    """The gradient of picked values, put back where they came from."""
+    """The gradient of the picked values, scattered to their indices."""
     grad = grads[0]
     if grad is None:
         return None
@@ -180,7 +180,7 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any) -> A
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
-    """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`.
+    """The largest element; with a dimension, the largest values and their indices; with a tensor, `maximum`.
 
     >>> torch.tensor([1.0, 3.0]).max()
     tensor(3.)
@@ -192,7 +192,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None) -> Any:
-    """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`.
+    """The smallest element; with a dimension, the smallest values and their indices; with a tensor, `minimum`.
 
     >>> torch.tensor([1.0, 3.0]).min()
     tensor(1.)
@@ -214,7 +214,7 @@ def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
 
 @method
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest element over some dimensions; ties share the gradient.
+    """The largest element over some dimensions; equal elements share the gradient.
 
     >>> torch.amax(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
     tensor([3., 5.])
@@ -225,7 +225,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
 
 @method
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element over some dimensions; ties share the gradient.
+    """The smallest element over some dimensions; equal elements share the gradient.
 
     >>> torch.amin(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
     tensor([1., 2.])

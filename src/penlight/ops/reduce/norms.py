@@ -24,7 +24,7 @@ _linalg_norms = lazy_import(globals(), "_linalg_norms", "..linalg.norms")
 
 _add_reduce: Any = np.add.reduce
 _REDUCTIONS = {1: "sum", math.inf: "max", -math.inf: "min"}  # of absolute values
-_MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
+_MANY = 1 << 13  # elements; below, plain NumPy is fastest
 
 
 @in_float32
@@ -44,7 +44,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
     size = np.absolute(input)
     axes = dim if input.ndim else None
     if ord != 0 and (input.size == 1 or (len(dim) == 1 and input.shape[dim[0]] == 1)):
-        return size.sum(axis=axes, keepdims=keepdim)  # a number's norm of any order, without powers that overflow
+        return size.sum(axis=axes, keepdims=keepdim)  # the norm of one value, without powers that overflow
     if ord == 2:
         return np.sqrt(_add_reduce(size * size, axes, keepdims=keepdim))
     if ord == 1:
@@ -61,7 +61,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
 
 
 def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    """The derivative of each order, 0 where the norm is 0: divided by infinity there, which forward mode stands too."""
+    """The derivative of each order, 0 where the norm is 0: there the divisor is infinity, which also works in forward mode."""
     shape = tuple(input.shape)
     wide_grad, norm = xp.broadcast_back(grad, shape, dim, keepdim), xp.broadcast_back(result, shape, dim, keepdim)
     if ord == 0:
@@ -70,7 +70,7 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
         return wide_grad * xp.sgn(input)
     if ord == 2:
         if xp.np_dtype(input).itemsize == 2:
-            # The quotient of a gradient and a small norm overflows 16 bits.
+            # A gradient divided by a small norm overflows 16 bits.
             return wide_grad * (input / xp.where(norm == 0, math.inf, norm))
         return input * xp.broadcast_back(grad / xp.where(result == 0, math.inf, result), shape, dim, keepdim)
     if ord in (math.inf, -math.inf):
@@ -92,7 +92,7 @@ def _vector_norm(input: Tensor, ord: Any, dim: tuple[int, ...], keepdim: bool) -
 
 
 def _refuse_no_elements(x: Tensor, ord: Any, dims: tuple[int, ...]) -> None:
-    """The largest of no elements, and the like; over `dims`, or over all if there are none."""
+    """Refuse the maximum (or similar) of no elements; over `dims`, or over all if there are none."""
     empty = [d for d in dims if x.shape[d] == 0]
     if dims and not empty:
         return
@@ -103,7 +103,7 @@ def _refuse_no_elements(x: Tensor, ord: Any, dims: tuple[int, ...]) -> None:
 
 
 def check_norm_dtype(function: str, input: Tensor, dtype: Any) -> None:
-    """Refuse a dtype for a norm that would lose something of the input."""
+    """Refuse a dtype for a norm that would lose information of the input."""
     name, own = dtypes.LEGACY[dtype], dtypes.LEGACY[input.dtype]
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{function}: dtype should be floating point or complex, but got {name}")
@@ -119,7 +119,7 @@ def check_norm_dtype(function: str, input: Tensor, dtype: Any) -> None:
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
-    """The norm of the elements, all together or along dimensions.
+    """The norm of all elements, or along dimensions.
 
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
@@ -151,7 +151,7 @@ def norm(
     check_keepdim(keepdim, "norm")
     if p is None or p == "fro":
         p = 2
-    elif isinstance(p, str):  # the nuclear norm, or none that there is
+    elif isinstance(p, str):  # the nuclear norm, or an unknown one
         dims = (-2, -1) if dim is None and input.dim() < 2 else wrap_dims(dim, input.dim())
         return _linalg_norms.matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)

@@ -1,4 +1,4 @@
-"""Sorting and what rests on it: the largest few, ranks, medians, modes, quantiles."""
+"""Sorting and functions based on it: top k, k-th values, medians, modes, quantiles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _refuse_complex(name: str, kernel: Any, bools: bool = True) -> Any:
 
 
 def _put_back(grads: Any, input_shape: tuple[int, ...], indices: Any, dim: int, xp: Any) -> Any:
-    """The gradient of moved elements, back where they came from."""
+    """The gradient of reordered elements, scattered to their original positions."""
     return None if grads[0] is None else xp.value_selecting_backward(grads[0], indices, input_shape, dim, True)
 
 
@@ -70,7 +70,7 @@ _Sort, _Topk = named_result("sort", "values indices"), named_result("topk", "val
 
 @method
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None) -> Any:
-    """The elements in order along a dimension, and where they were. Equal elements keep their order.
+    """The elements sorted along a dimension, and their original indices. The sort is stable.
 
     >>> torch.sort(torch.tensor([3, 1, 2]))
     torch.return_types.sort(
@@ -106,7 +106,7 @@ def argsort(
 
 @method
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sorted along the first dimension.
+    """The elements sorted along the first dimension.
 
     >>> torch.msort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 3])
@@ -133,7 +133,7 @@ def _topk(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tenso
 
 @method
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
-    """The k largest (or smallest) elements along a dimension, in order, and where they are.
+    """The k largest (or smallest) elements along a dimension, in order, and their indices.
 
     >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
     tensor([5., 3.])
@@ -159,7 +159,7 @@ def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, T
 
 @method
 def kthvalue(input: Tensor, k: int, dim: Any = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The k-th smallest element along a dimension, counted from 1, and where it is.
+    """The k-th smallest element along a dimension, counted from 1, and its index.
 
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
@@ -175,7 +175,7 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 @method
 def mode(input: Tensor, dim: Any = -1, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The most frequent element along a dimension, and where it is.
+    """The most frequent element along a dimension, and its index.
 
     >>> torch.mode(torch.tensor([3, 1, 1])).values
     tensor(1)
@@ -204,7 +204,7 @@ def _median_of_all(name: str) -> Any:
         if input.dtype.kind in "bc":
             raise not_implemented("median_cpu", input.dtype)
         shape = input.shape[:lead]
-        if input.size == 0:  # NaN, which C turns into the smallest number of an integer of at least 32 bits
+        if input.size == 0:  # NaN, which C converts to the smallest integer of at least 32 bits
             least = np.iinfo(input.dtype).min if input.dtype.kind in "iu" and input.itemsize >= 4 else 0
             return np.full(shape, math.nan if input.dtype.kind in "fV" else least, input.dtype)
         if not lead:
@@ -215,7 +215,7 @@ def _median_of_all(name: str) -> Any:
 
 
 def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> Any:
-    """The gradient shared by all elements that equal the median; a NaN equals a NaN here."""
+    """The gradient shared by all elements that equal the median; NaN equals NaN here."""
     ndim = len(input.shape)
     if lead:
         shape = (*tuple(input.shape)[:lead], *(1,) * (ndim - lead))
@@ -226,10 +226,10 @@ def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> A
         return xp._masked_fill_tensor(xp.zeros_like(input), hits, grad / xp._sum_all(counted))
     if ndim > lead:
         grad = grad / xp._sum_dims(counted, tuple(range(lead, ndim)), True)
-    return xp.where(hits, grad, 0.0)  # the others get 0 even of a gradient that is NaN
+    return xp.where(hits, grad, 0.0)  # others get 0 even if the gradient is NaN
 
 
-# `lead` is how many dimensions in front have medians of their own: those of vmap.
+# `lead` is the number of leading dimensions with separate medians: those of vmap.
 
 
 @differentiable(_median_of_all("median"), node="MedianBackward0", input=_all_equal_rule)
@@ -252,7 +252,7 @@ def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
 
 @method
 def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The median of all elements (the lower of two), or along a dimension with where it is.
+    """The median of all elements (the lower of two), or along a dimension together with its index.
 
     >>> torch.median(torch.tensor([3.0, 1.0, 2.0]))
     tensor(2.)
@@ -265,7 +265,7 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = 
 
 @method
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The median of the elements that are not NaN, of all or along a dimension with where it is.
+    """The median of the elements that are not NaN, of all or along a dimension together with its index.
 
     >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 2.0]))
     tensor(2.)
@@ -282,7 +282,7 @@ _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
-    """What PyTorch has against these arguments; q as a tensor."""
+    """Check the arguments as PyTorch does; returns q as a tensor."""
     if interpolation not in _MODES:
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
@@ -308,7 +308,7 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
 
 
 def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str, out: Any) -> Tensor:
-    """Sorted, then read at the fractional ranks: differentiable in the values and in q."""
+    """Sorts, then interpolates at the fractional ranks: differentiable in the values and in q."""
     q = _check_quantile(input, q, interpolation)
     axis = None if dim is None else wrap_dim(dim, input.dim())
     if unrecorded((input, q)):
@@ -337,7 +337,7 @@ def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interp
 
 
 def _ranks(name: str, ordered: Tensor, q: Tensor) -> Tensor:
-    """The positions of the quantiles in sorted rows, as fractions; NaN counts as the last unless it is to be ignored."""
+    """The fractional positions of the quantiles in sorted rows; NaN sorts last unless it is ignored."""
     missing = ordered.detach().isnan()
     if name == "nanquantile":
         ranks = q * ((~missing).sum(-1, keepdim=True) - 1)

@@ -21,10 +21,10 @@ __all__ = ["cummax", "cummin", "cumprod", "logcumsumexp"]
 
 
 def _cumprod_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    """For each factor the sum, over the products it is in, of grad times the other factors.
+    """For each factor, the sum over the products that contain it of grad times the other factors.
 
-    Without zeros that is a sum over grad * result, divided by the factor. With them, from a table whose row k has a one in
-    place of factor k: nothing is divided, so zeros are exact, at every order.
+    Without zeros this is a sum over grad * result, divided by the factor. With zeros it uses a table whose row k has a one in place of
+    factor k: without divisions, zeros are exact at every order.
     """
     if input._array.all():
         tail = (result.conj() * grad).flip(dim).cumsum(dim).flip(dim)
@@ -131,7 +131,7 @@ _Cummax, _Cummin = named_result("cummax", "values indices"), named_result("cummi
 
 @method
 def cummax(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
-    """Running maxima along a dimension, and where they are.
+    """Running maxima along a dimension, and their indices.
 
     >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
@@ -141,7 +141,7 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
 
 @method
 def cummin(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
-    """Running minima along a dimension, and where they are.
+    """Running minima along a dimension, and their indices.
 
     >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
     tensor([3, 1, 1])
@@ -152,12 +152,12 @@ def cummin(input: Tensor, dim: Any = None, *, out: Any = None) -> Any:
 # ----- Log-sums -----------------------------------------------------------------------------------------------------
 
 
-TABLE = 1024  # the longest dimension for which a table of all pairs is made
+TABLE = 1024  # the longest dimension for which the table of all pairs is used
 
 
 def _log_back_long(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    """The same for long dimensions, without the table: a log-sum from the end. Only complex gradients have a logarithm whatever
-    their sign: of real ones, the positive and the negative are summed by themselves."""
+    """`_log_back_graph` for long dimensions, without the table: a log-sum from the end. Only complex gradients have a logarithm for
+    either sign: for real ones, the positive and the negative part are summed separately."""
     lowest = float(np.finfo(input._array.dtype).min) / 2
     input, result = input.conj(), result.conj()
 
@@ -171,10 +171,10 @@ def _log_back_long(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
 
 def _log_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    """The sum over i >= k of grad_i * exp(input_k - result_i), from the table of all pairs: none of its powers exceeds 1."""
+    """The sum over i >= k of grad_i * exp(input_k - result_i), from the table of all pairs, in which no exponential exceeds 1."""
     if not input.dim():
         return grad
-    if input.dtype.itemsize == 2:  # rounded to 16 bits, a logarithm is no longer that of the sum
+    if input.dtype.itemsize == 2:  # rounded to 16 bits, it is no longer the logarithm of the sum
         single = input.float()
         return _log_back_graph(grad.float(), single, single.logcumsumexp(dim), dim).to(input.dtype)
     if input.shape[dim] > TABLE:

@@ -21,7 +21,7 @@ _REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 
 
 def _others(rows: Any, owners: Any, count: int, initial: float | None, xp: Any) -> Any:
-    """For each row the product of the others in its segment, as if nothing but numbers other than 0 were in it; and where another is 0, or is NaN."""
+    """For each row, the product of the others in its segment, with zeros ignored; and where another element is 0, or NaN."""
     missing = rows != rows
     zero = rows == 0
     kind = xp.np_dtype(rows)
@@ -38,8 +38,8 @@ def _others(rows: Any, owners: Any, count: int, initial: float | None, xp: Any) 
 def _segment_rule(
     grad: Any, input: Any, owners: Any, row_counts: Any, result: Any, reduce: str, initial: float | None, xp: Any
 ) -> Any:
-    """The gradient of what is reduced. A maximum's goes to all that reach it, and to NaN: in equal shares, or whole to each of them if it
-    is negative, which is what PyTorch does."""
+    """The gradient of the reduced elements. That of a maximum goes to all elements that equal it, and to NaN: in equal shares, or in full
+    to each of them if it is negative, as in PyTorch."""
     shape = tuple(input.shape)
     if not owners.shape[0]:  # all segments are empty
         return xp.zeros_like(input)
@@ -77,7 +77,7 @@ def segment_reduce(
     axis: int = 0, unsafe: bool = False, initial: Any = None,
 ) -> Tensor:  # fmt: skip
     """The sum, mean, max, min or product of each segment along `axis`, given by `lengths` or by `offsets`, which have a row for each
-    place in the dimensions before it.
+    index of the dimensions before it.
 
     >>> torch.segment_reduce(torch.arange(4.0), "sum", lengths=torch.tensor([1, 3]))
     tensor([0., 6.])
@@ -105,7 +105,7 @@ def segment_reduce(
         raise RuntimeError("lengths contains negative value!" if offsets is None else _SUMS) from None
     if not unsafe and offsets is None and not _cover(sizes, owners.size, shape[axis]):
         raise RuntimeError(_SUMS)
-    if owners.size != math.prod(shape[: axis + 1]):  # some belong to no segment
+    if owners.size != math.prod(shape[: axis + 1]):  # some elements belong to no segment
         data = data.reshape(-1, *shape[axis + 1 :])
         starts = np.arange(0, len(data), shape[axis] or 1).reshape(sizes.shape[:-1])
         data = data[wrap(covered(sizes, starts if offsets is None else starts + offsets._array[..., 0]))]
@@ -119,5 +119,5 @@ _numbers = lru_cache(32)(np.arange)
 
 
 def _cover(sizes: Any, total: int, n: int) -> bool:
-    """Whether the sizes of the segments, `total` together, make up `n` elements in each row of them."""
+    """Whether the sizes of the segments, which sum to `total`, cover `n` elements in each row."""
     return total == n if sizes.ndim == 1 else bool((sizes.sum(-1) == n).all())

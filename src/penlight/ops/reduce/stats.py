@@ -1,4 +1,4 @@
-"""Variance and standard deviation, with their mean or without; sums that skip NaN, smallest with largest, covariance."""
+"""Variance and standard deviation, with or without the mean; sums that skip NaN, aminmax, covariance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _row_moments = lazy("norm.kernels", "row_moments")
 
 
 def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The mean and the variance over the last dimensions of a small float32 array, and the shape of the result; None for any other."""
+    """The mean and the variance over the last dimensions of a small float32 array, and the shape of the result; None in other cases."""
     shape = input.shape
     last = len(shape) - len(dim)
     if (
@@ -46,17 +46,17 @@ def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 def overflowed(input: Any, variance: Any) -> bool:
-    """Whether the variance of single-precision numbers is not finite: their squares or their sum may be too large for float32."""
+    """Whether a single-precision variance is not finite: the squares or their sum may overflow float32."""
     if input.dtype.char not in "fF":
         return False
     return not (math.isfinite(variance.item()) if variance.size == 1 else np.isfinite(variance).all())
 
 
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # how far the mean of equal numbers may be from them, relatively
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # the relative error of the mean of equal values
 
 
 def _zero_of_equals(input: Any, dim: tuple[int, ...], keepdim: bool, variance: Any) -> Any:
-    """The variance in double precision, and 0 where all elements are equal: their mean is rounded, and nothing wider is there to round it from."""
+    """The variance in double precision, with 0 where all elements are equal: their mean has a rounding error, and no wider dtype is available."""
     if input.dtype.char not in "dD" or not input.size:
         return variance
     first = input[tuple([slice(1) if d in dim else slice(None) for d in range(input.ndim)])]
@@ -68,7 +68,7 @@ def _zero_of_equals(input: Any, dim: tuple[int, ...], keepdim: bool, variance: A
 
 
 def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Any, Any]:
-    """The variance and the mean of single-precision numbers in double precision."""
+    """The variance and the mean of single-precision values, computed in double precision."""
     wide = input.astype(np.result_type(input.dtype, np.float64))
     count = _count(input.shape, dim)
     with silent():
@@ -79,7 +79,7 @@ def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepd
 
 
 def _variance(measure: Any) -> Any:
-    """A kernel of the variance, or of another measure of it: its root."""
+    """A kernel of the variance, or of a function of it (its root)."""
 
     @in_float32
     def kernel(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
@@ -120,13 +120,13 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
 
 
 class _AllDims(tuple[int, ...]):
-    """All dimensions, where none were given: `_saved_dim` is None then, as in PyTorch."""
+    """All dimensions, used when none were given: `_saved_dim` is then None, as in PyTorch."""
 
     __slots__ = ()
 
 
 class _One(int):
-    """The correction where neither it nor dimensions were given: `_saved_correction` is None then."""
+    """The correction when neither it nor dimensions were given: `_saved_correction` is then None."""
 
     __slots__ = ()
 
@@ -148,7 +148,7 @@ def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) ->
 
 
 def _through_root(grad: Any, deviation: Any, xp: Any) -> Any:
-    """The gradient of a variance from that of its root; 0 where all elements are equal."""
+    """The gradient of a variance, given that of its root; 0 where all elements are equal."""
     return xp.cleared(grad / xp.times(deviation, 2), deviation == 0)
 
 
@@ -182,7 +182,7 @@ def _variance_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, corre
 def var(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The variance; divides by the count less `correction` (1 unless told otherwise).
+    """The variance; divides by the count minus `correction` (1 by default).
 
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
@@ -205,14 +205,14 @@ def std(
 _angles = lazy_import(globals(), "_angles", "..pointwise.angles")
 
 
-_MOST_SMALL = 4096  # elements that need no blocks
+_MOST_SMALL = 4096  # elements, up to which no blocks are needed
 _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "nansum")
 
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
 def _with_mean(measure: Any) -> Any:
-    """A kernel of the variance, or of another measure of it, and the mean."""
+    """A kernel of the variance, or of a function of it, and the mean."""
 
     @warning_free
     def kernel(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
@@ -221,7 +221,7 @@ def _with_mean(measure: Any) -> Any:
         if not overflowed(input, found):
             return measure(found), mean
         variance, mean = in_double_precision(input, dim, correction, keepdim)
-        mean = np.where(np.isfinite(mean), mean, np.nan)  # PyTorch adds up differences: that of an infinity is NaN
+        mean = np.where(np.isfinite(mean), mean, np.nan)  # PyTorch sums differences: that of an infinity is NaN
         return measure(variance).astype(found.dtype), mean.astype(input.dtype)
 
     return kernel
@@ -436,7 +436,7 @@ def _observation_weights(weights: Tensor | None, name: str, count: int, integral
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariance matrix of variables (rows) over observations (columns), weighted on demand.
+    """The covariance matrix of variables (rows) over observations (columns), optionally weighted.
 
     >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
@@ -459,7 +459,7 @@ def cov(
     total: Any = None if weights is None else weights.sum()
     if total is not None and (values_of(total) == 0).any():
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-    if weights is None or (count == 1 and weights is aweights):  # which weight a single observation has does not matter
+    if weights is None or (count == 1 and weights is aweights):  # the weight of a single observation does not matter
         weights = None
         mean, size = table.sum(1) / count, count - correction
     else:
@@ -503,7 +503,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @method
 def sum_to_size(input: Tensor, *args: Any, size: Any = None) -> Tensor:
-    """Summed over the dimensions that broadcasting from `size` would have added or widened.
+    """The sum over the dimensions that broadcasting from `size` would add or expand.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])

@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, truth, log-sum-exp; and running sums."""
+"""Reductions: sums, means, products, all and any, log-sum-exp; and running sums."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
             return _to_half(total, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else total
     if dtype.kind in "biu":
         return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
-    if dtype.itemsize == 2:  # as `in_float32` does, without a call more for all others
-        with silent():  # of infinities of both signs
+    if dtype.itemsize == 2:  # like `in_float32`, without the extra call for other dtypes
+        with silent():  # infinities of both signs
             return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
     if input.size > _MANY and _down_columns(input.shape, dim):
         return reduce_sum(input, tuple(range(input.ndim)) if dim is None else dim, keepdim)
@@ -56,12 +56,12 @@ _MANY = 1 << 16  # elements
 
 @np.errstate(over="ignore")
 def _to_half(total: Any, dtype: Any) -> Any:
-    """A float32 sum as a 16-bit float, infinite if it is too large."""
+    """A float32 sum as a 16-bit float; infinite if it overflows."""
     return total.astype(dtype)
 
 
 def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
-    """Whether a sum runs over many rows: NumPy adds one after the other, and the rounding adds up."""
+    """Whether a sum runs over many rows: NumPy adds them sequentially, so rounding errors accumulate."""
     if not dim or len(shape) - 1 in dim:
         return False
     rows: int = math.prod(shape[d] for d in dim)
@@ -69,7 +69,7 @@ def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
 
 
 def _broadcast_back_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
-    """A reduced gradient back over the dimensions that were reduced, as a broadcast of it that can be written to."""
+    """A reduced gradient expanded over the reduced dimensions, as a writable broadcast."""
     if type(grad) is not np.ndarray or not grad.flags.writeable:
         grad = writable(grad)
     if not keepdim and dim:
@@ -102,7 +102,7 @@ def _unsqueezed(value: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdi
 
 
 both("broadcast_back", _broadcast_back_array, _broadcast_back_tensor)
-# The same for a factor, which the multiplication broadcasts: PyTorch's graph has no expansion there.
+# The same for a factor, which the multiplication broadcasts: PyTorch's graph has no expand node there.
 both("factor_back", _broadcast_back_array, _unsqueezed)
 both(
     "average",
@@ -112,13 +112,13 @@ both(
 
 
 _FLOAT32 = dtypes.float32.np
-_add_reduce: Any = np.add.reduce  # what `sum` and `mean` of an array end up calling
-_MOST_BY_ONES = 512  # elements, whose sum is quicker as a product with ones
+_add_reduce: Any = np.add.reduce  # the function behind `sum` and `mean` of an array
+_MOST_BY_ONES = 512  # elements, up to which a product with ones is faster
 _ONES = np.ones(_MOST_BY_ONES, np.float32)
 
 
 def _sum_all_array(input: Any) -> Any:
-    if input.dtype is _FLOAT32 and 1 < input.size <= _MOST_BY_ONES:  # a single -0.0 adds up to 0.0
+    if input.dtype is _FLOAT32 and 1 < input.size <= _MOST_BY_ONES:  # a single -0.0 must give 0.0
         return input.ravel().dot(_ONES[: input.size])
     return _sum_array(input, None, False)
 
@@ -128,7 +128,7 @@ _COUNT = {"self_sym_numel": property(lambda node: math.prod(node._saved_self_sym
 
 def _mean_all_array(input: Any) -> Any:
     if input.dtype is _FLOAT32 and 0 < input.size <= _MOST_BY_ONES:
-        return input.ravel().dot(_ONES[: input.size]) / input.size + 0.0  # a single -0.0, too, has the mean 0.0
+        return input.ravel().dot(_ONES[: input.size]) / input.size + 0.0  # a single -0.0 must give 0.0 too
     return _mean_array(input, None, False)
 
 
@@ -149,7 +149,7 @@ def _as_dtype(input: Tensor, dtype: Any) -> Tensor:
 
 
 def in_out(name: str, out: Tensor, dtype: Any, compute: Any) -> Tensor:
-    """A sum or product in `out`: it is computed in the dtype that was asked for, else in that of `out`."""
+    """A sum or product with `out`: computed in the requested dtype, else in that of `out`."""
     return dispatch.given(name, compute(out.dtype if dtype is None else dtype), out)
 
 
@@ -196,7 +196,7 @@ def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
         total = _add_reduce(input, dim, keepdims=keepdim)
         total /= input.size if dim is None else _count(input.shape, dim)
         return total
-    with silent():  # the mean of nothing is NaN
+    with silent():  # an empty mean is NaN
         count = math.prod(input.shape if dim is None else [input.shape[d] for d in dim])
         return input.sum(axis=dim, keepdims=keepdim) / np.asarray(count, input.dtype)
 
@@ -259,7 +259,7 @@ def mean(
 
 
 def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    """The product of the others. Where something is zero it is computed without dividing, so zeros are exact."""
+    """The product of the other elements. If there are zeros it is computed without division, so zeros are exact."""
     shape = tuple(input.shape)
     wide = xp.factor_back(grad, shape, dim, keepdim)
     if not xp.any_zero(input):
@@ -268,7 +268,7 @@ def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim
 
 
 def _others_array(input: Any, dim: tuple[int, ...]) -> Any:
-    """For each element the product of all others along `dim`: those before times those after."""
+    """For each element the product of all others along `dim`: prefix product times suffix product."""
     moved = np.moveaxis(input, dim, range(-len(dim), 0)) if dim else input
     lead = moved.shape[: moved.ndim - len(dim)]
     flat = moved.reshape(*lead, -1)
@@ -280,7 +280,7 @@ def _others_array(input: Any, dim: tuple[int, ...]) -> Any:
 
 
 def _others_graph(input: Any, dim: tuple[int, ...]) -> Any:
-    """The same from differentiable ops: a product over a table in which the element itself is replaced by one."""
+    """The same by differentiable ops: a product over a table in which the element itself is replaced by one."""
     ndim = input.dim()
     rest = tuple(d for d in range(ndim) if d not in dim)
     moved = input.permute((*rest, *dim))
@@ -300,7 +300,7 @@ def _eye_mask(n: int) -> Tensor:
     return wrap(np.eye(n, dtype=bool))
 
 
-# The elements of a batched tensor, whose `_array` is no array, can't be asked for.
+# A batched tensor's `_array` is not an array, so its elements cannot be read.
 both("any_zero", lambda x: not np.all(x), lambda x: type(x._array) is not np.ndarray or not np.all(x._array))
 both("_others", _others_array, _others_graph)
 
@@ -414,13 +414,13 @@ def _any(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
 
 
 def _some_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
-    """The dimensions of `all` and `any`, for which no dimensions are none, not all as for other reductions."""
+    """The dimensions of `all` and `any`, for which an empty list means none, not all as in other reductions."""
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, input.dim())
 
 
 @method
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether all elements are non-zero, altogether or along dimensions.
+    """Whether all elements are non-zero, in total or along dimensions.
 
     >>> torch.all(torch.tensor([True, False]))
     tensor(False)
@@ -431,7 +431,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 
 @method
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether any element is non-zero, altogether or along dimensions.
+    """Whether any element is non-zero, in total or along dimensions.
 
     >>> torch.any(torch.tensor([True, False]))
     tensor(True)

@@ -1,1 +1,1 @@
-"""Views, copies in another order, joining and splitting."""
+"""Views, reordered copies, joining and splitting."""

@@ -1,4 +1,4 @@
-"""Joining, repeating and reordering: results with memory of their own."""
+"""Joining, repeating and reordering: results with their own memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["cat", "clone", "concat", "concatenate", "flip", "roll", "stack", "ti
 
 
 def _clone_array(input: Any, contiguous: bool | int) -> Any:
-    """A copy; unless it is to be contiguous, a dense layout stays as it is. 4 and 5 ask for channels last."""
+    """A copy; unless it must be contiguous, it keeps a dense layout. 4 and 5 select channels last."""
     if not contiguous:
         return astype(input, input.dtype)
     if contiguous is True:
@@ -44,7 +44,7 @@ def _clone(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 
 def in_format(input: Tensor, memory_format: Any) -> bool | int:
-    """What `_clone` needs to know of a memory format: False keeps, True is contiguous, 4 and 5 are channels last."""
+    """The memory format argument of `_clone`: False keeps the layout, True is contiguous, 4 and 5 are channels last."""
     name = repr(memory_format)
     if name in ("torch.channels_last", "torch.channels_last_3d"):
         rank = 4 if name == "torch.channels_last" else 5
@@ -56,7 +56,7 @@ def in_format(input: Tensor, memory_format: Any) -> bool | int:
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with memory of its own, in the graph.
+    """A copy with its own memory, recorded in the graph.
 
     >>> torch.ones(2).clone()
     tensor([1., 1.])
@@ -66,7 +66,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @method
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its elements lie in order, else a copy where they do.
+    """The tensor itself if it is contiguous, else a contiguous copy.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
@@ -83,7 +83,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def _cat_arrays(arrays: Sequence[Any], dim: int) -> Any:
-    """np.concatenate, laid out by rows as PyTorch's is (NumPy follows the arrays), or with channels last if all are so."""
+    """np.concatenate with PyTorch's layout: row-major (NumPy follows the arrays), or channels last if all arrays are."""
     joined = np.concatenate(arrays, dim)
     if joined.flags.c_contiguous or (joined.ndim in (4, 5) and all(map(channels_last, arrays))):
         return joined
@@ -91,7 +91,7 @@ def _cat_arrays(arrays: Sequence[Any], dim: int) -> Any:
 
 
 def _slices(grad: Any, shapes: Any, dim: int) -> list[Any]:
-    """An array cut along a dimension into views of these shapes."""
+    """Views of an array, cut along a dimension into these shapes."""
     before, start, gradients = (slice(None),) * dim, 0, []
     for shape in shapes:
         end = start + shape[dim]
@@ -124,7 +124,7 @@ def _common(arrays: Sequence[Any]) -> list[Any]:
 
 
 def _stack_arrays(arrays: list[Any], dim: int) -> Any:
-    """np.stack; along a new first dimension with half of its calls."""
+    """np.stack; for a new first dimension, with half of its calls."""
     first = arrays[0]
     if dim:
         return rows_of(np.stack(arrays, dim))
@@ -136,7 +136,7 @@ def _stack_arrays(arrays: list[Any], dim: int) -> Any:
 
 
 def _alike(tensors: Any) -> tuple[Any, Any] | None:
-    """The shapes and dtypes of a list of plain tensors that have one dtype; None if it is anything else."""
+    """The shapes and dtypes of a list of plain tensors of one dtype; None for anything else."""
     if type(tensors) not in (list, tuple) or not tensors or NAMESPACE["SLOW"]:
         return None
     for t in tensors:
@@ -178,7 +178,7 @@ def _joinable(shapes: Any, dim: int) -> bool:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after the other along a dimension.
+    """Tensors concatenated along a dimension.
 
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
@@ -197,7 +197,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         if t.dim() == 0:
             history_first(*tensors)
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
-    # A 1-d empty tensor fits whatever the others' shape is: an old habit of PyTorch's.
+    # A 1-d empty tensor is compatible with any shape, a legacy of PyTorch.
     shaped = [t for t in tensors if tuple(t.shape) != (0,)] or tensors[:1]
     dim = wrap_dim(dim, shaped[0].dim())
     first = shaped[0].shape
@@ -260,7 +260,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     return _stack_list(tuple(tensors), dim, tuple(t.dtype.np for t in tensors), out=out)
 
 
-# What the rules of `split` and `unbind` use: join parts, in either namespace.
+# For the rules of `split` and `unbind`: join parts, in either namespace.
 both("_cat", np.concatenate, cat)
 both("_stack", np.stack, stack)
 both("zeros_for", lambda known, shape: np.zeros(shape, known.dtype), lambda known, shape: known.new_zeros(shape))
@@ -269,7 +269,7 @@ both("zeros_for", lambda known, shape: np.zeros(shape, known.dtype), lambda know
 
 
 def _repeat_rule(grad: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...], xp: Any) -> Any:
-    """The copies summed up: each dimension as (repeats, size), then the repeats away."""
+    """The sum of the copies: each dimension is viewed as (repeats, size), and the repeats are summed over."""
     extra = len(repeats) - len(input_shape)
     padded = (1,) * extra + tuple(input_shape)
     if 0 in repeats:
@@ -285,7 +285,7 @@ def _repeat(input: Tensor, repeats: tuple[int, ...]) -> Tensor: ...
 
 @method
 def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
-    """The tensor copied this many times along each dimension.
+    """The tensor repeated this many times along each dimension.
 
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -311,7 +311,7 @@ def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
 
 @method
 def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
-    """Like `repeat`, with missing dimensions taken as one.
+    """Like `repeat`, with missing dimensions counted as one.
 
     >>> torch.tensor([1, 2]).tile(2)
     tensor([1, 2, 1, 2])
@@ -321,7 +321,7 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 
 
 def flipped(input: Any, dims: tuple[int, ...]) -> Any:
-    """A copy with the order of elements reversed along some dimensions, laid out like the array."""
+    """A copy reversed along some dimensions, in the layout of the array."""
     out = empty_like(input)
     out[...] = flip_array(input, dims)
     return out
@@ -334,7 +334,7 @@ def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 @method
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along some dimensions; a copy.
+    """A copy with the elements reversed along some dimensions.
 
     >>> torch.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -365,7 +365,7 @@ def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tens
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
-    """Elements moved on along dimensions; what falls off the end comes in at the start.
+    """Elements shifted cyclically along dimensions.
 
     >>> torch.tensor([1, 2, 3]).roll(1)
     tensor([3, 1, 2])
@@ -379,7 +379,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     if along and not input.dim():
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     if not input.numel():
-        along = ()  # which dimensions does not matter then, not even whether they exist
+        along = ()  # the dimensions do not matter then, even if they do not exist
     return _roll(input, moves[:1] if not along else moves, tuple(wrap_dim(d, input.dim()) for d in along))
 
 

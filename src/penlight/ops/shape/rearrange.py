@@ -1,4 +1,4 @@
-"""Rearranging: rotating and flipping, repeating elements, grids and combinations, stacking and splitting by direction."""
+"""Rearranging: rotating and flipping, repeating elements, grids and combinations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _batching = lazy_import(globals(), "_batching", "...func.batching")
 
 
 def _rotated(input: Any, k: int, dims: tuple[int, int]) -> Any:
-    """Flipped into memory of its own, then for an odd number of rotations transposed: PyTorch's layout of the result."""
+    """A flipped copy, transposed for an odd number of rotations: PyTorch's layout of the result."""
     flips = {0: (), 1: (dims[1],), 2: dims, 3: (dims[0],)}[k % 4]
     out = flipped(input, flips) if flips else fresh(input)
     return np.swapaxes(out, *dims) if k % 2 else out
@@ -57,7 +57,7 @@ def _rot90(input: Tensor, k: int, dims: tuple[int, ...]) -> Tensor: ...
 
 @method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Rotated by a right angle, k times, in the plane of two dimensions.
+    """The tensor rotated by 90 degrees, k times, in the plane of two dimensions.
 
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -104,7 +104,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 def _repeated_positions(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[Any, Any]:
-    """Each index as often as `repeats` says."""
+    """Each index repeated as often as `repeats` says."""
     counts = repeats._array
     if counts.dtype.kind not in "iu" or counts.dtype.itemsize < 4:
         raise not_implemented("repeat_interleave_cpu", counts.dtype)
@@ -126,7 +126,7 @@ def _repeated_positions(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element (or slice along `dim`) repeated, one number of times or each its own.
+    """Each element (or slice along `dim`) repeated, all equally often or each its own number of times.
 
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -152,7 +152,7 @@ def repeat_interleave(
 
 
 def _batched_positions(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
-    """`_repeated_positions` for each sample of a vmap; there must be as many for each."""
+    """`_repeated_positions` for each sample of a vmap; all samples must have the same length."""
     repeats = repeats if repeats.dim() else repeats.unsqueeze(0)
     counts = np.broadcast_to(_batched.physical(repeats)._array, (*_batched.physical(repeats).shape[:-1], n))
     totals = counts.sum(-1)
@@ -179,7 +179,7 @@ def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid, one tensor for each axis; `indexing` is "ij" or "xy" (first two axes exchanged).
+    """The coordinates of a grid, one tensor for each axis; `indexing` is "ij" or "xy" (first two axes swapped).
 
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -216,7 +216,7 @@ def _grid(tensors: Sequence[Tensor], indexing: str) -> tuple[Tensor, ...]:
 
 
 def _window(vector: Tensor, position: int, shape: tuple[int, ...]) -> Tensor:
-    """A vector along one dimension of a grid, and the same along all others: a view outside of any graph."""
+    """A vector expanded along one dimension of a grid, constant along the others: a view outside of any graph."""
     array = vector._array
     step = array.strides[0] if array.ndim else array.itemsize
     strides = [0 if n != 1 else array.size * step if d < position else step for d, n in enumerate(shape)]
@@ -225,7 +225,7 @@ def _window(vector: Tensor, position: int, shape: tuple[int, ...]) -> Tensor:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of one element from each vector, a row each.
+    """All combinations of one element from each vector, one per row.
 
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[1, 3],
@@ -251,7 +251,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of r elements of a vector in their order, a row each.
+    """All combinations of r elements of a vector, in order, one per row.
 
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -275,7 +275,7 @@ def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
-    """The row and column numbers of the lower triangle of a matrix.
+    """The row and column indices of the lower triangle of a matrix.
 
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
@@ -285,7 +285,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
-    """The row and column numbers of the upper triangle of a matrix.
+    """The row and column indices of the upper triangle of a matrix.
 
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],

@@ -1,4 +1,4 @@
-"""Copies with one part replaced (`select_scatter` and its like), copies of views (`view_copy` and its like), filled diagonals."""
+"""Copies with one part replaced (`select_scatter` etc.), copies of views (`view_copy` etc.), filled diagonals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _replaced(input: Any, window: Any, src: Any) -> Any:
-    """A copy of an array with `src` in the window that a function takes of it."""
+    """A copy of an array with `src` in the window selected by a function."""
     out = np.array(input, order="C")
     part = window(out)
     if part.shape != src.shape:
@@ -55,7 +55,7 @@ def _select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def select_scatter(input: Tensor, src: Tensor, dim: int = ABSENT, index: int = ABSENT) -> Tensor:
-    """A copy in which `src` replaces what `select(dim, index)` would give.
+    """A copy in which `src` replaces `select(dim, index)`.
 
     >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
     tensor([[0., 0.],
@@ -121,7 +121,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 
 def _strided(array: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
-    """A strided window of a contiguous array, counted in elements."""
+    """A strided window of a contiguous array, in elements."""
     contiguous = np.ascontiguousarray(array)
     return views.strided_window(contiguous, tuple(size), tuple(s * contiguous.itemsize for s in stride), offset)
 
@@ -153,7 +153,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     >>> torch.zeros(4).as_strided_scatter(torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
-    if input._level is None:  # else vmap looks at the samples
+    if input._level is None:  # otherwise vmap checks the samples
         strided.check_window(tuple(size), tuple(stride), storage_offset or 0, input.element_size(), input._array.nbytes)
     return _as_strided_scatter(input, src, tuple(size), tuple(stride), storage_offset or 0)
 
@@ -162,7 +162,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 
 def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
-    """What a view op made as a tensor of its own; the view's node, under another name, is its history."""
+    """A view op's result as a separate tensor; its history is the view's node, under another name."""
     if modes.slow():
         return view.clone()
     out = wrap(view._array.copy() if copy else view._array)
@@ -285,7 +285,7 @@ def narrow_copy(
     """
     axis = wrap_dim(dim, input.dim())
     begin = start + input.shape[axis] if start < 0 else start
-    input.narrow(axis, start, length)  # refuses what does not fit
+    input.narrow(axis, start, length)  # raises if it is out of range
     return _narrow_copy(input, axis, begin, length, out=out)
 
 
@@ -313,7 +313,7 @@ unsafe_split_with_sizes = _unsafe("unsafe_split_with_sizes", slicing.split_with_
 def slice_inverse(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it.
+    """`src` with this tensor in one of its slices: taking that slice of the result gives this tensor.
 
     >>> torch.ones(2).slice_inverse(torch.zeros(4), 0, 1, 3)
     tensor([0., 1., 1., 0.])
@@ -326,7 +326,7 @@ def slice_inverse(
 
 @method
 def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Set the main diagonal to one value; `wrap` begins anew below in a tall matrix.
+    """Set the main diagonal to one value; `wrap` restarts it below, in a tall matrix.
 
     >>> torch.zeros(2, 2).fill_diagonal_(5)
     tensor([[5., 0.],

@@ -1,4 +1,4 @@
-"""Parts of a tensor as views: one index, a range, a tuple of parts, a diagonal, sliding windows."""
+"""Parts of a tensor as views: an index, a range, a tuple of parts, a diagonal, sliding windows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["chunk", "diagonal", "narrow", "select", "split", "split_with_sizes",
 
 
 def at(dim: int, what: Any) -> tuple[Any, ...]:
-    """An index that takes `what` along one dimension. The ellipsis keeps a 0-d result an array that shares memory."""
+    """An index that takes `what` along one dimension. The ellipsis makes a 0-d result an array that shares memory."""
     return (*(slice(None),) * dim, what, ...) if dim else (what, ...)
 
 
@@ -45,7 +45,7 @@ def _select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: int
 
 def _slice_array(input: Any, dim: int, start: int, end: int, step: int) -> Any:
     part = input[at(dim, slice(start, end, step))]
-    if step != 1 and not part.shape[dim]:  # NumPy gives up the step of a slice without elements
+    if step != 1 and not part.shape[dim]:  # NumPy drops the step of an empty slice
         strides = [s * step if d == dim else s for d, s in enumerate(part.strides)]
         part = views.strided_window(part, part.shape, tuple(strides), 0)
     return part
@@ -104,7 +104,7 @@ def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = 
 
 
 def _join(grads: Any, shape: tuple[int, ...], dim: int, lengths: Sequence[int], xp: Any) -> Any:
-    """The gradients of parts along a dimension in one; parts that got none are zeros."""
+    """The gradients of parts joined along a dimension; missing ones are zeros."""
     known = next(g for g in grads if g is not None)
     gradients = []
     for g, n in zip(grads, lengths):
@@ -113,7 +113,7 @@ def _join(grads: Any, shape: tuple[int, ...], dim: int, lengths: Sequence[int], 
 
 
 def _lengths(n: int, size: int) -> list[int]:
-    """How `n` indices fall into parts of `size`."""
+    """The lengths of parts of `size` that divide `n` indices."""
     if size == 0:
         return [0]
     return [min(size, n - start) for start in range(0, n, size)] or [0]
@@ -161,7 +161,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor(0), tensor(1), tensor(2))
     """
     if input.dim() == 0:
-        views.edge_of(input)  # PyTorch looks at the history first
+        views.edge_of(input)  # PyTorch checks the history first
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return _unbind(input, wrap_dim(dim, input.dim()))
 
@@ -179,7 +179,7 @@ def split(
     if split_size_or_sections is None:
         if split_size is None:
             raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
-        split_size_or_sections = split_size  # as the method calls it
+        split_size_or_sections = split_size  # the method's name for it
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(input, split_size_or_sections, dim)
     if input.dim() == 0:
@@ -281,7 +281,7 @@ def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
 
 
 def _writable(array: Any) -> Any:
-    """NumPy gives diagonals read-only although they share memory."""
+    """A writable diagonal: NumPy returns diagonals read-only although they share memory."""
     array.flags.writeable = True
     return array
 
@@ -320,11 +320,11 @@ def _unfold_array(input: Any, dimension: int, size: int, step: int) -> Any:
     return views.strided_window(input, shape, strides, 0)
 
 
-SHORT = 16  # elements of a window
+SHORT = 16  # elements in a window
 
 
 def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
-    """The transpose of `unfold`: each window added where it came from."""
+    """The transpose of `unfold`: each window is added at its original position."""
     out = np.zeros(shape, grad.dtype)
     count = grad.shape[dimension] if shape else 1
     if not shape:
@@ -336,7 +336,7 @@ def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, ste
             out[at(dimension, slice(k, k + step * (count - 1) + 1, step))] += grad[..., k]
         return out
     windows = _unfold_array(out, dimension, size, step)
-    together = -(-size // step)  # windows that are this many steps from each other do not overlap
+    together = -(-size // step)  # windows this many steps apart do not overlap
     if together < count:
         for k in range(together):
             part = at(dimension, slice(k, None, together))

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _each(function: Any, tensors: tuple[Any, ...]) -> Any:
-    """A function on one tensor, on several, or on a sequence of them."""
+    """Applies a function to one tensor, to several, or to a sequence of them."""
     if len(tensors) == 1:
         if isinstance(tensors[0], Tensor):
             return function(tensors[0])
@@ -31,7 +31,7 @@ def _each(function: Any, tensors: tuple[Any, ...]) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """With one dimension if there was none.
+    """The tensor with at least one dimension.
 
     >>> torch.atleast_1d(torch.tensor(1))
     tensor([1])
@@ -44,7 +44,7 @@ def _as_rows(t: Tensor) -> Tensor:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """With two dimensions at least; a vector becomes a row.
+    """The tensor with at least two dimensions; a vector becomes a row.
 
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
@@ -59,7 +59,7 @@ def _as_planes(t: Tensor) -> Tensor:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """With three dimensions at least.
+    """The tensor with at least three dimensions.
 
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
@@ -68,7 +68,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _stacked(name: str, tensors: Any, prepare: Any, shaped: Any, dim: int, out: Any) -> Tensor:
-    """Tensors one after the other, each prepared first: its array in another shape, where nothing is recorded."""
+    """Tensors concatenated after preparing each: if nothing is recorded, only its array is reshaped."""
     if out is None and _alike(tensors) is not None and unrecorded(tensors):
         arrays = [shaped(t._array) for t in tensors]
         if arrays[0].ndim > dim and _joinable([a.shape for a in arrays], dim):
@@ -80,7 +80,7 @@ def _stacked(name: str, tensors: Any, prepare: Any, shaped: Any, dim: int, out: 
 
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side: along the second dimension, vectors along their only one.
+    """Tensors concatenated horizontally: along the second dimension, vectors along their only one.
 
     >>> torch.hstack((torch.tensor([1, 2]), torch.tensor([3])))
     tensor([1, 2, 3])
@@ -93,7 +93,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one below the other; vectors as rows.
+    """Tensors concatenated vertically; vectors become rows.
 
     >>> torch.vstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 2],
@@ -103,7 +103,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 
 
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors behind each other, along the third dimension.
+    """Tensors concatenated along the third dimension.
 
     >>> torch.dstack((torch.tensor([1, 2]), torch.tensor([3, 4]))).shape
     torch.Size([1, 2, 2])
@@ -121,7 +121,7 @@ def _as_column(t: Tensor) -> Tensor:
 
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side; vectors as columns.
+    """Tensors concatenated horizontally; vectors become columns.
 
     >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 3],
@@ -164,7 +164,7 @@ def _block_diag(tensors: Sequence[Tensor], tensors_shapes: Any, tensors_dtypes: 
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with the given matrices (or rows, or numbers) along its diagonal and zeros elsewhere.
+    """A matrix with the given matrices (or rows, or scalars) along its diagonal and zeros elsewhere.
 
     >>> torch.block_diag(torch.ones(1, 2), torch.tensor(3.0))
     tensor([[1., 1., 0.],
@@ -182,7 +182,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements on a diagonal of a matrix.
+    """A matrix with all elements of the input on a diagonal.
 
     >>> torch.diagflat(torch.tensor([1, 2]))
     tensor([[1, 0],

@@ -1,4 +1,4 @@
-"""Windows with any strides into the memory behind a tensor."""
+"""Windows with arbitrary strides into a tensor's memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .slicing import SHORT, at
 __all__ = ["as_strided"]
 
 # Note [Windows of memory]
-# as_strided reads the memory behind a tensor, whatever the tensor's own shape. Its derivative thinks of that memory as one
-# flat array: the window's gradient is added into it, then the tensor's own elements are read from it. Both steps are
-# `_window_to_tensor`; `_tensor_to_window` is its transpose.
+# as_strided reads the memory behind a tensor, regardless of the tensor's own shape. Its derivative treats that memory as one flat array:
+# the window's gradient is added into it, then the tensor's own elements are read from it. Both steps are `_window_to_tensor`;
+# `_tensor_to_window` is its transpose.
 
 
 def _as_strided_array(input: Any, size: Any, stride: Any, storage_offset: int) -> Any:
@@ -58,7 +58,7 @@ def _overlaps(offsets: Any) -> bool:
 
 
 def _no_overlap(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether each element of a window has an offset of its own: each stride is longer than the extent of all shorter ones."""
+    """Whether no two elements of a window share an offset: each stride exceeds the extent of all shorter ones."""
     reach = 0
     for s, n in sorted(zip(stride, size)):
         if n > 1:
@@ -69,7 +69,7 @@ def _no_overlap(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def _stacked_dim(size: Sequence[int], stride: Sequence[int]) -> int | None:
-    """The dimension, a short one, without which elements of a window have offsets of their own; -1 if they have, None if there is none."""
+    """The short dimension without which no elements of a window share an offset; -1 if none is needed, None if there is no such dimension."""
     if _no_overlap(size, stride):
         return -1
     for d in sorted(range(len(size)), key=lambda d: size[d]):
@@ -79,7 +79,7 @@ def _stacked_dim(size: Sequence[int], stride: Sequence[int]) -> int | None:
 
 
 def _start_inside(geometry: Any, window: Any) -> int | None:
-    """Where a window begins in a tensor that lies in one piece and has all of the window's elements; None if it is not so."""
+    """The start of a window in a dense tensor that contains all of the window's elements; None if there is no such tensor."""
     shape, strides, start = geometry
     step = 1
     for n, s in zip(reversed(shape), reversed(strides)):
@@ -153,7 +153,7 @@ def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int, geom
 
 
 def _as_strided_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
-    """The same window of a tangent that lies in memory as its tensor does; of another, its elements collected."""
+    """The same window of a tangent that has its tensor's layout; for another layout, its elements are gathered."""
     tangent, (shape, strides, start) = tangents["input"], env["geometry"]
     if all(n == 1 or s == own for n, s, own in zip(shape, strides, tangent.stride())):
         offset = tangent.storage_offset() + env["storage_offset"] - start
@@ -171,7 +171,7 @@ def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
 
 
 def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, itemsize: int, nbytes: int) -> None:
-    """Refuse a window by strides that leaves its memory."""
+    """Refuse a strided window that exceeds its memory."""
     last = offset
     for n, s in zip(size, stride):
         if n <= 0 or s < 0:
@@ -225,7 +225,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def as_strided_node(base: Tensor, view: Tensor, base_edge: Edge) -> Node:
-    """The node that leads from a view to its base by strides alone, for a view whose own history a write has ended."""
+    """The node that leads from a view to its base by strides alone, for a view whose own history was replaced by a write."""
     node = new_node(OPS["_as_strided"].Backward)
     node.next_functions = (base_edge,)
     node._shape = view._array.shape

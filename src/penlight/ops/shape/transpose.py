@@ -1,4 +1,4 @@
-"""Dimensions in another order: transposes and permutations, all of them views."""
+"""Views with permuted dimensions: transposes and permutations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .views import _alias
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
 
-# A read-only gradient stands for one in contiguous memory, which its strides of 0 do not tell once they are transposed.
-# See Note [Read-only gradients] in autograd/accumulate.py.
+# A read-only gradient represents contiguous memory, which its strides of 0 do not show once they are transposed. See Note [Read-only
+# gradients] in autograd/accumulate.py.
 both("with_memory", lambda grad: grad if grad.flags.writeable else grad.copy(), lambda grad: grad)
 
 
@@ -52,7 +52,7 @@ def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
 
 @method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged; a view.
+    """Two dimensions swapped; a view.
 
     >>> torch.zeros(2, 3, 4).transpose(0, 2).shape
     torch.Size([4, 3, 2])
@@ -64,7 +64,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @method
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; vectors and numbers stay.
+    """The transpose of a matrix; vectors and scalars are returned unchanged.
 
     >>> torch.zeros(2, 3).t().shape
     torch.Size([3, 2])
@@ -101,7 +101,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Some dimensions moved to other positions, the rest in order.
+    """Some dimensions moved to other positions, the others in their order.
 
     >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2])
@@ -166,7 +166,7 @@ _REVERSED = (
 
 
 def _last_two(input: Tensor, name: str) -> Tensor:
-    """The last two dimensions swapped, of a tensor that has them."""
+    """The last two dimensions swapped; raises for a tensor with fewer."""
     ndim = input.dim()
     if ndim < 2:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
@@ -202,7 +202,7 @@ def _mT(self: Tensor) -> Tensor:
 
 
 def _H(self: Tensor) -> Tensor:
-    """A matrix transposed and conjugated.
+    """The conjugate transpose of a matrix.
 
     >>> torch.tensor([[1j, 2]]).H
     tensor([[0.-1.j],

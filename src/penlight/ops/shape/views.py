@@ -1,4 +1,4 @@
-"""Views of another shape. Each view op's result shares its input's memory; its rule puts the gradient back."""
+"""Views of another shape. Each result shares its input's memory; its rule reshapes the gradient back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["broadcast_to", "flatten", "ravel", "reshape", "squeeze", "unflatten"
 
 
 def _ones_as_pytorch(view: Any, input: Any) -> Any:
-    """A view of what is not contiguous, in which dimensions of size 1 have PyTorch's strides: the step to what would come next."""
+    """A non-contiguous view in which dimensions of size 1 have PyTorch's strides: the extent of the dimensions after them."""
     if 1 not in view.shape or not view.size or not input.ndim:
         return view
     strides, step = [], input.strides[-1]
@@ -80,7 +80,7 @@ def _view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 def _reshape_alias(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
-# A tangent may lie in memory otherwise than its tensor: where it can't be viewed it is copied.
+# A tangent may have another layout than its tensor: if it cannot be viewed it is copied.
 OPS["_view"].jvp = OPS["_reshape_alias"].jvp = lambda tangents, env, xp: xp.reshape(tangents["input"], env["size"])
 
 
@@ -137,7 +137,7 @@ def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tens
 @method
 @explains_failures
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape: a view where strides allow, else a copy.
+    """The same elements in another shape: a view if the strides allow it, else a copy.
 
     >>> torch.arange(4).reshape(2, 2).t().reshape(4)
     tensor([0, 2, 1, 3])
@@ -161,7 +161,7 @@ both("reshape", lambda x, size: x.reshape(size), reshape)
 
 @method
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the other's shape.
+    """This tensor viewed in the shape of `other`.
 
     >>> torch.arange(4).view_as(torch.zeros(2, 2))
     tensor([[0, 1],
@@ -172,7 +172,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the other's shape, copied if need be.
+    """This tensor in the shape of `other`, copied if needed.
 
     >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
     tensor([[0, 1],
@@ -183,7 +183,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one.
+    """The dimensions from `start_dim` to `end_dim` merged into one.
 
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
@@ -228,7 +228,7 @@ def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT) -
 
 @method
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension.
+    """All elements in one dimension; a view if the strides allow it.
 
     >>> torch.tensor([[1, 2], [3, 4]]).ravel()
     tensor([1, 2, 3, 4])
@@ -248,7 +248,7 @@ def _squeeze_array(input: Any, dim: Any) -> Any:
 
 
 def _unsqueezed(grad: Any, shape: tuple[int, ...], dims: Iterable[int], xp: Any) -> Any:
-    """The gradient with those of the dimensions put back that have size 1."""
+    """The gradient with the removed dimensions of size 1 restored."""
     for d in dims:
         if shape and shape[d] == 1:
             grad = xp._unsqueeze(grad, d)
@@ -287,7 +287,7 @@ def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without the dimensions of size one: all, or those named.
+    """The tensor without its dimensions of size one: all of them, or only the given ones.
 
     >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
     (torch.Size([2]), torch.Size([2, 1]))
@@ -300,7 +300,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def _squeeze_method(input: Tensor, dim: Any = None, *dims: Any) -> Tensor:
-    """Without the dimensions of size one: all, or those named, one by one or as a tuple.
+    """The tensor without its dimensions of size one: all of them, or only the given ones, as ints or as a tuple.
 
     >>> torch.zeros(1, 2, 1).squeeze(0, 2).shape
     torch.Size([2])
@@ -314,7 +314,7 @@ install_method("squeeze", _squeeze_method)
 
 @method
 def unsqueeze(input: Tensor, dim: Any = None) -> Tensor:
-    """With a new dimension of size one before `dim`.
+    """The tensor with a new dimension of size one before `dim`.
 
     >>> torch.zeros(2, 3).unsqueeze(1).shape
     torch.Size([2, 1, 3])
@@ -354,7 +354,7 @@ def _expand(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 @method
 def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """Dimensions of size one repeated without copying; -1 keeps a dimension as it is.
+    """Dimensions of size one repeated without copying; -1 keeps the size of a dimension.
 
     >>> torch.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
@@ -381,7 +381,7 @@ def _countable(input: Tensor, target: tuple[int, ...]) -> Tensor:
 
 
 def _completed(input: Tensor, target: list[int]) -> tuple[int, ...]:
-    """The sizes that a tensor is to be expanded to with those that stay as they are filled in, or PyTorch's complaint about them."""
+    """The full sizes for an expansion, with kept ones filled in; raises PyTorch's error if they are invalid."""
     shape, given = input._array.shape, tuple(target)
     extra = len(target) - len(shape)
     if extra < 0:
@@ -410,7 +410,7 @@ def _completed(input: Tensor, target: list[int]) -> tuple[int, ...]:
 
 @method
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor expanded to the other's shape.
+    """This tensor expanded to the shape of `other`.
 
     >>> torch.tensor([[1], [2]]).expand_as(torch.zeros(2, 3))
     tensor([[1, 1, 1],
@@ -430,7 +430,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 def _broadcast_to(input: Tensor, *args: Any, size: Any = None) -> Tensor:
-    """This tensor expanded to a shape, which may be given as several numbers.
+    """This tensor expanded to a shape, which may be given as several ints.
 
     >>> torch.tensor([1, 2]).broadcast_to(2, 2)
     tensor([[1, 2],

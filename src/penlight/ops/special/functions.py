@@ -1,4 +1,4 @@
-"""Special functions: a table of derivatives over the kernels in kernels/special*.py. The rarer ones are in special_rare.py."""
+"""Special functions: a table of derivatives over the kernels in kernels/special. rare.py has the rarer ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROOT_HALF_PI = math.sqrt(math.pi) / 2
 
 
 def kernel(name: str, called: str | None = None) -> Any:
-    """A kernel for real numbers; `called` is PyTorch's name of it."""
+    """A kernel for real numbers; `called` is PyTorch's name for it."""
     return only("fV", called or name + "_vml_cpu", lazy("special", name))
 
 
@@ -54,7 +54,7 @@ def erf(input: Tensor) -> Tensor:
     input=lambda grad, input, xp: xp._mul_number(xp.exp(-xp.squared(input)), -_TWO_OVER_ROOT_PI) * grad,
 )
 def erfc(input: Tensor) -> Tensor:
-    """1 - erf(x), exact also where that is tiny.
+    """1 - erf(x), accurate even where that is tiny.
 
     >>> torch.erfc(torch.tensor([0.0, 1.0]))
     tensor([1.0000, 0.1573])
@@ -105,7 +105,7 @@ def _polygamma(input: Tensor, n: int) -> Tensor: ...
 
 
 def _order(n: Any, input: Any) -> tuple[Any, int]:
-    """The arguments of polygamma, whose method has the tensor first and whose function the order."""
+    """The arguments of polygamma: the method takes the tensor first, the function the order."""
     if isinstance(n, Tensor):
         n, input = input, n
     if n < 0:
@@ -165,7 +165,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 
 def _gamma_density(grad: Any, input: Any, other: Any, xp: Any) -> Any:
-    """The derivative of the incomplete gamma function in its second argument."""
+    """The derivative of the incomplete gamma function by its second argument."""
     return grad * xp.exp((input - 1) * xp.log(other) - other - xp.lgamma(input))
 
 
@@ -201,7 +201,7 @@ def i0(input: Tensor) -> Tensor:
 
 
 def away_from_zero(input: Any, xp: Any) -> tuple[Any, Any]:
-    """Where an element is all but zero, and the elements with a tiny number there, so that one can divide by them."""
+    """A mask of nearly zero elements, and the elements with a tiny value there, so that they can be divisors."""
     kind = xp.np_dtype(input)
     epsilon = 2.0**-7 if kind.kind == "V" else float(np.finfo(kind).eps)
     tiny = ~(xp.abs(input) > epsilon)  # NaN too, as in PyTorch
@@ -227,7 +227,7 @@ def _special_i1(input: Tensor) -> Tensor:
 
 
 def _sinc_rule(grad: Any, input: Any, xp: Any) -> Any:
-    """At 0, where the formula divides by it, the first term of the series: exact there, and so is its own derivative."""
+    """At 0, where the formula divides by 0, the first term of the series: exact there, as is its own derivative."""
     zero = input * input == 0
     safe = xp.where(zero, 1.0, input)
     angle = safe * math.pi
@@ -289,7 +289,7 @@ _xlogy_kernel = kernel("xlogy", "xlogy_cpu")
 
 
 def like(number: Any, array: Any) -> Any:
-    """A number as a 0-d array of an array's dtype."""
+    """A scalar as a 0-d array of an array's dtype."""
     return np.asarray(number).astype(array.dtype)
 
 
@@ -308,7 +308,7 @@ def _xlogy_of_number(other: Tensor, input: Number) -> Tensor: ...
 
 
 def by_operands(name: str, both_tensors: Any, number_second: Any, number_first: Any) -> Any:
-    """A function of two operands, one of which may be a number: the op for each case."""
+    """A function of two operands, one of which may be a scalar: selects the op for each case."""
 
     def run(input: Any, other: Any, out: Any = None) -> Tensor:
         need_number(input)

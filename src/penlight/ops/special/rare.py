@@ -1,4 +1,4 @@
-"""The special functions that PyTorch has in torch.special alone; imported with `penlight.special`."""
+"""Special functions that PyTorch has only in torch.special; imported with `penlight.special`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
            input=lambda grad, input, result: (2.0 * input * result - _TWO_OVER_ROOT_PI) * grad)  # fmt: skip
 @traits(refuses={"h": "erfcx_cpu"})
 def _special_erfcx(input: Tensor) -> Tensor:
-    """The complementary error function scaled by exp(x squared), which stays finite for large x.
+    """The complementary error function scaled by exp(x**2), which stays finite for large x.
 
     >>> torch.special.erfcx(torch.tensor([0.0, 10.0]))
     tensor([1.0000, 0.0561])
@@ -49,7 +49,7 @@ def _special_ndtri(input: Tensor) -> Tensor:
            input=lambda grad, input, xp: grad / xp._special_erfcx(input * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))  # fmt: skip
 @traits(refuses={"h": "log_ndtr_cpu"})
 def _special_log_ndtr(input: Tensor) -> Tensor:
-    """The logarithm of the standard normal distribution function, exact far below zero too.
+    """The logarithm of the standard normal distribution function, accurate even far below zero.
 
     >>> torch.special.log_ndtr(torch.tensor([-20.0, 0.0]))
     tensor([-203.9172,   -0.6931])
@@ -158,7 +158,7 @@ POLYNOMIALS = (
 
 
 def declare_unary(name: str, doc: str) -> Any:
-    """A function of one number from the kernel of that name."""
+    """Declare a function of one argument from the kernel of that name."""
 
     def face(input: Tensor) -> Tensor: ...
 
@@ -167,7 +167,7 @@ def declare_unary(name: str, doc: str) -> Any:
 
 
 def declare_polynomial(name: str) -> Any:
-    """A polynomial in x whose degree n is a tensor or a number."""
+    """Declare a polynomial in x whose degree n is a tensor or a scalar."""
     run = wide_only(name + "_cpu", lazy("special", name))
 
     def face(x: Tensor, n: Tensor) -> Tensor: ...
