@@ -74,7 +74,7 @@ def declare_modules(package: str, **files: str | Mapping[str, str]) -> dict[str,
     Args:
         package: the name of the package.
         files: for each file (possibly of another package), the names in the module of that name, or the modules it represents, with the
-    names in each.
+            names in each.
 
     Returns:
         The module of each public name.

@@ -15,7 +15,7 @@ import ml_dtypes
 from penlight.kernels import call
 from penlight.kernels.attention import rows as attention
 from penlight.kernels.conv import conv_output_shape, depthwise_compiled, implicit, winograd
-from penlight.kernels.conv.im2col import gather_weight
+from penlight.kernels.conv.im2col import im2col_weight_grad
 from penlight.kernels.index.moves import reduce_rows
 from penlight.kernels.compiler.trace import define_flat, define_rows
 from penlight.kernels.compiler.ufuncs import COMPARISONS, UFUNCS
@@ -118,11 +118,11 @@ for batch, channels, results, size, low in TILES:
         shapes = (batch, channels, *size), (results, channels, 3, 3), out, (results,)
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        winograd.tiles(x, w, low, 1, y, bias)
+        winograd.winograd_correlate(x, w, low, 1, y, bias)
         assert y.max() == 9 * channels + 2
         y[...] = 1
-        wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
-        assert (winograd.tiles_weight(y, x, low, 1) == wanted).all()
+        wanted = im2col_weight_grad(y, x, low, (3, 3), (1, 1), (1, 1), 1)
+        assert (winograd.winograd_weight_grad(y, x, low, 1) == wanted).all()
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     if len(size) == 3 or stride[-1] > 2:
         continue
@@ -133,11 +133,11 @@ for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
         shapes += conv_output_shape(*shapes, stride, low, dilation), (channels,)
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        depthwise_compiled.planes(x, w, low, stride, dilation, y, bias)
+        depthwise_compiled.compiled_depthwise(x, w, low, stride, dilation, y, bias)
         assert y.max() <= w[0].size + 2
         y[...] = 1
-        wanted = gather_weight(y, x, low, kernel, stride, dilation, channels)
-        assert (depthwise_compiled.planes_weight(y, x, low, kernel, stride, dilation) == wanted).all()
+        wanted = im2col_weight_grad(y, x, low, kernel, stride, dilation, channels)
+        assert (depthwise_compiled.compiled_depthwise_weight_grad(y, x, low, kernel, stride, dilation) == wanted).all()
 
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     for at_end in (True, False):
@@ -151,11 +151,11 @@ for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
             continue
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        implicit.flat(x, w, low, stride, dilation, 1, y, bias)
+        implicit.implicit_correlate(x, w, low, stride, dilation, 1, y, bias)
         assert y.max() <= w[0].size + 2
         y[...] = 1
-        wanted = gather_weight(y, x, low, kernel, stride, dilation, 1)
-        assert (implicit.flat_weight(y, x, low, kernel, stride, dilation, 1) == wanted).all()
+        wanted = im2col_weight_grad(y, x, low, kernel, stride, dilation, 1)
+        assert (implicit.implicit_weight_grad(y, x, low, kernel, stride, dilation, 1) == wanted).all()
 
 
 # Traced kernels, by the functions that call them.

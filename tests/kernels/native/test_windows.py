@@ -13,8 +13,8 @@ from penlight.kernels.conv import (
     implicit_plans,
     strategies,
 )
-from penlight.kernels.conv.im2col import gather, gather_weight
-from penlight.kernels.conv.implicit import flat, flat_weight
+from penlight.kernels.conv.im2col import im2col_correlate, im2col_weight_grad
+from penlight.kernels.conv.implicit import implicit_correlate, implicit_weight_grad
 from penlight.kernels.conv.strategies import Problem, suits_implicit
 
 pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
@@ -69,20 +69,20 @@ def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low,
     bias = draw(results, dtype=dtype)
     shape = conv_output_shape(x.shape, w.shape, stride, low, dilation)
     expected = np.empty(shape, np.longdouble)
-    gather(*wide(x, w), low, stride, dilation, groups, expected, *wide(bias))
+    im2col_correlate(*wide(x, w), low, stride, dilation, groups, expected, *wide(bias))
     y = np.empty(shape, dtype)
-    flat(x, w, low, stride, dilation, groups, y, bias)
+    implicit_correlate(x, w, low, stride, dilation, groups, y, bias)
     close(y, expected)
-    flat(x, w, low, stride, dilation, groups, y)
+    implicit_correlate(x, w, low, stride, dilation, groups, y)
     close(y, expected - bias.reshape(-1, *(1,) * len(size)))
     memory = np.full((*shape[:-1], 2 * shape[-1]), 7, dtype)
-    flat(x, w[..., ::-1], low, stride, dilation, groups, memory[..., ::2], bias)
-    gather(*wide(x, w[..., ::-1]), low, stride, dilation, groups, expected, *wide(bias))
+    implicit_correlate(x, w[..., ::-1], low, stride, dilation, groups, memory[..., ::2], bias)
+    im2col_correlate(*wide(x, w[..., ::-1]), low, stride, dilation, groups, expected, *wide(bias))
     close(memory[..., ::2], expected)
     assert (memory[..., 1::2] == 7).all()
     grad = draw(*shape, seed=1, dtype=dtype)
-    expected = gather_weight(*wide(grad, x), low, kernel, stride, dilation, groups)
-    close(flat_weight(grad, x, low, kernel, stride, dilation, groups), expected)
+    expected = im2col_weight_grad(*wide(grad, x), low, kernel, stride, dilation, groups)
+    close(implicit_weight_grad(grad, x, low, kernel, stride, dilation, groups), expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -101,7 +101,8 @@ def test_transposed(results, channels, size, kernel, stride, padding, dilation, 
     monkeypatch.setattr(strategies, "_LEAST_GROUP_PRODUCTS", 0)
     calls = []
     monkeypatch.setattr(
-        "penlight.kernels.conv.strategies.flat_together", lambda *args: (calls.append(1), implicit.flat_together(*args))
+        "penlight.kernels.conv.strategies.implicit_correlate_together",
+        lambda *args: (calls.append(1), implicit.implicit_correlate_together(*args)),
     )
     x, w = (5, channels, *size), draw(results, channels // groups, *kernel, dtype=dtype)
     grad = draw(*conv_output_shape(x, w.shape, stride, padding, dilation), dtype=dtype)

@@ -5,9 +5,9 @@ import pytest
 
 from penlight.kernels import executable, parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad, winograd
-from penlight.kernels.conv.im2col import gather, gather_weight
+from penlight.kernels.conv.im2col import im2col_correlate, im2col_weight_grad
 from penlight.kernels.conv.strategies import Problem, suits_winograd
-from penlight.kernels.conv.winograd import tiles, tiles_weight
+from penlight.kernels.conv.winograd import winograd_correlate, winograd_weight_grad
 
 pytestmark = pytest.mark.skipif(not executable.available(), reason="this machine cannot run AVX2 code")
 ONE = (1, 1)
@@ -45,14 +45,14 @@ def test_like_the_plain_way(batch, channels, results, size, low):
     x, w, bias = draw(batch, channels, *size), draw(results, channels, 3, 3), draw(results)
     y = np.empty(conv_output_shape(x.shape, w.shape, ONE, low, ONE), np.float32)
     expected = np.empty(y.shape)
-    gather(x.astype(float), w.astype(float), low, ONE, ONE, 1, expected, bias.astype(float))
-    tiles(x, w, low, 1, y, bias)
+    im2col_correlate(x.astype(float), w.astype(float), low, ONE, ONE, 1, expected, bias.astype(float))
+    winograd_correlate(x, w, low, 1, y, bias)
     close(y, expected)
-    tiles(x, w, low, 1, y)
+    winograd_correlate(x, w, low, 1, y)
     close(y, expected - bias.astype(float).reshape(-1, 1, 1))
     grad = draw(*y.shape, seed=1)
-    expected = gather_weight(grad.astype(float), x.astype(float), low, (3, 3), ONE, ONE, 1)
-    close(tiles_weight(grad, x, low, 1), expected)
+    expected = im2col_weight_grad(grad.astype(float), x.astype(float), low, (3, 3), ONE, ONE, 1)
+    close(winograd_weight_grad(grad, x, low, 1), expected)
 
 
 @pytest.mark.usefixtures("_blocks")
@@ -60,12 +60,12 @@ def test_like_the_plain_way(batch, channels, results, size, low):
 def test_groups(groups):
     x, w, bias = draw(5, 9 * groups, 14, 17), draw(8 * groups, 9, 3, 3), draw(8 * groups)
     y, expected = np.empty((5, 8 * groups, 14, 17), np.float32), np.empty((5, 8 * groups, 14, 17))
-    gather(x.astype(float), w.astype(float), ONE, ONE, ONE, groups, expected, bias.astype(float))
-    tiles(x, w, ONE, groups, y, bias)
+    im2col_correlate(x.astype(float), w.astype(float), ONE, ONE, ONE, groups, expected, bias.astype(float))
+    winograd_correlate(x, w, ONE, groups, y, bias)
     close(y, expected)
     grad = draw(*y.shape, seed=1)
-    expected = gather_weight(grad.astype(float), x.astype(float), ONE, (3, 3), ONE, ONE, groups)
-    close(tiles_weight(grad, x, ONE, groups), expected)
+    expected = im2col_weight_grad(grad.astype(float), x.astype(float), ONE, (3, 3), ONE, ONE, groups)
+    close(winograd_weight_grad(grad, x, ONE, groups), expected)
 
 
 @pytest.mark.parametrize("flip", [False, True])
@@ -75,10 +75,10 @@ def test_weights_in_any_layout(flip, swap):
     w = w.swapaxes(0, 1) if swap else w
     w = w[:, :, ::-1, ::-1] if flip else w
     y, expected = np.empty((2, 24, 10, 12), np.float32), np.empty((2, 24, 10, 12), np.float32)
-    gather(x, np.ascontiguousarray(w), (0, 0), ONE, ONE, 1, expected)
-    tiles(x, w, (0, 0), 1, y)
+    im2col_correlate(x, np.ascontiguousarray(w), (0, 0), ONE, ONE, 1, expected)
+    winograd_correlate(x, w, (0, 0), 1, y)
     close(y, expected)
-    tiles(x, np.asfortranarray(w), (0, 0), 1, y)
+    winograd_correlate(x, np.asfortranarray(w), (0, 0), 1, y)
     close(y, expected)
 
 
@@ -115,10 +115,10 @@ def test_infinity_and_nan_stay_where_they_belong(value, either_way):
 def test_a_result_depends_on_its_window_only():
     x, w = draw(1, 8, 30, 30), draw(8, 8, 3, 3)
     y = np.empty((1, 8, 28, 28), np.float32)
-    tiles(x, w, (0, 0), 1, y)
+    winograd_correlate(x, w, (0, 0), 1, y)
     x[:, :, 11, 12] += 1000
     z = np.empty_like(y)
-    tiles(x, w, (0, 0), 1, z)
+    winograd_correlate(x, w, (0, 0), 1, z)
     same = y == z
     assert not same[:, :, 9:12, 10:13].any()
     assert (~same).sum() == 8 * 9

@@ -20,8 +20,8 @@ from ..rows import in_float32
 from ..strategy import run
 from .im2col import Ints
 from .positions import find_small
-from .products import channels_last, points_last
-from .strategies import CORRELATIONS, INPUT_GRADIENTS, MOST_SMALL, WEIGHT_GRADIENTS, Problem, direct_weight
+from .products import channels_last, pointwise_channels_last
+from .strategies import CORRELATIONS, INPUT_GRADIENTS, MOST_SMALL, WEIGHT_GRADIENTS, Problem, direct_weight_grad
 
 
 def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -47,7 +47,7 @@ def conv(
             return small.correlate(x, w, bias)
     if groups == 1 and _keeps_positions(w.shape, stride, padding) and x.size and (rows := channels_last(x)) is not None:
         with silent():
-            return points_last(rows, w, len(x), x.shape[2:], bias, False)
+            return pointwise_channels_last(rows, w, len(x), x.shape[2:], bias, False)
     p = _problem(
         x, w.shape, conv_output_shape(x.shape, w.shape, stride, padding, dilation), stride, padding, dilation, groups
     )
@@ -82,7 +82,7 @@ def conv_input_grad(
         and (rows := channels_last(grad)) is not None
     ):
         with silent():
-            return points_last(rows, w, len(grad), grad.shape[2:], bias, True)
+            return pointwise_channels_last(rows, w, len(grad), grad.shape[2:], bias, True)
     x = np.empty(input_shape, grad.dtype)
     if not grad.size or not w.size:
         x[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
@@ -119,7 +119,7 @@ def conv_weight_grad(
     with silent():
         result = run(WEIGHT_GRADIENTS, p, grad, x)
         # Infinities met infinities of the other sign, or zeros, in a sum: only direct sums treat them right.
-        return result if np.isfinite(result.sum()) else direct_weight(grad, x, p)
+        return result if np.isfinite(result.sum()) else direct_weight_grad(grad, x, p)
 
 
 def _keeps_positions(weight: Ints, stride: Ints, padding: Ints) -> bool:

@@ -65,7 +65,7 @@ def _runs(phases: Phases, kernel: Ints) -> list[tuple[Ints, int, int, range]]:
     return runs
 
 
-def depthwise(
+def depthwise_correlate(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, out: np.ndarray,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
@@ -107,10 +107,10 @@ def depthwise(
         out[...] = target.reshape(out.shape)
 
 
-def depthwise_weight(
+def depthwise_weight_grad(
     grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints
 ) -> np.ndarray:
-    """The transpose of `depthwise` in its weights, ``(C * m, 1, *kernel)``."""
+    """The transpose of `depthwise_correlate` in its weights, ``(C * m, 1, *kernel)``."""
     out_size, channels = grad.shape[2:], x.shape[1]
     times = grad.shape[1] // channels
     planes = _Planes(x, low, kernel, stride, dilation, out_size)

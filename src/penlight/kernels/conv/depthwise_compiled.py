@@ -258,7 +258,7 @@ def _run(kernel: Any, planes: int, room: int, work: int, arrays: tuple[np.ndarra
     waiting_threads.in_steps(kernel, planes, step, (scratch,), *arrays, slots, step, room, *sizes)
 
 
-def planes_compile() -> bool:
+def depthwise_compiles() -> bool:
     """Whether machine code runs here."""
     return can_compile(_correlate)
 
@@ -275,7 +275,7 @@ def _correlation(plane: _Plane, dtype: np.dtype) -> Any:
     )  # fmt: skip
 
 
-def planes(
+def compiled_depthwise(
     x: np.ndarray, w: np.ndarray, low: Sizes, stride: Sizes, dilation: Sizes, out: np.ndarray, bias: np.ndarray | None
 ) -> None:
     """Write into `out` the correlation of each channel of contiguous `x` with its own kernel."""
@@ -295,10 +295,10 @@ def planes(
         out[...] = result[..., : plane.height, : plane.columns].reshape(out.shape)
 
 
-def planes_weight(
+def compiled_depthwise_weight_grad(
     grad: np.ndarray, x: np.ndarray, low: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes
 ) -> np.ndarray:
-    """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros and give NaN."""
+    """The transpose of `compiled_depthwise` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros and give NaN."""
     grad = np.ascontiguousarray(grad, x.dtype)
     plane = find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)

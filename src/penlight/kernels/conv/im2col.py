@@ -182,7 +182,7 @@ def all_columns(x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: 
     return view.copy()
 
 
-def gather(
+def im2col_correlate(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, groups: int, out: np.ndarray,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
@@ -215,10 +215,10 @@ def gather(
     share(body, columns.count, cost)
 
 
-def gather_weight(
+def im2col_weight_grad(
     grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
-    """The transpose of `gather` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`."""
+    """The transpose of `im2col_correlate` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`."""
     count, channels, out_size = grad.shape[0], grad.shape[1], grad.shape[2:]
     each, positions = channels // groups, prod(out_size)
     rows = x.shape[1] // groups * prod(kernel)

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import parallel
 from ..native._table import At, Plan, ranges, scratch
-from . import boxes, implicit_kernels
+from . import copy_and_pack, implicit_kernels
 from .im2col import Ints
 from .implicit_plans import Correlation, Images, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
 
@@ -54,7 +54,7 @@ class _Forward:
         self.steps = [max(1, _INNER // c.tap_count) * c.tap_count for c in correlations]
         self.scratch = self.results + 16 * max(self.steps)
         self.lists: list[np.ndarray] = []
-        self.plan, self.driver = Plan(), boxes.steps()
+        self.plan, self.driver = Plan(), copy_and_pack.steps()
         self.where: dict[Ints, int] = {}
         # A single job packs the weights itself; for several, they are packed beforehand.
         self.packing = self.plan if self.work.jobs == 1 else Plan()
@@ -173,7 +173,7 @@ def _forward(
     return _Forward(shape, low, stride, (Correlation(taps, out[2:], weight, target),), contiguous, out[1], groups, item)
 
 
-def flat(
+def implicit_correlate(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, groups: int, out: np.ndarray,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
@@ -198,7 +198,7 @@ def _several(
     return _Forward(shape, low, (1,) * len(low), tuple(correlations), False, sizes[0][3][1], groups, item)
 
 
-def flat_together(
+def implicit_correlate_together(
     x: np.ndarray, correlations: list[tuple[np.ndarray, Ints, np.ndarray]], dilation: Ints, groups: int,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
@@ -237,7 +237,7 @@ class _Weigh:
         )
         self.scratch = self.gradients + 32 * _CHUNK
         self.lists: list[np.ndarray] = []
-        self.plan, self.driver = Plan(), boxes.steps()
+        self.plan, self.driver = Plan(), copy_and_pack.steps()
         self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
 
     def _steps(self, job: int) -> list[Step]:
@@ -313,10 +313,10 @@ def _weigh(
     return _Weigh(shape, low, stride, Correlation(taps, grad[2:], ()), grad[1], groups, item)
 
 
-def flat_weight(
+def implicit_weight_grad(
     grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
-    """The transpose of `flat` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`.
+    """The transpose of `implicit_correlate` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`.
 
     An infinity in `x` may meet zeros next to the rows of `grad`, which gives NaN: the caller checks the result.
     """

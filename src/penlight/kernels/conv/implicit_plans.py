@@ -10,7 +10,7 @@ import numpy as np
 
 from ..native._products import groups_of_rows
 from ..native._table import At, Plan, job_count, ranges
-from . import boxes
+from . import copy_and_pack
 from .im2col import Ints, overlap
 
 Step = tuple[Any, At]  # a kernel and its table
@@ -117,14 +117,14 @@ def copy_step(
     sizes, source, target = (
         (given[0], *(fill,) * (4 - len(box)), *given[1:]) for given, fill in ((box, 1), (source, 0), (target, 0))
     )
-    kind = boxes.kind_of(sizes[3], source[3], target[3], item)
+    kind = copy_and_pack.kind_of(sizes[3], source[3], target[3], item)
     table: dict[str, Any] = {
         "from": first, "into": into, "from block": first_block, "into block": into_block,
         "tail": item * sizes[3] - (32 if kind == "eights" else 16),
     }  # fmt: skip
     for name, n, a, b in zip(("plane", "layer", "row", "column"), sizes, source, target):
         table |= {f"{name}s": n, f"from {name}": a, f"into {name}": b}
-    return [(boxes.copy(kind, item), plan.table(boxes.COPY, table))]
+    return [(copy_and_pack.copy(kind, item), plan.table(copy_and_pack.COPY, table))]
 
 
 def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[At, int]:
@@ -134,7 +134,7 @@ def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[A
         for steps in several
     ]
     tables = [
-        plan.table(boxes.STEPS, {"steps": at, "count": len(steps), "blocks": blocks})
+        plan.table(copy_and_pack.STEPS, {"steps": at, "count": len(steps), "blocks": blocks})
         for at, steps in zip(lists, several)
     ]
     return tables[0], tables[-1].offset - tables[-2].offset if len(tables) > 1 else 0
@@ -173,7 +173,7 @@ def packing(
             "rows": At(first.array, first.offset + at * correlation.weight[0]), "row": correlation.weight[0],
             "offsets": offsets, "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
         }  # fmt: skip
-        steps.append((boxes.pack(some, item), plan.table(boxes.PACK, table)))
+        steps.append((copy_and_pack.pack(some, item), plan.table(copy_and_pack.PACK, table)))
         at += some
     return steps, offsets
 

@@ -45,10 +45,10 @@ def _as_channels(rows: np.ndarray, lead: int, out_size: Ints) -> np.ndarray:
     return rows.reshape(lead, *out_size, rows.shape[1]).transpose(0, len(out_size) + 1, *range(1, len(out_size) + 1))
 
 
-def points_last(
+def pointwise_channels_last(
     source: np.ndarray, w: np.ndarray, lead: int, out_size: Ints, bias: np.ndarray | None, transposed: bool
 ) -> np.ndarray:
-    """`points` with stride 1, or its transpose in the input if `transposed`, for channels-last memory; the result is channels-last, too."""
+    """`pointwise` with stride 1, or its transpose in the input if `transposed`, for channels-last memory; the result is channels-last, too."""
     weight = w.reshape(w.shape[:2])
     y = _product(source, weight if transposed else weight.T)
     if bias is not None:
@@ -56,7 +56,7 @@ def points_last(
     return _as_channels(y, lead, out_size)
 
 
-def points(
+def pointwise(
     x: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
     """Write into contiguous `out` the correlation of contiguous `x` with a kernel of size 1."""
@@ -73,8 +73,8 @@ def points(
         y += bias.reshape(groups, -1, 1)
 
 
-def points_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, stride: Ints, groups: int) -> np.ndarray:
-    """The transpose of `points` in its weights."""
+def pointwise_weight_grad(grad: np.ndarray, x: np.ndarray, weight: Ints, stride: Ints, groups: int) -> np.ndarray:
+    """The transpose of `pointwise` in its weights."""
     upstream = grad.reshape(len(grad), groups, -1, prod(grad.shape[2:]))
     source = _picked(x, stride, grad.shape[2:], groups).swapaxes(2, 3)
     total = blas.multiply(upstream, source) if len(grad) else np.zeros((1, *weight), grad.dtype)
@@ -87,7 +87,7 @@ def _window(x: np.ndarray, kernel: Ints, dilation: Ints) -> np.ndarray:
     return x[(slice(None), slice(None), *inside)]
 
 
-def whole(
+def single_position(
     x: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
     """Write into contiguous `out` the correlation of `x` with a kernel that has one position."""
@@ -98,10 +98,10 @@ def whole(
         out += bias.reshape(-1, *(1,) * (out.ndim - 2))
 
 
-def whole_input(
+def single_position_input_grad(
     grad: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
-    """The transpose of `whole` in its input."""
+    """The transpose of `single_position` in its input."""
     source = grad.reshape(len(grad), groups, -1).swapaxes(0, 1)
     inside = _window(out, w.shape[2:], dilation)
     if inside.shape != out.shape:
@@ -112,14 +112,16 @@ def whole_input(
         out += bias.reshape(-1, *(1,) * (out.ndim - 2))
 
 
-def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, groups: int) -> np.ndarray:
-    """The transpose of `whole` in its weights."""
+def single_position_weight_grad(
+    grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """The transpose of `single_position` in its weights."""
     upstream = grad.reshape(len(grad), groups, -1).transpose(1, 2, 0)
     source = _window(x, weight[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
     return _product(upstream, source).reshape(weight)
 
 
-def patches_input(
+def patches_input_grad(
     grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
     """The transpose in the input of a correlation whose windows tile the input: products that do not overlap."""

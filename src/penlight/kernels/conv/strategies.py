@@ -15,13 +15,20 @@ import numpy as np
 from ..numpy_warnings import silent
 from ..parallel import blas_alone
 from ..strategy import Strategy, run
-from .depthwise import depthwise, depthwise_weight
-from .depthwise_compiled import find_plane, planes, planes_compile, planes_weight
-from .im2col import Ints, gather, gather_weight
-from .implicit import flat, flat_together, flat_weight
-from .products import patches_input, points, points_weight, whole, whole_input, whole_weight
+from .depthwise import depthwise_correlate, depthwise_weight_grad
+from .depthwise_compiled import compiled_depthwise, compiled_depthwise_weight_grad, depthwise_compiles, find_plane
+from .im2col import Ints, im2col_correlate, im2col_weight_grad
+from .implicit import implicit_correlate, implicit_correlate_together, implicit_weight_grad
+from .products import (
+    patches_input_grad,
+    pointwise,
+    pointwise_weight_grad,
+    single_position,
+    single_position_input_grad,
+    single_position_weight_grad,
+)
 from .transposed import Correlation, by_remainders
-from .winograd import tiles, tiles_weight
+from .winograd import winograd_correlate, winograd_weight_grad
 
 
 class Problem(NamedTuple):
@@ -77,9 +84,9 @@ def is_depthwise(p: Problem) -> bool:
     return p.weight[1] == 1 and p.groups == p.input[1] and p.weight[0] <= 2 * p.groups
 
 
-def suits_planes(p: Problem) -> bool:
+def suits_compiled_depthwise(p: Problem) -> bool:
     """Whether it is depthwise, and a channel with its border is a small plane."""
-    if not (planes_compile() and p.dtype in (np.float32, np.float64) and len(p.stride) < 3 and p.stride[-1] < 3):
+    if not (depthwise_compiles() and p.dtype in (np.float32, np.float64) and len(p.stride) < 3 and p.stride[-1] < 3):
         return False
     if not is_depthwise(p) or p.weight[0] != p.groups:
         return False
@@ -101,7 +108,7 @@ def is_pointwise(p: Problem) -> bool:
     return prod(p.weight[2:]) == 1 and not any(p.padding)
 
 
-def is_whole(p: Problem) -> bool:
+def has_single_position(p: Problem) -> bool:
     """Whether the kernel has a single position, inside the images."""
     return prod(p.out[2:]) == 1 and not any(p.padding)
 
@@ -143,9 +150,9 @@ def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
 # ----- The strategies, called alike --------------------------------------------------------------------------------------------------------------
 
 
-def direct_weight(grad: np.ndarray, x: np.ndarray, p: Problem) -> np.ndarray:
+def direct_weight_grad(grad: np.ndarray, x: np.ndarray, p: Problem) -> np.ndarray:
     """The gradient of the weights by im2col, which is also right for infinities."""
-    return gather_weight(grad, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups)
+    return im2col_weight_grad(grad, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups)
 
 
 def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, bias: np.ndarray | None) -> None:
@@ -158,7 +165,7 @@ def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, b
             size = [n // s for n, s in zip(p.input[2:], p.stride, strict=True)]
             weight = p.weight[1] * p.groups, p.weight[0] // p.groups, *kernel
             if suits_implicit(p._replace(input=p.out, weight=weight, out=(*p.input[:2], *size))):
-                flat_together(grad, correlations, steps, p.groups, bias)
+                implicit_correlate_together(grad, correlations, steps, p.groups, bias)
                 return
         for weights, border, out in correlations:
             shapes = grad.shape, weights.shape, out.shape, ones, border, steps, p.groups, p.dtype
@@ -171,40 +178,40 @@ def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, b
 
 # fmt: off
 CORRELATIONS = (
-    Strategy(suits_planes, lambda x, w, p, out, bias: planes(x, w, p.padding, p.stride, p.dilation, out, bias),
+    Strategy(suits_compiled_depthwise, lambda x, w, p, out, bias: compiled_depthwise(x, w, p.padding, p.stride, p.dilation, out, bias),
              "1.4 to 1.6 times implicit products: each plane is read once, with its border, into a cache"),
     Strategy(lambda p: is_depthwise(p) and not suits_implicit(p),
-             lambda x, w, p, out, bias: depthwise(x, w, p.padding, p.stride, p.dilation, out, bias),
+             lambda x, w, p, out, bias: depthwise_correlate(x, w, p.padding, p.stride, p.dilation, out, bias),
              "twice as fast as im2col, which has one product of a row and a matrix for each channel"),
-    Strategy(lambda p: is_pointwise(p) and p.contiguous, lambda x, w, p, out, bias: points(x, w, p.stride, p.groups, out, bias),
+    Strategy(lambda p: is_pointwise(p) and p.contiguous, lambda x, w, p, out, bias: pointwise(x, w, p.stride, p.groups, out, bias),
              "up to 2.7 times im2col: nothing is copied"),
-    Strategy(lambda p: is_whole(p) and p.contiguous, lambda x, w, p, out, bias: whole(x, w, p.dilation, p.groups, out, bias),
+    Strategy(lambda p: has_single_position(p) and p.contiguous, lambda x, w, p, out, bias: single_position(x, w, p.dilation, p.groups, out, bias),
              "1.5 times im2col: one product for all images"),
-    Strategy(suits_winograd, lambda x, w, p, out, bias: tiles(x, w, p.padding, p.groups, out, bias),
+    Strategy(suits_winograd, lambda x, w, p, out, bias: winograd_correlate(x, w, p.padding, p.groups, out, bias),
              "1.3 to 1.4 times implicit products: 16 products instead of 36", _is_tame),
-    Strategy(suits_implicit, lambda x, w, p, out, bias: flat(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias),
+    Strategy(suits_implicit, lambda x, w, p, out, bias: implicit_correlate(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias),
              "1.1 to 1.7 times im2col: windows are multiplied where they lie"),
-    Strategy(None, lambda x, w, p, out, bias: gather(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias), "im2col: the general way"),
+    Strategy(None, lambda x, w, p, out, bias: im2col_correlate(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias), "im2col: the general way"),
 )
 INPUT_GRADIENTS = (
-    Strategy(lambda p: p.weight[1] > 1 and is_whole(p), lambda g, w, p, x, bias: whole_input(g, w, p.dilation, p.groups, x, bias),
+    Strategy(lambda p: p.weight[1] > 1 and has_single_position(p), lambda g, w, p, x, bias: single_position_input_grad(g, w, p.dilation, p.groups, x, bias),
              "14 times the general way, for which the gradient is one element with a wide border"),
-    Strategy(lambda p: p.weight[1] > 1 and is_patches(p), lambda g, w, p, x, bias: patches_input(g, w, p.stride, p.groups, x, bias),
+    Strategy(lambda p: p.weight[1] > 1 and is_patches(p), lambda g, w, p, x, bias: patches_input_grad(g, w, p.stride, p.groups, x, bias),
              "4 times the general way, which has a correlation for each element of a patch"),
     Strategy(None, _by_remainders, "the general way: plain correlations of the gradient, by the table above"),
 )
 WEIGHT_GRADIENTS = (
-    Strategy(suits_planes, lambda g, x, p: planes_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation),
+    Strategy(suits_compiled_depthwise, lambda g, x, p: compiled_depthwise_weight_grad(g, x, p.padding, p.weight[2:], p.stride, p.dilation),
              "1.5 to 1.9 times implicit products"),
     Strategy(lambda p: is_depthwise(p) and not suits_implicit(p),
-             lambda g, x, p: depthwise_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation), "as for correlations"),
-    Strategy(lambda p: is_pointwise(p) and not is_depthwise(p), lambda g, x, p: points_weight(g, x, p.weight, p.stride, p.groups),
+             lambda g, x, p: depthwise_weight_grad(g, x, p.padding, p.weight[2:], p.stride, p.dilation), "as for correlations"),
+    Strategy(lambda p: is_pointwise(p) and not is_depthwise(p), lambda g, x, p: pointwise_weight_grad(g, x, p.weight, p.stride, p.groups),
              "1.6 times with a stride; nothing is copied"),
-    Strategy(lambda p: is_whole(p) and not is_depthwise(p), lambda g, x, p: whole_weight(g, x, p.weight, p.dilation, p.groups),
+    Strategy(lambda p: has_single_position(p) and not is_depthwise(p), lambda g, x, p: single_position_weight_grad(g, x, p.weight, p.dilation, p.groups),
              "1.5 times im2col: one product for all images"),
-    Strategy(suits_winograd, lambda g, x, p: tiles_weight(g, x, p.padding, p.groups), "1.9 to 4 times implicit products"),
-    Strategy(suits_implicit, lambda g, x, p: flat_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups),
+    Strategy(suits_winograd, lambda g, x, p: winograd_weight_grad(g, x, p.padding, p.groups), "1.9 to 4 times implicit products"),
+    Strategy(suits_implicit, lambda g, x, p: implicit_weight_grad(g, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups),
              "1.05 to 3 times im2col"),
-    Strategy(None, direct_weight, "im2col: the general way"),
+    Strategy(None, direct_weight_grad, "im2col: the general way"),
 )
 # fmt: on

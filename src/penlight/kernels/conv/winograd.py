@@ -30,7 +30,7 @@ from .. import parallel
 from ..lazy import lazy_import
 from ..linalg import blas
 from ..native._table import At, Plan, job_count, ranges, scratch
-from . import boxes
+from . import copy_and_pack
 from .im2col import Ints
 from .implicit_plans import sequences
 
@@ -162,7 +162,7 @@ class _Tiled:
         self.blocks = _Blocks(images, out, each, target, least)
         self.count = job_count(self.blocks.count, cost)
         self.starts = ranges(self.blocks.count, self.count).tolist()
-        self.room, self.plan, self.driver = _Room(), Plan(), boxes.steps()
+        self.room, self.plan, self.driver = _Room(), Plan(), copy_and_pack.steps()
         self.cleared: list[Ints] = []  # which ranges of the sixteen elements of tiles must be 0
 
     def finish(self, groups: int) -> None:
@@ -242,7 +242,7 @@ def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
     return mixed, *((1, w.shape[1]) if swapped else (w.shape[1], 1))
 
 
-def tiles(
+def winograd_correlate(
     x: np.ndarray, w: np.ndarray, low: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
     """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `im2col.gather` does."""
@@ -300,8 +300,8 @@ def _weigh(x: Ints, grad: Ints, low: Ints, groups: int, threads: int) -> _Weigh:
     return _Weigh(x, grad, low, groups)
 
 
-def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.ndarray:
-    """The transpose of `tiles` in its weights, for contiguous `grad` and `x`."""
+def winograd_weight_grad(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.ndarray:
+    """The transpose of `winograd_correlate` in its weights, for contiguous `grad` and `x`."""
     grad = np.ascontiguousarray(grad, np.float32)
     plan = _weigh(x.shape, grad.shape, low, groups, parallel.native_thread_count())
     sums = np.zeros((plan.count, groups, *plan.shape), np.float32)

@@ -139,7 +139,7 @@ def _sorted_dims(shape: tuple[int, ...], strides: Sequence[Sequence[int]]) -> li
 def _with_layout(array: np.ndarray, layout: Layout) -> np.ndarray:
     """Restore the layout's order of dimensions in an array whose dimensions are in memory order."""
     if layout.strides is None:
-        return array.transpose(layout.back)
+        return array if layout.order == tuple(range(array.ndim)) else array.transpose(layout.back)
     shape = [array.shape[d] for d in layout.back]
     return np.ndarray(shape, array.dtype, array, 0, [s * array.itemsize for s in layout.strides])
 

@@ -247,7 +247,7 @@ def _too_many(name: str, positional: tuple[Parameter, ...], given: int) -> str:
 def _missing(name: str, form: Form, given: int, kwargs: dict[str, Any]) -> str:
     needed = [p.name for p in (*form.positional[given:], *form.keyword) if p.default is None and p.name not in kwargs]
     quoted = ", ".join(f'"{n}"' for n in needed)
-    plural = "s" if len(needed) == 1 else ""  # Python uses the plural unless one argument is missing
+    plural = "s" if len(needed) == 1 else ""  # PyTorch has it this way round
     return f"{name}() missing {len(needed)} required positional argument{plural}: {quoted}"
 
 
