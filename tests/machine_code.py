@@ -9,7 +9,7 @@ import pytest
 
 from penlight.kernels import executable, native, strategy
 from penlight.kernels.compiler import loops
-from penlight.kernels.index import moves
+from penlight.kernels.index import gather_scatter
 
 
 @contextmanager
@@ -28,6 +28,6 @@ def without_machine_code() -> Iterator[None]:
 
 
 def _forget() -> None:
-    for found in (loops.can_compile, executable.compiles, moves._along):
+    for found in (loops.can_compile, executable.compiles, gather_scatter._along):
         found.cache_clear()
     strategy.forget()

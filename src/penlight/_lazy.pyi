@@ -327,7 +327,7 @@ def acosh_(input: Tensor) -> Tensor:
 def add(input: Tensor, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-    """`beta * input + alpha * (the sum of the products of matrices in two batches)`."""
+    """`beta * input + alpha * (the sum of the batched matrix products)`."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -345,19 +345,19 @@ def adjoint(input: Tensor) -> Tensor:
 def alias_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`alias` as a tensor with memory of its own."""
 def all(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Whether all elements are non-zero, altogether or along dimensions."""
+    """Whether all elements are non-zero, in total or along dimensions."""
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool:
     """Whether all elements differ by at most `atol + rtol * |other|`."""
 def amax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The largest element over some dimensions; ties share the gradient."""
+    """The largest element over some dimensions; equal elements share the gradient."""
 def amin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The smallest element over some dimensions; ties share the gradient."""
+    """The smallest element over some dimensions; equal elements share the gradient."""
 def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
     """The smallest and the largest element, of all or along a dimension."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of a complex number; 0 or pi for a real one."""
 def any(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Whether any element is non-zero, altogether or along dimensions."""
+    """Whether any element is non-zero, in total or along dimensions."""
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The arc cosine of each element."""
 def arccos_(input: Tensor) -> Tensor:
@@ -391,7 +391,7 @@ def argmin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: 
 def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Tensor | None = ...) -> Tensor:
     """The indices that would sort a dimension."""
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, a row each."""
+    """The indices of the nonzero elements, one row each."""
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
     """A window of the memory behind a tensor, with any shape and strides in elements; a view."""
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
@@ -419,31 +419,31 @@ def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def atanh_(input: Tensor) -> Tensor:
     """In-place version of `atanh`: writes the result into this tensor and returns it."""
 def atleast_1d(*tensors: Any) -> Any:
-    """With one dimension if there was none."""
+    """The tensor with at least one dimension."""
 def atleast_2d(*tensors: Any) -> Any:
-    """With two dimensions at least; a vector becomes a row."""
+    """The tensor with at least two dimensions; a vector becomes a row."""
 def atleast_3d(*tensors: Any) -> Any:
-    """With three dimensions at least."""
+    """The tensor with at least three dimensions."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: builtins.int = ...) -> Tensor:
-    """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights."""
+    """The number of occurrences of 0, 1, 2, ... among non-negative integers, or the sums of their weights."""
 def binomial(count: Tensor, prob: Tensor, generator: Any = ...) -> Tensor:
-    """Numbers of successes in `count` trials that succeed with probability `prob`."""
+    """The number of successes in `count` trials of probability `prob`, sampled."""
 def bitwise_and(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; logical and for bools."""
 def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits moved to the left."""
+    """Bits shifted to the left."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Each bit inverted; logical not for bools."""
 def bitwise_or(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise or; logical or for bools."""
 def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits moved to the right."""
+    """Bits shifted to the right."""
 def bitwise_xor(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise exclusive or."""
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the given matrices (or rows, or numbers) along its diagonal and zeros elsewhere."""
+    """A matrix with the given matrices (or rows, or scalars) along its diagonal and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
 def broadcast_shapes(*shapes: Any) -> Any:
@@ -453,23 +453,23 @@ def broadcast_tensors(*tensors: Any) -> builtins.tuple[Tensor, ...]:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """This tensor expanded to a shape."""
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: builtins.bool = ..., right: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-    """The number of the bucket between sorted boundaries that each value falls into."""
+    """The index of the bucket between sorted boundaries that contains each value."""
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element from each vector, a row each."""
+    """All combinations of one element from each vector, one per row."""
 def cat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one after the other along a dimension."""
+    """Tensors concatenated along a dimension."""
 def cdist(x1: Tensor, x2: Tensor, p: builtins.float = ..., compute_mode: builtins.str | None = ...) -> Tensor:
     """The p-norm distances between all rows of one matrix and all rows of another, in batches."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smallest integer that is not less."""
+    """The smallest integer not less than each element."""
 def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: writes the result into this tensor and returns it."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications."""
+    """The product of several matrices, in the order with the fewest multiplications."""
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
 def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Each element brought into a range; the gradient passes inside the range, bounds included."""
+    """Each element limited to a range; the gradient passes inside the range, bounds included."""
 def clamp_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
     """In-place version of `clamp`."""
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = ...) -> Tensor:
@@ -481,29 +481,29 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = ...) -> Tensor:
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """In-place version of `clamp_min`."""
 def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Each element brought into a range; the gradient passes inside the range, bounds included."""
+    """Each element limited to a range; the gradient passes inside the range, bounds included."""
 def clip_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
     """In-place version of `clamp`."""
 def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
-    """A copy with memory of its own, in the graph."""
+    """A copy with its own memory, recorded in the graph."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors side by side; vectors as columns."""
+    """Tensors concatenated horizontally; vectors become columns."""
 def combinations(input: Tensor, r: builtins.int = ..., with_replacement: builtins.bool = ...) -> Tensor:
-    """All combinations of r elements of a vector in their order, a row each."""
+    """All combinations of r elements of a vector, in order, one per row."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Complex numbers from their parts."""
+    """Complex numbers from their real and imaginary parts."""
 def concat(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one after the other along a dimension."""
+    """Tensors concatenated along a dimension."""
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one after the other along a dimension."""
+    """Tensors concatenated along a dimension."""
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is returned unchanged."""
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The complex conjugate, computed at once; a real tensor is its own."""
+    """The complex conjugate, computed immediately; a real tensor is returned unchanged."""
 def conj_physical_(input: Tensor) -> Tensor:
     """In-place version of `conj_physical`."""
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The size of one number with the sign of the other."""
+    """The absolute value of `input` with the sign of `other`."""
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables (rows) over observations (columns)."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -515,15 +515,15 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: writes the result into this tensor and returns it."""
 def count_nonzero(input: Tensor, dim: Any = ...) -> Tensor:
-    """How many elements are not zero, altogether or along dimensions."""
+    """The number of nonzero elements, in total or along dimensions."""
 def cov(input: Tensor, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
-    """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
+    """The covariance matrix of variables (rows) over observations (columns), optionally weighted."""
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The cross product of vectors of length 3 along a dimension."""
 def cummax(input: Tensor, dim: Any, *, out: Any = ...) -> Any:
-    """Running maxima along a dimension, and where they are."""
+    """Running maxima along a dimension, and their indices."""
 def cummin(input: Tensor, dim: Any, *, out: Any = ...) -> Any:
-    """Running minima along a dimension, and where they are."""
+    """Running minima along a dimension, and their indices."""
 def cumprod(input: Tensor, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Running products along a dimension."""
 def cumsum(input: Tensor, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
@@ -531,7 +531,7 @@ def cumsum(input: Tensor, dim: Any, *, dtype: Any = ..., out: Tensor | None = ..
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
     """Running integrals by the trapezoid rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Degrees as radians."""
+    """Degrees converted to radians."""
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of `deg2rad`: writes the result into this tensor and returns it."""
 def dequantize(input: Tensor) -> Tensor:
@@ -539,11 +539,11 @@ def dequantize(input: Tensor) -> Tensor:
 def detach_copy(input: Tensor) -> Tensor:
     """A copy outside of the graph."""
 def diag(input: Tensor, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A vector on the diagonal of a matrix, or the diagonal of a matrix as a vector."""
+    """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector."""
 def diag_embed(input: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
     """Matrices with the given diagonals and zeros elsewhere."""
 def diagflat(input: Tensor, offset: builtins.int = ...) -> Tensor:
-    """All elements on a diagonal of a matrix."""
+    """A matrix with all elements of the input on a diagonal."""
 def diagonal(input: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
     """The diagonal of two dimensions, as the last dimension; a view."""
 def diagonal_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
@@ -551,7 +551,7 @@ def diagonal_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> A
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
     """A copy in which `src` replaces a diagonal."""
 def diff(input: Tensor, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Differences of neighbours along a dimension, n times."""
+    """Differences of neighbours along a dimension, applied n times."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The derivative of `lgamma`."""
 def dist(input: Tensor, other: Tensor, p: builtins.float = ...) -> Tensor:
@@ -563,11 +563,11 @@ def divide(input: Tensor, other: Tensor | Number, *, rounding_mode: builtins.str
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The scalar product of two vectors."""
 def dsmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
+    """The product of two matrices; in PyTorch the first may be sparse, here it is dense."""
 def dsplit(input: Tensor, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
     """Split along the third dimension."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors behind each other, along the third dimension."""
+    """Tensors concatenated along the third dimension."""
 def einsum(*args: Any) -> Tensor:
     """The sum of products that an equation describes: `'bij,bjk->bik'` is a batched matrix product."""
 def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -579,7 +579,7 @@ def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def erf_(input: Tensor) -> Tensor:
     """In-place version of `erf`: writes the result into this tensor and returns it."""
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 - erf(x), exact also where that is tiny."""
+    """1 - erf(x), accurate even where that is tiny."""
 def erfc_(input: Tensor) -> Tensor:
     """In-place version of `erfc`: writes the result into this tensor and returns it."""
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -595,7 +595,7 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`expand` as a tensor with memory of its own."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) - 1, exact also near 0."""
+    """exp(x) - 1, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of `expm1`: writes the result into this tensor and returns it."""
 def fill(input: Tensor, value: Any) -> Tensor:
@@ -603,33 +603,33 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Set all elements to one value."""
 def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The integer part."""
+    """The integer part of each element."""
 def fix_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
 def flatten(input: Tensor, start_dim: builtins.int = ..., end_dim: builtins.int = ...) -> Tensor:
-    """The dimensions from `start_dim` to `end_dim` as one."""
+    """The dimensions from `start_dim` to `end_dim` merged into one."""
 def flip(input: Tensor, *args: Any, dims: Any = ...) -> Tensor:
-    """The order of elements reversed along some dimensions; a copy."""
+    """A copy with the elements reversed along some dimensions."""
 def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
 def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Powers in float64 (or complex128)."""
+    """Powers computed in float64 (or complex128)."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The largest integer that is not greater."""
+    """The largest integer not greater than each element."""
 def floor_(input: Tensor) -> Tensor:
     """In-place version of `floor`: writes the result into this tensor and returns it."""
 def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The quotient rounded down."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The larger of two elements, or the one that is not NaN."""
+    """The larger of two elements, ignoring NaN in one of them."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smaller of two elements, or the one that is not NaN."""
+    """The smaller of two elements, ignoring NaN in one of them."""
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The remainder of the division rounded toward zero: it has the dividend's sign."""
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The fractional part."""
+    """The fractional part of each element."""
 def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: writes the result into this tensor and returns it."""
 def frexp(input: Tensor, *, out: Any = ...) -> Any:
@@ -637,41 +637,41 @@ def frexp(input: Tensor, *, out: Any = ...) -> Any:
 def frobenius_norm(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The square root of the sum of squares over dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: builtins.bool | None = ...) -> Tensor:
-    """A tensor over the memory of another library's array."""
+    """A tensor that shares the memory of another library's array."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-    """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
+    """The elements of `input` at the indices: each output element keeps its position, with the index along `dim` replaced."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The greatest common divisor of two integers."""
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `gcd`: writes the result into this tensor and returns it."""
 def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are greater or equal."""
+    """Whether elements of `input` are greater than or equal to those of `other`."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """All products of elements of two vectors."""
+    """The outer product: all products of elements of two vectors."""
 def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
     """The derivative of samples along each dimension, by central differences."""
 def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are greater."""
+    """Whether elements of `input` are greater than those of `other`."""
 def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are greater or equal."""
+    """Whether elements of `input` are greater than or equal to those of `other`."""
 def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are greater."""
+    """Whether elements of `input` are greater than those of `other`."""
 def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
-    """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
+    """A checksum of elements: the exclusive or of their bits as 64-bit integers."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
+    """The step function: 0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
 def histc(input: Tensor, bins: builtins.int = ..., min: builtins.float = ..., max: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """How many elements fall into each of `bins` equal bins from min to max (of the data, if both are equal)."""
+    """The number of elements in each of `bins` equal bins from min to max (of the data, if both are equal)."""
 def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ..., out: Any = ...) -> Any:
-    """A histogram and its bin edges; `bins` is how many equal ones, or their edges."""
+    """A histogram and its bin edges; `bins` is the number of equal bins, or the edges."""
 def histogramdd(input: Tensor, bins: Any, *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ...) -> Any:
     """A histogram over several dimensions of points (the last dimension of `input`), and its bin edges."""
 def hsmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
+    """The product of two matrices; in PyTorch the first may be sparse, here it is dense."""
 def hsplit(input: Tensor, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
     """Split by columns (a vector by elements): into equal parts, or before the given indices."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors side by side: along the second dimension, vectors along their only one."""
+    """Tensors concatenated horizontally: along the second dimension, vectors along their only one."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The hypotenuse: sqrt(input**2 + other**2)."""
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -689,23 +689,23 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
 def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`."""
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
-    """A copy with one value in the slices that the indices along `dim` name."""
+    """A copy with one value in the slices selected by the indices along `dim`."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
-    """A copy with values put (or added) at the indices."""
+    """A copy with values written (or added) at the indices."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """In-place version of `index_put`."""
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-    """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
+    """A copy with the slices of `source` reduced into it at the indices along `dim`: prod, mean, amax, amin."""
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The slices along `dim` that a 1-d index names."""
+    """The slices along `dim` selected by a 1-d index."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Dot products of last dimensions, for all pairs of the others."""
+    """Dot products over the last dimensions, for all pairs of the other dimensions."""
 def is_conj(input: Tensor) -> builtins.bool:
-    """Whether a tensor is a conjugate that is computed when it is read."""
+    """Whether a tensor is a conjugate view, computed on reading."""
 def is_neg(input: Tensor) -> builtins.bool:
-    """Whether a tensor is a negative that is computed when it is read."""
+    """Whether a tensor is a negative view, computed on reading."""
 def is_nonzero(input: Tensor) -> builtins.bool:
-    """Whether the only element is not zero."""
+    """Whether the single element is nonzero."""
 def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether two tensors have the same shape."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> Tensor:
@@ -725,9 +725,9 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part of elements is 0."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The Kronecker product: each element of one tensor times all of the other, as blocks."""
+    """The Kronecker product: each element of one tensor times the full other tensor, as blocks."""
 def kthvalue(input: Tensor, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-    """The k-th smallest element along a dimension, counted from 1, and where it is."""
+    """The k-th smallest element along a dimension, counted from 1, and its index."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The least common multiple of two integers."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
@@ -737,13 +737,13 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of `ldexp`: writes the result into this tensor and returns it."""
 def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are less or equal."""
+    """Whether elements of `input` are less than or equal to those of `other`."""
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """A mixture: `input + weight * (end - input)`."""
+    """Linear interpolation: `input + weight * (end - input)`."""
 def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are less."""
+    """Whether elements of `input` are less than those of `other`."""
 def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are less or equal."""
+    """Whether elements of `input` are less than or equal to those of `other`."""
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of |gamma(x)|."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -753,7 +753,7 @@ def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def log10_(input: Tensor) -> Tensor:
     """In-place version of `log10`: writes the result into this tensor and returns it."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(1 + x), exact also near 0."""
+    """log(1 + x), accurate near 0."""
 def log1p_(input: Tensor) -> Tensor:
     """In-place version of `log1p`: writes the result into this tensor and returns it."""
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -763,7 +763,7 @@ def log2_(input: Tensor) -> Tensor:
 def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: writes the result into this tensor and returns it."""
 def log_softmax(input: Tensor, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The logarithm of `softmax`, computed in one go."""
+    """The logarithm of `softmax`, computed stably in one step."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -775,7 +775,7 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Te
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are zero."""
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether any of the two elements is non-zero."""
+    """Whether at least one of the two elements is non-zero."""
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether exactly one of the two elements is non-zero."""
 def logit(input: Tensor, eps: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -785,57 +785,57 @@ def logit_(input: Tensor, eps: builtins.float | None = ...) -> Tensor:
 def logsumexp(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether elements are less."""
+    """Whether elements of `input` are less than those of `other`."""
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one value where the mask holds."""
+    """A copy with one value wherever the mask is True."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with elements of `source`, in order, where the mask holds."""
+    """A copy with elements of `source`, in order, where the mask is True."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The elements where the mask holds, as a vector."""
+    """The elements where the mask is True, as a vector."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The matrix product, with vectors and batches as NumPy's `@`."""
+    """The matrix product, with NumPy's rules of `@` for vectors and batches."""
 def max(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
-    """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`."""
+    """The largest element; with a dimension, the largest values and their indices; with a tensor, `maximum`."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The larger of two elements; a tie shares the gradient."""
+    """The larger of two elements; equal elements share the gradient."""
 def mean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The mean of all elements, or over some dimensions."""
 def median(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-    """The median of all elements (the lower of two), or along a dimension with where it is."""
+    """The median of all elements (the lower of two), or along a dimension together with its index."""
 def meshgrid(*tensors: Any, indexing: builtins.str | None = ...) -> builtins.tuple[Tensor, ...]:
-    """The coordinates of a grid, one tensor for each axis; `indexing` is 'ij' or 'xy' (first two axes exchanged)."""
+    """The coordinates of a grid, one tensor for each axis; `indexing` is 'ij' or 'xy' (first two axes swapped)."""
 def min(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
-    """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`."""
+    """The smallest element; with a dimension, the smallest values and their indices; with a tensor, `minimum`."""
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smaller of two elements; a tie shares the gradient."""
+    """The smaller of two elements; equal elements share the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The product of two matrices."""
 def mode(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-    """The most frequent element along a dimension, and where it is."""
+    """The most frequent element along a dimension, and its index."""
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Another name of `movedim`."""
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Some dimensions moved to other positions, the rest in order."""
+    """Some dimensions moved to other positions, the others in their order."""
 def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Sorted along the first dimension."""
+    """The elements sorted along the first dimension."""
 def mul(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The product, element by element, broadcasting."""
+    """The elementwise product, broadcasting."""
 def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Indices drawn from weights (rows of them), with or without putting them back."""
+    """Indices sampled by weights (one row per distribution), with or without replacement."""
 def multiply(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The product, element by element, broadcasting."""
+    """The elementwise product, broadcasting."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A matrix times a vector."""
 def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = ...) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 def nan_to_num(input: Tensor, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given."""
+    """NaN replaced by 0 and infinities by the largest and smallest values of the dtype, or by given values."""
 def nan_to_num_(input: Tensor, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
     """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
 def nanmean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The mean of the elements that are not NaN, of all or over dimensions."""
 def nanmedian(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-    """The median of the elements that are not NaN, of all or along a dimension with where it is."""
+    """The median of the elements that are not NaN, of all or along a dimension together with its index."""
 def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles of the elements that are not NaN."""
 def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
@@ -845,33 +845,33 @@ def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of a part of a dimension."""
 def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ...) -> Tensor:
-    """`norm` under the name of its kernel."""
+    """`norm`, under the name of its kernel."""
 def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements differ."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Each element with the other sign."""
+    """The negative of each element."""
 def neg_(input: Tensor) -> Tensor:
     """In-place version of `neg`: writes the result into this tensor and returns it."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Each element with the other sign."""
+    """The negative of each element."""
 def negative_(input: Tensor) -> Tensor:
     """In-place version of `neg`: writes the result into this tensor and returns it."""
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The next number that the dtype has, towards `other`."""
+    """The next representable value after each element, towards `other`."""
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = ..., out: Tensor | None = ...) -> Any:
-    """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension."""
+    """The indices of the nonzero elements, one row each; or a tuple with one tensor for each dimension."""
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
-    """The first `size` rows of `nonzero`, or as many as there are and then rows of one value."""
+    """The first `size` rows of `nonzero`; if there are fewer, the rest is filled with one value."""
 def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ...) -> Tensor:
     """The norm of order `p` of all elements, or along dimensions."""
 def norm_except_dim(v: Tensor, pow: builtins.int = ..., dim: builtins.int = ...) -> Tensor:
-    """The norm over all dimensions but one, which stays; -1 means over all."""
+    """The norm over all dimensions but one, which is kept; -1 means over all."""
 def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements differ."""
 def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The sum of the singular values of matrices."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """All products of elements of two vectors."""
+    """The outer product: all products of elements of two vectors."""
 def pdist(input: Tensor, p: builtins.float = ...) -> Tensor:
     """The p-norm distances between all pairs of rows of a matrix: 0 to 1, 0 to 2, ..., 1 to 2, ..."""
 def permute(input: Tensor, *order: Any, dims: Any = ...) -> Tensor:
@@ -879,15 +879,15 @@ def permute(input: Tensor, *order: Any, dims: Any = ...) -> Tensor:
 def permute_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`permute` as a tensor with memory of its own."""
 def poisson(input: Tensor, generator: Any = ...) -> Tensor:
-    """Numbers of events, from Poisson distributions with these rates."""
+    """Samples of Poisson distributions with these rates."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Complex numbers from their sizes and angles."""
+    """Complex numbers from their absolute values and angles."""
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The n-th derivative of `digamma`."""
 def positive(input: Tensor) -> Tensor:
     """The tensor itself: `+x`."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Each element to a power; either side may be a number."""
+    """Each element raised to a power; either operand may be a scalar."""
 def prod(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The product of all elements, or over a dimension."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
@@ -895,11 +895,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
 def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Radians as degrees."""
+    """Radians converted to degrees."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of `rad2deg`: writes the result into this tensor and returns it."""
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements in one dimension; a view if the strides allow it."""
 def real(input: Tensor) -> Tensor:
     """The real part; a view."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -913,27 +913,27 @@ def relu_(input: Tensor) -> Tensor:
 def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
-    """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
+    """Slices along `dim` scaled down to p-norm `maxnorm` if theirs is larger."""
 def repeat_interleave(input: Tensor, repeats: Any, dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
-    """Each element (or slice along `dim`) repeated, one number of times or each its own."""
+    """Each element (or slice along `dim`) repeated, all equally often or each its own number of times."""
 def reshape(input: Tensor, *args: Any, shape: Any = ...) -> Tensor:
-    """The same elements in another shape: a view where strides allow, else a copy."""
+    """The same elements in another shape: a view if the strides allow it, else a copy."""
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
-    """Give the tensor another tensor's size."""
+    """Resize the tensor to the size of another, in place."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, or a copy of a conjugate that is computed when it is read."""
+    """The tensor itself, or a copy of a conjugate view."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, or a copy of a negative that is computed when it is read."""
+    """The tensor itself, or a copy of a negative view."""
 def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
-    """Elements moved on along dimensions; what falls off the end comes in at the start."""
+    """Elements shifted cyclically along dimensions."""
 def rot90(input: Tensor, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
-    """Rotated by a right angle, k times, in the plane of two dimensions."""
+    """The tensor rotated by 90 degrees, k times, in the plane of two dimensions."""
 def round(input: Tensor, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
-    """The nearest integer, halves to even; `decimals` rounds there."""
+    """The nearest integer, halves to even; with `decimals`, rounded to that many digits."""
 def round_(input: Tensor, *, decimals: builtins.int | None = ...) -> Tensor:
     """In-place version of `round`."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one below the other; vectors as rows."""
+    """Tensors concatenated vertically; vectors become rows."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """One over the square root of each element."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -945,23 +945,23 @@ def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Any = ..., *, 
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`."""
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-    """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
+    """A copy with the elements of `src` reduced into it at the indices along `dim`: sum, prod, mean, amax, amin."""
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: builtins.bool = ..., right: builtins.bool = ..., side: builtins.str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
-    """Where values would go in sorted rows: before equal elements, or (`right`) behind them."""
+    """The insertion positions of values in sorted rows: before equal elements, or (`right`) after them."""
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index along a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`select` as a tensor with memory of its own."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-    """A copy in which `src` replaces what `select(dim, index)` would give."""
+    """A copy in which `src` replaces `select(dim, index)`."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The sign; for complex numbers the direction."""
+    """The sign of each element; for complex numbers the direction."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
     """In-place version of `sigmoid`: writes the result into this tensor and returns it."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-1, 0 or 1 by the sign of each element."""
+    """The sign of each element: -1, 0 or 1."""
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements have a minus sign; -0.0 has one."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -979,13 +979,13 @@ def sinh_(input: Tensor) -> Tensor:
 def slice_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`slice` as a tensor with memory of its own."""
 def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
-    """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
+    """`src` with this tensor in one of its slices: taking that slice of the result gives this tensor."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy in which `src` replaces a slice along a dimension."""
 def softmax(input: Tensor, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) scaled to sum to one along a dimension."""
+    """exp(x), normalised to sum to one along a dimension."""
 def sort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
-    """The elements in order along a dimension, and where they were. Equal elements keep their order."""
+    """The elements sorted along a dimension, and their original indices. The sort is stable."""
 def split(input: Tensor, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
 def split_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
@@ -995,7 +995,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: bu
 def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`split_with_sizes` as a tensor with memory of its own."""
 def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
+    """The product of two matrices; in PyTorch the first may be sparse, here it is dense."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The square root of each element."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -1005,7 +1005,7 @@ def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`."""
 def squeeze(input: Tensor, dim: Any = ...) -> Tensor:
-    """Without the dimensions of size one: all, or those named."""
+    """The tensor without its dimensions of size one: all of them, or only the given ones."""
 def squeeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`squeeze` as a tensor with memory of its own."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1025,13 +1025,13 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Another name of `transpose`."""
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; vectors and numbers stay."""
+    """The transpose of a matrix; vectors and scalars are returned unchanged."""
 def t_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`t` as a tensor with memory of its own."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The elements at positions in the flattened tensor, in the index's shape."""
+    """The elements at flat positions of the tensor, in the shape of the index."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
+    """The elements at indices along a dimension; the other dimensions broadcast. Without `dim`, of the flattened tensor."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The tangent of each element."""
 def tan_(input: Tensor) -> Tensor:
@@ -1043,17 +1043,17 @@ def tanh_(input: Tensor) -> Tensor:
 def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given indices."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""
+    """Products summed over pairs of dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""
 def tile(input: Tensor, *args: Any, dims: Any = ...) -> Tensor:
-    """Like `repeat`, with missing dimensions taken as one."""
+    """Like `repeat`, with missing dimensions counted as one."""
 def to_dlpack(tensor: Tensor) -> Any:
     """A tensor's memory as a DLPack capsule."""
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
-    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+    """The k largest (or smallest) elements along a dimension, in order, and their indices."""
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Two dimensions exchanged; a view."""
+    """Two dimensions swapped; a view."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`transpose` as a tensor with memory of its own."""
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
@@ -1063,15 +1063,15 @@ def trapz(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ...,
 def tril(input: Tensor, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle; zeros above it."""
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = ..., *, dtype: Any = ..., device: Any = ..., **more: Any) -> Tensor:
-    """The row and column numbers of the lower triangle of a matrix."""
+    """The row and column indices of the lower triangle of a matrix."""
 def triu(input: Tensor, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The upper triangle; zeros below it."""
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = ..., *, dtype: Any = ..., device: Any = ..., **more: Any) -> Tensor:
-    """The row and column numbers of the upper triangle of a matrix."""
+    """The row and column indices of the upper triangle of a matrix."""
 def true_divide(input: Tensor, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
     """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The integer part."""
+    """The integer part of each element."""
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
 def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
@@ -1083,9 +1083,9 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
 def unfold_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unfold` as a tensor with memory of its own."""
 def unique(input: Tensor, sorted: builtins.bool = ..., return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
-    """The distinct elements (or slices along `dim`), sorted; on demand where each element is among them, and how often."""
+    """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts."""
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
-    """The elements (or slices along `dim`) with runs of equal ones reduced to one."""
+    """The elements (or slices along `dim`) with each run of equal ones reduced to one."""
 def unravel_index(indices: Tensor, shape: Any) -> builtins.tuple[Tensor, ...]:
     """Indices into a flattened tensor as coordinates in a shape."""
 def unsafe_chunk(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
@@ -1095,23 +1095,23 @@ def unsafe_split(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Ten
 def unsafe_split_with_sizes(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
     """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
 def unsqueeze(input: Tensor, dim: Any) -> Tensor:
-    """With a new dimension of size one before `dim`."""
+    """The tensor with a new dimension of size one before `dim`."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unsqueeze` as a tensor with memory of its own."""
 def vander(x: Tensor, N: builtins.int | None = ..., increasing: builtins.bool = ...) -> Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`."""
 def var(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-    """The variance; divides by the count less `correction` (1 unless told otherwise)."""
+    """The variance; divides by the count minus `correction` (1 by default)."""
 def var_mean(input: Tensor, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ...) -> builtins.tuple[Tensor, Tensor]:
     """The variance and the mean."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The dot product of two vectors, the first conjugated."""
+    """The dot product of two vectors, with the first conjugated."""
 def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension has size two as a complex one; a view."""
 def view_as_complex_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`view_as_complex` as a tensor with memory of its own."""
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as a real one with a last dimension of size two; a view."""
+    """A complex tensor as a real one with an extra last dimension of size two; a view."""
 def view_as_real_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`view_as_real` as a tensor with memory of its own."""
 def view_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
@@ -1119,9 +1119,9 @@ def view_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
 def vsplit(input: Tensor, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
     """Split by rows."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one below the other; vectors as rows."""
+    """Tensors concatenated vertically; vectors become rows."""
 def where(condition: Tensor, input: Any = ..., other: Any = ..., *, out: Tensor | None = ...) -> Any:
-    """`input` where the condition holds, `other` elsewhere; with the condition alone, the indices where it holds."""
+    """`input` where the condition is True, `other` elsewhere; with only a condition, the indices where it is True."""
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """input * log(other), and 0 where `input` is 0."""
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:

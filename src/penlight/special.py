@@ -15,7 +15,7 @@ from ._common.docstrings import documented
 from .ops.machinery import dispatch
 from .ops.machinery.public_functions import public_functions as _public_functions
 from .ops.pointwise.arithmetic import _add_number, _mul_number
-from .ops.special import rare as _more
+from .ops.special import only_special as _more
 from .ops.special.functions import _special_i1 as i1
 
 if TYPE_CHECKING:

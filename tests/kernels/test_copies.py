@@ -84,7 +84,7 @@ def test_bags(columns, mode, either_way):
 
 @pytest.mark.skipif(not executable.available(), reason="native kernels do not run on this machine")
 def test_bags_that_are_refused():
-    from penlight.kernels.index.moves import bag_sums as sums
+    from penlight.kernels.index.gather_scatter import bag_sums as sums
 
     table, picks = np.ones((5, 8), np.float32), np.arange(5)
     assert sums(table, picks, np.array([0, 2, 5])).tolist() == [[2.0] * 8, [3.0] * 8]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import executable
-from penlight.kernels.index.moves import reduce_rows
+from penlight.kernels.index.gather_scatter import reduce_rows
 
 pytestmark = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 

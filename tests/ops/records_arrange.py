@@ -1,4 +1,4 @@
-"""Records of the tables arrange, products, replaced."""
+"""Records of the tables arrange, products, copy_variants."""
 
 from __future__ import annotations
 

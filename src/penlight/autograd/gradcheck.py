@@ -1,6 +1,6 @@
 """gradcheck and gradgradcheck: compare a function's gradients with finite differences.
 
-The Jacobians and their comparison are in `_gradcheck_jacobians.py`, the other checks in `_gradcheck_more.py`. They are imported at
+The Jacobians and their comparison are in `_gradcheck_jacobians.py`, the other checks in `_gradcheck_checks.py`. They are imported at
 the first call: this module is imported with the package, because `torch.autograd.gradcheck` is both a function and a module in PyTorch.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 _gradcheck_jacobians = lazy_import(globals(), "_gradcheck_jacobians", "._gradcheck_jacobians")
-_gradcheck_more = lazy_import(globals(), "_gradcheck_more", "._gradcheck_more")
+_gradcheck_checks = lazy_import(globals(), "_gradcheck_checks", "._gradcheck_checks")
 
 
 __all__ = [
@@ -110,7 +110,7 @@ def gradcheck(
     settings = Settings(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         args = as_tuple(inputs)
-        _gradcheck_more.check_inputs(args)
+        _gradcheck_checks.check_inputs(args)
         func_out = func(*args)
         outputs = differentiable(func_out)
         if check_backward_ad:
@@ -118,14 +118,14 @@ def gradcheck(
         if check_forward_ad:
             _gradcheck_jacobians.forward_mode(func, func_out, args, outputs, settings, check_undefined_grad)
         if check_batched_forward_grad:
-            _gradcheck_more.batched_forward_grad(func, args)
+            _gradcheck_checks.batched_forward_grad(func, args)
         if check_backward_ad:
             if check_batched_grad:
                 for index, out in enumerate(outputs):
-                    _gradcheck_more.batched_grad(args, out, index)
-            _gradcheck_more.multiplied_by_grad_output(outputs, args, bool(masked))
+                    _gradcheck_checks.batched_grad(args, out, index)
+            _gradcheck_checks.multiplied_by_grad_output(outputs, args, bool(masked))
             if check_undefined_grad:
-                _gradcheck_more.undefined_backward(func, outputs, args)
+                _gradcheck_checks.undefined_backward(func, outputs, args)
     except GradcheckError:
         if raise_exception:
             raise
@@ -175,11 +175,11 @@ def gradgradcheck(
     )
     args = as_tuple(inputs)
     if grad_outputs is None:
-        grads = _gradcheck_more.random_grad_outputs(differentiable(func(*args)), gen_non_contig_grad_outputs)
+        grads = _gradcheck_checks.random_grad_outputs(differentiable(func(*args)), gen_non_contig_grad_outputs)
     else:
         grads = as_tuple(grad_outputs)
     return gradcheck(
-        _gradcheck_more.gradient_function(func, args, grads),
+        _gradcheck_checks.gradient_function(func, args, grads),
         args + grads,
         eps=eps,
         atol=atol,

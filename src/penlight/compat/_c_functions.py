@@ -12,7 +12,7 @@ from penlight.kernels.lazy import lazy_import
 from penlight.ops import OPS
 from penlight.tensor import Tensor, wrap
 
-_gradcheck = lazy_import(globals(), "_gradcheck", "penlight.autograd._gradcheck_more")
+_gradcheck = lazy_import(globals(), "_gradcheck", "penlight.autograd._gradcheck_checks")
 
 
 class UndefinedGrad:

@@ -35,7 +35,7 @@ from ..tensor.outline import Outline
 if TYPE_CHECKING:
     from .level import BatchLevel
 
-_showing = lazy_import(globals(), "_showing", ".showing")
+_printing = lazy_import(globals(), "_printing", ".printing")
 
 
 LOOP = "To look at each sample, use a loop instead of vmap: torch.stack([f(x) for x in xs])."
@@ -251,7 +251,7 @@ class Batched(Tensor):
 
 
 def _shown(tensor: Any) -> str | None:
-    return _showing.shown(tensor)
+    return _printing.shown(tensor)
 
 
 modes.show_within = _shown

@@ -30,25 +30,25 @@ from .index.gather import *  # noqa: F403
 from .index.masks import *  # noqa: F403
 from .nn.activation import *  # noqa: F403
 from .pointwise.numeric import *  # noqa: F403
-from .pointwise.mixtures import *  # noqa: F403
-from .pointwise.angles import *  # noqa: F403
-from .pointwise.inquiry import *  # noqa: F403
+from .pointwise.lerp_addcmul import *  # noqa: F403
+from .pointwise.complex import *  # noqa: F403
+from .pointwise.predicates import *  # noqa: F403
 from .special.functions import *  # noqa: F403
 from .reduce.scans import *  # noqa: F403
 from .reduce.differences import *  # noqa: F403
 from .reduce.order import *  # noqa: F403
 from .reduce.counting import *  # noqa: F403
-from .reduce.stats import *  # noqa: F403
+from .reduce.statistics import *  # noqa: F403
 from .nn.distance import *  # noqa: F403
 from .shape.rearrange import *  # noqa: F403
 from .shape.stacking import *  # noqa: F403
 from .linalg.products import *  # noqa: F403
 from .index.scatter import *  # noqa: F403
-from .index.positions import *  # noqa: F403
-from .shape.replaced import *  # noqa: F403
+from .index.take_put import *  # noqa: F403
+from .shape.copy_variants import *  # noqa: F403
 from .sampling import *  # noqa: F403
-from .memory import *  # noqa: F403
-from .absent import *  # noqa: F403
+from .storage_methods import *  # noqa: F403
+from .unsupported_methods import *  # noqa: F403
 from .aliases import *  # noqa: F403
 from . import lazy_methods as _lazy_methods  # noqa: F401
 from types import SimpleNamespace as _SimpleNamespace

@@ -9,7 +9,7 @@ Number = Union[builtins.bool, builtins.int, builtins.float, builtins.complex]
 class TensorMethods:
     @property
     def H(self) -> Tensor:
-        """A matrix transposed and conjugated."""
+        """The conjugate transpose of a matrix."""
     @property
     def T(self) -> Tensor:
         """The tensor with its dimensions in reverse order."""
@@ -82,7 +82,7 @@ class TensorMethods:
     def add_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor:
         """In-place version of `add`."""
     def addbmm(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
-        """`beta * input + alpha * (the sum of the products of matrices in two batches)`."""
+        """`beta * input + alpha * (the sum of the batched matrix products)`."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """In-place version of `addbmm`."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, legacy: Any = ..., *, value: Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -108,21 +108,21 @@ class TensorMethods:
     def adjoint(self) -> Tensor:
         """The last two dimensions transposed and conjugated."""
     def all(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether all elements are non-zero, altogether or along dimensions."""
+        """Whether all elements are non-zero, in total or along dimensions."""
     def allclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> builtins.bool:
         """Whether all elements differ by at most `atol + rtol * |other|`."""
     def amax(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The largest element over some dimensions; ties share the gradient."""
+        """The largest element over some dimensions; equal elements share the gradient."""
     def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The smallest element over some dimensions; ties share the gradient."""
+        """The smallest element over some dimensions; equal elements share the gradient."""
     def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
         """The smallest and the largest element, of all or along a dimension."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle of a complex number; 0 or pi for a real one."""
     def any(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether any element is non-zero, altogether or along dimensions."""
+        """Whether any element is non-zero, in total or along dimensions."""
     def apply_(self, callable: Any) -> Tensor:
-        """Replace each element by what a Python function makes of it. Slow; meant for a few elements."""
+        """Replace each element by a Python function of it. Slow; meant for a few elements."""
     def arccos(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc cosine of each element."""
     def arccos_(self) -> Tensor:
@@ -158,7 +158,7 @@ class TensorMethods:
     def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Tensor | None = ...) -> Tensor:
         """The indices that would sort a dimension."""
     def argwhere(self) -> Tensor:
-        """The indices of the elements that are not zero, a row each."""
+        """The indices of the nonzero elements, one row each."""
     def as_strided(self, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
         """A window of the memory behind a tensor, with any shape and strides in elements; a view."""
     def as_strided_(self, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
@@ -190,19 +190,19 @@ class TensorMethods:
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = ..., alpha: Number = ...) -> Tensor:
         """In-place version of `baddbmm`."""
     def bernoulli(self, p: builtins.float | None = ..., *, generator: Any = ...) -> Tensor:
-        """Ones with the probabilities that this tensor (or p) gives, else zeros."""
+        """Ones with the probabilities in this tensor (or p), else zeros."""
     def bernoulli_(self, p: Any = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with ones, with probability p (a number, or a tensor with one for each element), and zeros."""
+        """Fill with ones, with probability p (a scalar, or a tensor with one for each element), and zeros."""
     def bfloat16(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bfloat16."""
     def bincount(self, weights: Tensor | None = ..., minlength: builtins.int = ...) -> Tensor:
-        """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights."""
+        """The number of occurrences of 0, 1, 2, ... among non-negative integers, or the sums of their weights."""
     def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise and; logical and for bools."""
     def bitwise_and_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_and`: writes the result into this tensor and returns it."""
     def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits moved to the left."""
+        """Bits shifted to the left."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_left_shift`: writes the result into this tensor and returns it."""
     def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
@@ -214,7 +214,7 @@ class TensorMethods:
     def bitwise_or_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_or`: writes the result into this tensor and returns it."""
     def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits moved to the right."""
+        """Bits shifted to the right."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_right_shift`: writes the result into this tensor and returns it."""
     def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -226,17 +226,17 @@ class TensorMethods:
     def bool(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bool."""
     def broadcast_to(self, *args: Any, size: Any = ...) -> Tensor:
-        """This tensor expanded to a shape, which may be given as several numbers."""
+        """This tensor expanded to a shape, which may be given as several ints."""
     def byte(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8."""
     def cauchy_(self, median: builtins.float = ..., sigma: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with numbers from a Cauchy distribution."""
+        """Fill with samples of a Cauchy distribution."""
     def ccol_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
-        """The smallest integer that is not less."""
+        """The smallest integer not less than each element."""
     def ceil_(self) -> Tensor:
         """In-place version of `ceil`: writes the result into this tensor and returns it."""
     def cfloat(self, memory_format: Any = ...) -> Tensor:
@@ -252,7 +252,7 @@ class TensorMethods:
     def chunk(self, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
     def clamp(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Each element brought into a range; the gradient passes inside the range, bounds included."""
+        """Each element limited to a range; the gradient passes inside the range, bounds included."""
     def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
         """In-place version of `clamp`."""
     def clamp_max(self, max: Any, *, out: Tensor | None = ...) -> Tensor:
@@ -264,29 +264,29 @@ class TensorMethods:
     def clamp_min_(self, min: Any) -> Tensor:
         """In-place version of `clamp_min`."""
     def clip(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Each element brought into a range; the gradient passes inside the range, bounds included."""
+        """Each element limited to a range; the gradient passes inside the range, bounds included."""
     def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
         """In-place version of `clamp`."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
-        """A copy with memory of its own, in the graph."""
+        """A copy with its own memory, recorded in the graph."""
     def coalesce(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def col_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor is its own."""
+        """The complex conjugate; a real tensor is returned unchanged."""
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
-        """The complex conjugate, computed at once; a real tensor is its own."""
+        """The complex conjugate, computed immediately; a real tensor is returned unchanged."""
     def conj_physical_(self) -> Tensor:
         """In-place version of `conj_physical`."""
     def const_data_ptr(self) -> builtins.int:
         """The address of the first element, for reading."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
-        """The tensor itself if its elements lie in order, else a copy where they do."""
+        """The tensor itself if it is contiguous, else a contiguous copy."""
     def copy_(self, src: Any, non_blocking: builtins.bool = ...) -> Tensor:
-        """Overwrite this tensor's elements with another's, broadcast and converted."""
+        """Overwrite this tensor's elements with those of `src`, broadcast and converted."""
     def copysign(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The size of one number with the sign of the other."""
+        """The absolute value of `input` with the sign of `other`."""
     def copysign_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `copysign`."""
     def corrcoef(self) -> Tensor:
@@ -300,9 +300,9 @@ class TensorMethods:
     def cosh_(self) -> Tensor:
         """In-place version of `cosh`: writes the result into this tensor and returns it."""
     def count_nonzero(self, dim: Any = ...) -> Tensor:
-        """How many elements are not zero, altogether or along dimensions."""
+        """The number of nonzero elements, in total or along dimensions."""
     def cov(self, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
-        """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
+        """The covariance matrix of variables (rows) over observations (columns), optionally weighted."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself: it is on the CPU."""
     def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -312,9 +312,9 @@ class TensorMethods:
     def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor:
         """Refused: Penlight runs on the CPU."""
     def cummax(self, dim: Any, *, out: Any = ...) -> Any:
-        """Running maxima along a dimension, and where they are."""
+        """Running maxima along a dimension, and their indices."""
     def cummin(self, dim: Any, *, out: Any = ...) -> Any:
-        """Running minima along a dimension, and where they are."""
+        """Running minima along a dimension, and their indices."""
     def cumprod(self, dim: Any, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Running products along a dimension."""
     def cumprod_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
@@ -324,7 +324,7 @@ class TensorMethods:
     def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumsum`."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
-        """Degrees as radians."""
+        """Degrees converted to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place version of `deg2rad`: writes the result into this tensor and returns it."""
     def dense_dim(self) -> builtins.int:
@@ -334,23 +334,23 @@ class TensorMethods:
     def det(self, *args: Any, **kwargs: Any) -> Any:
         """The determinant. The arguments are those of `torch.det` after the first."""
     def diag(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A vector on the diagonal of a matrix, or the diagonal of a matrix as a vector."""
+        """A matrix with a vector on its diagonal, or the diagonal of a matrix as a vector."""
     def diag_embed(self, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
         """Matrices with the given diagonals and zeros elsewhere."""
     def diagflat(self, offset: builtins.int = ...) -> Tensor:
-        """All elements on a diagonal of a matrix."""
+        """A matrix with all elements of the input on a diagonal."""
     def diagonal(self, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
         """The diagonal of two dimensions, as the last dimension; a view."""
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
         """A copy in which `src` replaces a diagonal."""
     def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Differences of neighbours along a dimension, n times."""
+        """Differences of neighbours along a dimension, applied n times."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """The derivative of `lgamma`."""
     def digamma_(self) -> Tensor:
         """In-place version of `digamma`: writes the result into this tensor and returns it."""
     def dim_order(self, *, ambiguity_check: Any = ...) -> builtins.tuple[builtins.int, ...]:
-        """The dimensions from the one with the largest stride to the one with the smallest."""
+        """The dimensions in order of decreasing stride."""
     def dist(self, other: Tensor, p: builtins.float = ...) -> Tensor:
         """The p-norm of the difference of two tensors."""
     def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -380,7 +380,7 @@ class TensorMethods:
     def erf_(self) -> Tensor:
         """In-place version of `erf`: writes the result into this tensor and returns it."""
     def erfc(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 - erf(x), exact also where that is tiny."""
+        """1 - erf(x), accurate even where that is tiny."""
     def erfc_(self) -> Tensor:
         """In-place version of `erfc`: writes the result into this tensor and returns it."""
     def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
@@ -396,27 +396,27 @@ class TensorMethods:
     def exp_(self) -> Tensor:
         """In-place version of `exp`: writes the result into this tensor and returns it."""
     def expand(self, *args: Any, size: Any = ..., implicit: builtins.bool = ...) -> Tensor:
-        """Dimensions of size one repeated without copying; -1 keeps a dimension as it is."""
+        """Dimensions of size one repeated without copying; -1 keeps the size of a dimension."""
     def expand_as(self, other: Tensor) -> Tensor:
-        """This tensor expanded to the other's shape."""
+        """This tensor expanded to the shape of `other`."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) - 1, exact also near 0."""
+        """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Tensor:
         """In-place version of `expm1`: writes the result into this tensor and returns it."""
     def exponential_(self, lambd: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with exponentially distributed numbers."""
+        """Fill with samples of an exponential distribution."""
     def fill_(self, value: Any) -> Tensor:
         """Set all elements to one value."""
     def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = ...) -> Tensor:
-        """Set the main diagonal to one value; `wrap` begins anew below in a tall matrix."""
+        """Set the main diagonal to one value; `wrap` restarts it below, in a tall matrix."""
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
-        """The integer part."""
+        """The integer part of each element."""
     def fix_(self) -> Tensor:
         """In-place version of `trunc`: writes the result into this tensor and returns it."""
     def flatten(self, start_dim: builtins.int = ..., end_dim: builtins.int = ...) -> Tensor:
-        """The dimensions from `start_dim` to `end_dim` as one."""
+        """The dimensions from `start_dim` to `end_dim` merged into one."""
     def flip(self, *args: Any, dims: Any = ...) -> Tensor:
-        """The order of elements reversed along some dimensions; a copy."""
+        """A copy with the elements reversed along some dimensions."""
     def fliplr(self) -> Tensor:
         """The columns in reverse order."""
     def flipud(self) -> Tensor:
@@ -424,11 +424,11 @@ class TensorMethods:
     def float(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float32."""
     def float_power(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Powers in float64 (or complex128)."""
+        """Powers computed in float64 (or complex128)."""
     def float_power_(self, exponent: Tensor | Number) -> Tensor:
         """In-place version of `float_power`."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
-        """The largest integer that is not greater."""
+        """The largest integer not greater than each element."""
     def floor_(self) -> Tensor:
         """In-place version of `floor`: writes the result into this tensor and returns it."""
     def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -436,11 +436,11 @@ class TensorMethods:
     def floor_divide_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `floor_divide`."""
     def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The larger of two elements, or the one that is not NaN."""
+        """The larger of two elements, ignoring NaN in one of them."""
     def fmax_(self, other: Tensor) -> Tensor:
         """In-place version of `fmax`: writes the result into this tensor and returns it."""
     def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two elements, or the one that is not NaN."""
+        """The smaller of two elements, ignoring NaN in one of them."""
     def fmin_(self, other: Tensor) -> Tensor:
         """In-place version of `fmin`: writes the result into this tensor and returns it."""
     def fmod(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -448,37 +448,37 @@ class TensorMethods:
     def fmod_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `fmod`."""
     def frac(self, *, out: Tensor | None = ...) -> Tensor:
-        """The fractional part."""
+        """The fractional part of each element."""
     def frac_(self) -> Tensor:
         """In-place version of `frac`: writes the result into this tensor and returns it."""
     def frexp(self, *, out: Any = ...) -> Any:
         """Mantissas between 0.5 and 1 and integer exponents: `input = mantissa * 2**exponent`."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """For each element of `index`, the element of `input` there, with the index in `dim` replaced."""
+        """The elements of `input` at the indices: each output element keeps its position, with the index along `dim` replaced."""
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The greatest common divisor of two integers."""
     def gcd_(self, other: Tensor) -> Tensor:
         """In-place version of `gcd`: writes the result into this tensor and returns it."""
     def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are greater or equal."""
+        """Whether elements of `input` are greater than or equal to those of `other`."""
     def ge_(self, other: Any) -> Tensor:
         """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
     def geometric_(self, p: builtins.float, *, generator: Any = ...) -> Tensor:
-        """Fill with the numbers of trials up to the first success, which has probability p."""
+        """Fill with samples of a geometric distribution: the number of trials until a success of probability p."""
     def geqrf(self, *args: Any, **kwargs: Any) -> Any:
         """The QR decomposition in LAPACK's compact form. The arguments are those of `torch.geqrf` after the first."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """All products of elements of two vectors."""
+        """The outer product: all products of elements of two vectors."""
     def greater(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are greater."""
+        """Whether elements of `input` are greater than those of `other`."""
     def greater_(self, other: Any) -> Tensor:
         """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
     def greater_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are greater or equal."""
+        """Whether elements of `input` are greater than or equal to those of `other`."""
     def greater_equal_(self, other: Any) -> Tensor:
         """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
     def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are greater."""
+        """Whether elements of `input` are greater than those of `other`."""
     def gt_(self, other: Any) -> Tensor:
         """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
     def half(self, memory_format: Any = ...) -> Tensor:
@@ -486,15 +486,15 @@ class TensorMethods:
     def hardshrink(self, *args: Any, **kwargs: Any) -> Any:
         """Zero where the absolute value is at most `lambd`. The arguments are those of `torch.hardshrink` after the first."""
     def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
-        """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
+        """A checksum of elements: the exclusive or of their bits as 64-bit integers."""
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
+        """The step function: 0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
     def heaviside_(self, values: Tensor) -> Tensor:
         """In-place version of `heaviside`: writes the result into this tensor and returns it."""
     def histc(self, bins: builtins.int = ..., min: builtins.float = ..., max: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
-        """How many elements fall into each of `bins` equal bins from min to max (of the data, if both are equal)."""
+        """The number of elements in each of `bins` equal bins from min to max (of the data, if both are equal)."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ..., out: Any = ...) -> Any:
-        """A histogram and its bin edges; `bins` is how many equal ones, or their edges."""
+        """A histogram and its bin edges; `bins` is the number of equal bins, or the edges."""
     def hsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
         """Split by columns (a vector by elements): into equal parts, or before the given indices."""
     def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -525,23 +525,23 @@ class TensorMethods:
     def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of `index_copy`."""
     def index_fill(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
-        """A copy with one value in the slices that the indices along `dim` name."""
+        """A copy with one value in the slices selected by the indices along `dim`."""
     def index_fill_(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
         """In-place version of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
-        """A copy with values put (or added) at the indices."""
+        """A copy with values written (or added) at the indices."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """In-place version of `index_put`."""
     def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
+        """A copy with the slices of `source` reduced into it at the indices along `dim`: prod, mean, amax, amin."""
     def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `index_reduce`."""
     def index_select(self, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The slices along `dim` that a 1-d index names."""
+        """The slices along `dim` selected by a 1-d index."""
     def indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Dot products of last dimensions, for all pairs of the others."""
+        """Dot products over the last dimensions, for all pairs of the other dimensions."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32."""
     def int_repr(self, *args: Any, **kwargs: Any) -> Any:
@@ -553,13 +553,13 @@ class TensorMethods:
     def is_coalesced(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def is_conj(self) -> builtins.bool:
-        """Whether a tensor is a conjugate that is computed when it is read."""
+        """Whether a tensor is a conjugate view, computed on reading."""
     def is_distributed(self) -> builtins.bool:
         """False: there is one process."""
     def is_neg(self) -> builtins.bool:
-        """Whether a tensor is a negative that is computed when it is read."""
+        """Whether a tensor is a negative view, computed on reading."""
     def is_nonzero(self) -> builtins.bool:
-        """Whether the only element is not zero."""
+        """Whether the single element is nonzero."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether two tensors are the same window of the same memory."""
     def isclose(self, other: Tensor, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = ...) -> Tensor:
@@ -579,9 +579,9 @@ class TensorMethods:
     def istft(self, *args: Any, **kwargs: Any) -> Any:
         """The inverse of `stft`. The arguments are those of `torch.istft` after the first."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The Kronecker product: each element of one tensor times all of the other, as blocks."""
+        """The Kronecker product: each element of one tensor times the full other tensor, as blocks."""
     def kthvalue(self, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The k-th smallest element along a dimension, counted from 1, and where it is."""
+        """The k-th smallest element along a dimension, counted from 1, and its index."""
     def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The least common multiple of two integers."""
     def lcm_(self, other: Tensor) -> Tensor:
@@ -591,19 +591,19 @@ class TensorMethods:
     def ldexp_(self, other: Tensor) -> Tensor:
         """In-place version of `ldexp`: writes the result into this tensor and returns it."""
     def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are less or equal."""
+        """Whether elements of `input` are less than or equal to those of `other`."""
     def le_(self, other: Any) -> Tensor:
         """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
     def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """A mixture: `input + weight * (end - input)`."""
+        """Linear interpolation: `input + weight * (end - input)`."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Tensor:
         """In-place version of `lerp`."""
     def less(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are less."""
+        """Whether elements of `input` are less than those of `other`."""
     def less_(self, other: Any) -> Tensor:
         """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
     def less_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are less or equal."""
+        """Whether elements of `input` are less than or equal to those of `other`."""
     def less_equal_(self, other: Any) -> Tensor:
         """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
     def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
@@ -617,7 +617,7 @@ class TensorMethods:
     def log10_(self) -> Tensor:
         """In-place version of `log10`: writes the result into this tensor and returns it."""
     def log1p(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(1 + x), exact also near 0."""
+        """log(1 + x), accurate near 0."""
     def log1p_(self) -> Tensor:
         """In-place version of `log1p`: writes the result into this tensor and returns it."""
     def log2(self, *, out: Tensor | None = ...) -> Tensor:
@@ -627,9 +627,9 @@ class TensorMethods:
     def log_(self) -> Tensor:
         """In-place version of `log`: writes the result into this tensor and returns it."""
     def log_normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with numbers whose logarithms are normally distributed."""
+        """Fill with samples of a log-normal distribution."""
     def log_softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The logarithm of `softmax`, computed in one go."""
+        """The logarithm of `softmax`, computed stably in one step."""
     def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
     def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -651,7 +651,7 @@ class TensorMethods:
     def logical_not_(self) -> Tensor:
         """In-place version of `logical_not`: writes the result into this tensor and returns it."""
     def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Whether any of the two elements is non-zero."""
+        """Whether at least one of the two elements is non-zero."""
     def logical_or_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_or`: writes the result into this tensor and returns it."""
     def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -669,7 +669,7 @@ class TensorMethods:
     def lstsq(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.lstsq`. The arguments are those of `torch.lstsq` after the first."""
     def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether elements are less."""
+        """Whether elements of `input` are less than those of `other`."""
     def lt_(self, other: Any) -> Tensor:
         """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
     def lu(self, *args: Any, **kwargs: Any) -> Any:
@@ -683,63 +683,63 @@ class TensorMethods:
     def mT(self) -> Tensor:
         """The tensor with its last two dimensions swapped."""
     def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-        """Replace each element by a Python function of it and two other tensors'."""
+        """Replace each element by a Python function of it and of two other tensors' elements."""
     def map_(self, tensor: Tensor, callable: Any) -> Tensor:
-        """Replace each element by a Python function of it and another tensor's."""
+        """Replace each element by a Python function of it and of another tensor's element."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
-        """A copy with one value where the mask holds."""
+        """A copy with one value wherever the mask is True."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
         """In-place version of `masked_fill`."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy with elements of `source`, in order, where the mask holds."""
+        """A copy with elements of `source`, in order, where the mask is True."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """In-place version of `masked_scatter`."""
     def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The elements where the mask holds, as a vector."""
+        """The elements where the mask is True, as a vector."""
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The matrix product, with vectors and batches as NumPy's `@`."""
+        """The matrix product, with NumPy's rules of `@` for vectors and batches."""
     def matrix_exp(self, *args: Any, **kwargs: Any) -> Any:
         """The exponential of a matrix. The arguments are those of `torch.matrix_exp` after the first."""
     def matrix_power(self, *args: Any, **kwargs: Any) -> Any:
         """The power of a matrix by an integer. The arguments are those of `torch.matrix_power` after the first."""
     def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
-        """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`."""
+        """The largest element; with a dimension, the largest values and their indices; with a tensor, `maximum`."""
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The larger of two elements; a tie shares the gradient."""
+        """The larger of two elements; equal elements share the gradient."""
     def maximum_(self, other: Tensor) -> Tensor:
         """In-place version of `maximum`: writes the result into this tensor and returns it."""
     def mean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The mean of all elements, or over some dimensions."""
     def median(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The median of all elements (the lower of two), or along a dimension with where it is."""
+        """The median of all elements (the lower of two), or along a dimension together with its index."""
     def min(self, dim: Any = ..., keepdim: builtins.bool = ..., *, other: Any = ..., out: Any = ...) -> Any:
-        """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`."""
+        """The smallest element; with a dimension, the smallest values and their indices; with a tensor, `minimum`."""
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two elements; a tie shares the gradient."""
+        """The smaller of two elements; equal elements share the gradient."""
     def minimum_(self, other: Tensor) -> Tensor:
         """In-place version of `minimum`: writes the result into this tensor and returns it."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The product of two matrices."""
     def mode(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The most frequent element along a dimension, and where it is."""
+        """The most frequent element along a dimension, and its index."""
     def module_load(self, other: Tensor, assign: builtins.bool = ...) -> Tensor:
-        """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other."""
+        """The tensor that `load_state_dict` puts in place of this one: itself with the other's values, or (`assign`) the other."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """Another name of `movedim`."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Some dimensions moved to other positions, the rest in order."""
+        """Some dimensions moved to other positions, the others in their order."""
     def msort(self, *, out: Tensor | None = ...) -> Tensor:
-        """Sorted along the first dimension."""
+        """The elements sorted along the first dimension."""
     def mtia(self, *args: Any, **kwargs: Any) -> Tensor:
         """Refused: Penlight runs on the CPU."""
     def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The product, element by element, broadcasting."""
+        """The elementwise product, broadcasting."""
     def mul_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `mul`: writes the result into this tensor and returns it."""
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """Indices drawn from weights (rows of them), with or without putting them back."""
+        """Indices sampled by weights (one row per distribution), with or without replacement."""
     def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The product, element by element, broadcasting."""
+        """The elementwise product, broadcasting."""
     def multiply_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `mul`: writes the result into this tensor and returns it."""
     def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -749,13 +749,13 @@ class TensorMethods:
     def mvlgamma_(self, p: builtins.int) -> Tensor:
         """In-place version of `mvlgamma`: writes the result into this tensor and returns it."""
     def nan_to_num(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given."""
+        """NaN replaced by 0 and infinities by the largest and smallest values of the dtype, or by given values."""
     def nan_to_num_(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
         """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
     def nanmean(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The mean of the elements that are not NaN, of all or over dimensions."""
     def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The median of the elements that are not NaN, of all or along a dimension with where it is."""
+        """The median of the elements that are not NaN, of all or along a dimension together with its index."""
     def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
         """Quantiles of the elements that are not NaN."""
     def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
@@ -769,11 +769,11 @@ class TensorMethods:
     def ne_(self, other: Any) -> Tensor:
         """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
     def neg(self, *, out: Tensor | None = ...) -> Tensor:
-        """Each element with the other sign."""
+        """The negative of each element."""
     def neg_(self) -> Tensor:
         """In-place version of `neg`: writes the result into this tensor and returns it."""
     def negative(self, *, out: Tensor | None = ...) -> Tensor:
-        """Each element with the other sign."""
+        """The negative of each element."""
     def negative_(self) -> Tensor:
         """In-place version of `neg`: writes the result into this tensor and returns it."""
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -781,27 +781,27 @@ class TensorMethods:
     def new_empty(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
         """`torch.empty` in this tensor's dtype."""
     def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = ..., **kwargs: Any) -> Tensor:
-        """`torch.empty_strided` in this tensor's dtype."""
+        """Like `torch.empty_strided`, in this tensor's dtype."""
     def new_full(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
         """`torch.full` in this tensor's dtype."""
     def new_ones(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
         """`torch.ones` in this tensor's dtype."""
     def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> Tensor:
-        """`torch.tensor` in this tensor's dtype."""
+        """Like `torch.tensor`, in this tensor's dtype."""
     def new_zeros(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
         """`torch.zeros` in this tensor's dtype."""
     def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The next number that the dtype has, towards `other`."""
+        """The next representable value after each element, towards `other`."""
     def nextafter_(self, other: Tensor) -> Tensor:
         """In-place version of `nextafter`: writes the result into this tensor and returns it."""
     def nonzero(self, *, as_tuple: builtins.bool = ..., out: Tensor | None = ...) -> Any:
-        """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension."""
+        """The indices of the nonzero elements, one row each; or a tuple with one tensor for each dimension."""
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
-        """The first `size` rows of `nonzero`, or as many as there are and then rows of one value."""
+        """The first `size` rows of `nonzero`; if there are fewer, the rest is filled with one value."""
     def norm(self, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ...) -> Tensor:
         """The norm of order `p` of all elements, or along dimensions."""
     def normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
-        """Fill with normally distributed numbers."""
+        """Fill with samples of a normal distribution."""
     def not_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements differ."""
     def not_equal_(self, other: Any) -> Tensor:
@@ -811,7 +811,7 @@ class TensorMethods:
     def ormqr(self, *args: Any, **kwargs: Any) -> Any:
         """The product of the orthogonal matrix of `geqrf` with another. The arguments are those of `torch.ormqr` after the first."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """All products of elements of two vectors."""
+        """The outer product: all products of elements of two vectors."""
     def permute(self, *order: Any, dims: Any = ...) -> Tensor:
         """The dimensions in the given order; a view."""
     def pinverse(self, *args: Any, **kwargs: Any) -> Any:
@@ -823,7 +823,7 @@ class TensorMethods:
     def positive(self) -> Tensor:
         """The tensor itself: `+x`."""
     def pow(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Each element to a power; either side may be a number."""
+        """Each element raised to a power; either operand may be a scalar."""
     def pow_(self, exponent: Tensor | Number) -> Tensor:
         """In-place version of `pow`."""
     def prelu(self, *args: Any, **kwargs: Any) -> Any:
@@ -851,13 +851,13 @@ class TensorMethods:
     def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
         """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
-        """Radians as degrees."""
+        """Radians converted to degrees."""
     def rad2deg_(self) -> Tensor:
         """In-place version of `rad2deg`: writes the result into this tensor and returns it."""
     def random_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor:
-        """Fill with integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype holds exactly."""
+        """Fill with random integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
-        """All elements in one dimension."""
+        """All elements in one dimension; a view if the strides allow it."""
     @property
     def real(self) -> Tensor:
         """The real part; a view."""
@@ -866,7 +866,7 @@ class TensorMethods:
     def reciprocal_(self) -> Tensor:
         """In-place version of `reciprocal`: writes the result into this tensor and returns it."""
     def record_stream(self, stream: Any) -> None:
-        """Nothing to do: the CPU has no streams."""
+        """Does nothing: the CPU has no streams."""
     def reinforce(self, *args: Any) -> None:
         """Removed from PyTorch: use torch.distributions."""
     def relu(self) -> Tensor:
@@ -878,37 +878,37 @@ class TensorMethods:
     def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `remainder`."""
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
-        """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
+        """Slices along `dim` scaled down to p-norm `maxnorm` if theirs is larger."""
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of `renorm`."""
     def repeat(self, *args: Any, repeats: Any = ...) -> Tensor:
-        """The tensor copied this many times along each dimension."""
+        """The tensor repeated this many times along each dimension."""
     def repeat_interleave(self, repeats: Any, dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
-        """Each element (or slice along `dim`) repeated, one number of times or each its own."""
+        """Each element (or slice along `dim`) repeated, all equally often or each its own number of times."""
     def reshape(self, *args: Any, shape: Any = ...) -> Tensor:
-        """The same elements in another shape: a view where strides allow, else a copy."""
+        """The same elements in another shape: a view if the strides allow it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
-        """This tensor in the other's shape, copied if need be."""
+        """This tensor in the shape of `other`, copied if needed."""
     def resize(self, *size: Any) -> Tensor:
-        """Another shape with as many elements; an old spelling of `reshape`."""
+        """The tensor in another shape with as many elements; an old spelling of `reshape`."""
     def resize_(self, *args: Any, size: Any = ..., memory_format: Any = ...) -> Tensor:
-        """Give the tensor another size; elements stay where they are in memory, and new ones are uninitialised."""
+        """Resize the tensor in place; elements keep their memory offsets, and new ones are uninitialised."""
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """The elements in another tensor's shape; an old spelling of `reshape_as`."""
+        """The tensor in another tensor's shape; an old spelling of `reshape_as`."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
-        """Give the tensor another tensor's size."""
+        """Resize the tensor to the size of another, in place."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself, or a copy of a conjugate that is computed when it is read."""
+        """The tensor itself, or a copy of a conjugate view."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself, or a copy of a negative that is computed when it is read."""
+        """The tensor itself, or a copy of a negative view."""
     def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
-        """Elements moved on along dimensions; what falls off the end comes in at the start."""
+        """Elements shifted cyclically along dimensions."""
     def rot90(self, k: builtins.int = ..., dims: Sequence[builtins.int] = ...) -> Tensor:
-        """Rotated by a right angle, k times, in the plane of two dimensions."""
+        """The tensor rotated by 90 degrees, k times, in the plane of two dimensions."""
     def round(self, *, decimals: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The nearest integer, halves to even; `decimals` rounds there."""
+        """The nearest integer, halves to even; with `decimals`, rounded to that many digits."""
     def round_(self, *, decimals: builtins.int | None = ...) -> Tensor:
         """In-place version of `round`."""
     def row_indices(self, *args: Any, **kwargs: Any) -> Any:
@@ -928,17 +928,17 @@ class TensorMethods:
     def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of `scatter_add`."""
     def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
-        """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
+        """A copy with the elements of `src` reduced into it at the indices along `dim`: sum, prod, mean, amax, amin."""
     def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
         """In-place version of `scatter_reduce`."""
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """One index along a dimension, without that dimension; a view."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy in which `src` replaces what `select(dim, index)` would give."""
+        """A copy in which `src` replaces `select(dim, index)`."""
     def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
-        """Let the tensor be a window of other memory: another tensor's, or a storage."""
+        """Make the tensor a window of other memory: another tensor's, or a storage."""
     def sgn(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sign; for complex numbers the direction."""
+        """The sign of each element; for complex numbers the direction."""
     def sgn_(self) -> Tensor:
         """In-place version of `sgn`: writes the result into this tensor and returns it."""
     def short(self, memory_format: Any = ...) -> Tensor:
@@ -948,7 +948,7 @@ class TensorMethods:
     def sigmoid_(self) -> Tensor:
         """In-place version of `sigmoid`: writes the result into this tensor and returns it."""
     def sign(self, *, out: Tensor | None = ...) -> Tensor:
-        """-1, 0 or 1 by the sign of each element."""
+        """The sign of each element: -1, 0 or 1."""
     def sign_(self) -> Tensor:
         """In-place version of `sign`: writes the result into this tensor and returns it."""
     def signbit(self, *, out: Tensor | None = ...) -> Tensor:
@@ -966,7 +966,7 @@ class TensorMethods:
     def sinh_(self) -> Tensor:
         """In-place version of `sinh`: writes the result into this tensor and returns it."""
     def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
-        """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
+        """`src` with this tensor in one of its slices: taking that slice of the result gives this tensor."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy in which `src` replaces a slice along a dimension."""
     def slogdet(self, *args: Any, **kwargs: Any) -> Any:
@@ -974,15 +974,15 @@ class TensorMethods:
     def smm(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def softmax(self, dim: Any, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) scaled to sum to one along a dimension."""
+        """exp(x), normalised to sum to one along a dimension."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.solve`. The arguments are those of `torch.solve` after the first."""
     def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
-        """The elements in order along a dimension, and where they were. Equal elements keep their order."""
+        """The elements sorted along a dimension, and their original indices. The sort is stable."""
     def sparse_dim(self) -> builtins.int:
         """The number of sparse dimensions: none."""
     def sparse_mask(self, mask: Any) -> Any:
-        """The elements at the indices of a sparse tensor, as another one."""
+        """The elements at the indices of a sparse tensor, as a new sparse tensor."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
@@ -1000,7 +1000,7 @@ class TensorMethods:
     def square_(self) -> Tensor:
         """In-place version of `square`."""
     def squeeze(self, dim: Any = ..., *dims: Any) -> Tensor:
-        """Without the dimensions of size one: all, or those named, one by one or as a tuple."""
+        """The tensor without its dimensions of size one: all of them, or only the given ones, as ints or as a tuple."""
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `squeeze`: this tensor itself takes the new shape."""
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
@@ -1010,7 +1010,7 @@ class TensorMethods:
     def stft(self, *args: Any, **kwargs: Any) -> Any:
         """Fourier transforms of overlapping windows. The arguments are those of `torch.stft` after the first."""
     def storage_type(self) -> Any:
-        """The class of the tensor's storage by its old name."""
+        """The class of the tensor's storage under its old name."""
     def sub(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
         """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too."""
     def sub_(self, other: Tensor | Number, legacy: Any = ..., *, alpha: Number = ...) -> Tensor:
@@ -1022,7 +1022,7 @@ class TensorMethods:
     def sum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The sum of all elements, or over some dimensions."""
     def sum_to_size(self, *args: Any, size: Any = ...) -> Tensor:
-        """Summed over the dimensions that broadcasting from `size` would have added or widened."""
+        """The sum over the dimensions that broadcasting from `size` would add or expand."""
     def svd(self, *args: Any, **kwargs: Any) -> Any:
         """The singular value decomposition. The arguments are those of `torch.svd` after the first."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
@@ -1036,13 +1036,13 @@ class TensorMethods:
     def symeig(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.eigh`. The arguments are those of `torch.symeig` after the first."""
     def t(self) -> Tensor:
-        """A matrix transposed; vectors and numbers stay."""
+        """The transpose of a matrix; vectors and scalars are returned unchanged."""
     def t_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `t`: this tensor itself takes the new shape."""
     def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The elements at positions in the flattened tensor, in the index's shape."""
+        """The elements at flat positions of the tensor, in the shape of the index."""
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
+        """The elements at indices along a dimension; the other dimensions broadcast. Without `dim`, of the flattened tensor."""
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """The tangent of each element."""
     def tan_(self) -> Tensor:
@@ -1054,7 +1054,7 @@ class TensorMethods:
     def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: a number of nearly equal ones, or cut at the given indices."""
     def tile(self, *args: Any, dims: Any = ...) -> Tensor:
-        """Like `repeat`, with missing dimensions taken as one."""
+        """Like `repeat`, with missing dimensions counted as one."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor in another dtype (or on a device, which must be the CPU); itself if nothing changes."""
     def to_dense(self, dtype: Any = ..., *, masked_grad: Any = ...) -> Tensor:
@@ -1064,23 +1064,23 @@ class TensorMethods:
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only nested tensors have it."""
     def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
-        """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
+        """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates, compressed rows or columns."""
     def to_sparse_coo(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
-        """The elements that are not zero and their indices, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
+        """The nonzero elements and their indices, as a sparse tensor; with `sparse_dim`, the indices of the first dimensions only."""
     def to_sparse_csc(self, dense_dim: builtins.int | None = ...) -> Any:
-        """The elements of a matrix that are not zero, by compressed columns."""
+        """The nonzero elements of a matrix, in compressed columns."""
     def to_sparse_csr(self, dense_dim: builtins.int | None = ...) -> Any:
-        """The elements of a matrix that are not zero, by compressed rows."""
+        """The nonzero elements of a matrix, in compressed rows."""
     def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
-        """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+        """The k largest (or smallest) elements along a dimension, in order, and their indices."""
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Two dimensions exchanged; a view."""
+        """Two dimensions swapped; a view."""
     def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `transpose`: this tensor itself takes the new shape."""
     def triangular_solve(self, *args: Any, **kwargs: Any) -> Any:
@@ -1098,13 +1098,13 @@ class TensorMethods:
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor:
         """In-place version of `div`."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
-        """The integer part."""
+        """The integer part of each element."""
     def trunc_(self) -> Tensor:
         """In-place version of `trunc`: writes the result into this tensor and returns it."""
     def type(self, dtype: Any = ..., non_blocking: builtins.bool = ...) -> Any:
         """The tensor's legacy type name, or the tensor converted to a dtype or legacy type."""
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the other's dtype."""
+        """The tensor in the dtype of `other`."""
     def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """All indices along a dimension as a tuple of views."""
     def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ...) -> Tensor:
@@ -1112,11 +1112,11 @@ class TensorMethods:
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Sliding windows along a dimension, as a new last dimension; a view."""
     def uniform_(self, *bounds: Any, generator: Any = ..., **more: Any) -> Tensor:
-        """Fill with numbers between `from` (0) and `to` (1), uniformly."""
+        """Fill with samples of a uniform distribution from `from` (0) to `to` (1)."""
     def unique(self, sorted: builtins.bool = ..., return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
-        """The distinct elements (or slices along `dim`), sorted; on demand where each element is among them, and how often."""
+        """The distinct elements (or slices along `dim`), sorted; optionally the index of each element among them, and the counts."""
     def unique_consecutive(self, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...) -> Any:
-        """The elements (or slices along `dim`) with runs of equal ones reduced to one."""
+        """The elements (or slices along `dim`) with each run of equal ones reduced to one."""
     def unsafe_chunk(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
         """`chunk` whose parts autograd does not take for views of one tensor."""
     def unsafe_split(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
@@ -1124,30 +1124,30 @@ class TensorMethods:
     def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
         """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
     def unsqueeze(self, dim: Any) -> Tensor:
-        """With a new dimension of size one before `dim`."""
+        """The tensor with a new dimension of size one before `dim`."""
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `unsqueeze`: this tensor itself takes the new shape."""
     def values(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ...) -> Tensor:
-        """The variance; divides by the count less `correction` (1 unless told otherwise)."""
+        """The variance; divides by the count minus `correction` (1 by default)."""
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The dot product of two vectors, the first conjugated."""
+        """The dot product of two vectors, with the first conjugated."""
     def view(self, *args: Any, size: Any = ..., dtype: Any = ...) -> Tensor:
         """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype."""
     def view_as(self, other: Tensor) -> Tensor:
-        """This tensor in the other's shape."""
+        """This tensor viewed in the shape of `other`."""
     def view_as_complex(self) -> Tensor:
         """A real tensor whose last dimension has size two as a complex one; a view."""
     def view_as_real(self) -> Tensor:
-        """A complex tensor as a real one with a last dimension of size two; a view."""
+        """A complex tensor as a real one with an extra last dimension of size two; a view."""
     @property
     def volatile(self) -> Tensor:
-        """Removed from PyTorch: warns, and is always False."""
+        """Removed from PyTorch: warns, and returns False."""
     def vsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
         """Split by rows."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
-        """This tensor's elements where the condition holds, the other's elsewhere."""
+        """This tensor's elements where the condition is True, the other's elsewhere."""
     def xlogy(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """input * log(other), and 0 where `input` is 0."""
     def xlogy_(self, other: Tensor | Number) -> Tensor:

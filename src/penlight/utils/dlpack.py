@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from penlight.ops.memory import from_dlpack as from_dlpack, to_dlpack as to_dlpack
+from penlight.ops.storage_methods import from_dlpack as from_dlpack, to_dlpack as to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

@@ -16,7 +16,7 @@ from penlight.kernels import call
 from penlight.kernels.attention import rows as attention
 from penlight.kernels.conv import conv_output_shape, depthwise_compiled, implicit, winograd
 from penlight.kernels.conv.im2col import im2col_weight_grad
-from penlight.kernels.index.moves import reduce_rows
+from penlight.kernels.index.gather_scatter import reduce_rows
 from penlight.kernels.compiler.trace import define_flat, define_rows
 from penlight.kernels.compiler.ufuncs import COMPARISONS, UFUNCS
 from penlight.kernels.elementwise import as_kernel, plans

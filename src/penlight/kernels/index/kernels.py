@@ -1,4 +1,4 @@
-"""Elements and rows at computed positions as compiled loops, see Note [Compiled loops] in compiler/loops.py. Who calls these: moves.py.
+"""Elements and rows at computed positions as compiled loops, see Note [Compiled loops] in compiler/loops.py. Who calls these: gather_scatter.py.
 
 Arrays are `Elements` of any type: those that are only moved are seen as integers of the same size. NumPy makes flat positions of indices first, which
 are as large as the indices, and looks at a mask with a jump for each element, which cannot be foreseen. Here positions are computed as they are needed,

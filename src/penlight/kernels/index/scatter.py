@@ -25,8 +25,8 @@ from ..index_width import native_counts
 from ..numpy_calls import broadcast_to, positions
 from ..numpy_warnings import hush, silent, unhush
 from ..rows import is_half, narrow, split_shape, widen
-from . import LEAST_COLUMNS, LEAST_MOVED, MOST_BY_POSITIONS, moves
-from .moves import add_columns, all_inside, nonzero, put_masked, reduce_along
+from . import LEAST_COLUMNS, LEAST_MOVED, MOST_BY_POSITIONS, gather_scatter
+from .gather_scatter import add_columns, all_inside, nonzero, put_masked, reduce_along
 
 Index = np.ndarray | slice | int | None | EllipsisType
 
@@ -175,7 +175,7 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
     count, columns = rows.shape
     if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
         return
-    if columns >= LEAST_COLUMNS and moves.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+    if columns >= LEAST_COLUMNS and gather_scatter.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
         return
     if count * columns <= MOST_BY_POSITIONS:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from ..index.moves import swap_in_turn
+from ..index.gather_scatter import swap_in_turn
 from ..numpy_warnings import silent
 from . import FEW_SWAPS, MOST_FROM_BLOCK
 from .engine import Engine

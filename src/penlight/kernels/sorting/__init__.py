@@ -19,7 +19,7 @@ import numpy as np
 
 from ..copies import contiguous
 from ..copies.convert import plain_mask
-from ..index.moves import nonzero
+from ..index.gather_scatter import nonzero
 from ..index_width import wide_indices
 from ..numpy_calls import moveaxis, take_along
 from ..rows import is_half, quiet

@@ -15,7 +15,7 @@ from ...autograd.modes import is_grad_enabled
 from ...autograd.node import FREED
 from ...autograd.saved import input_modified, version_of
 from ...kernels.index import LEAST_MOVED
-from ...kernels.index.moves import all_inside, nonzero, put_along, take_along, take_slices
+from ...kernels.index.gather_scatter import all_inside, nonzero, put_along, take_along, take_slices
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import broadcast_shapes
 from ...tensor import Tensor, wrap

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...autograd.node import set_grad
-from ...kernels.index import moves
+from ...kernels.index import gather_scatter
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import put_along, take_along
 from ...tensor import Tensor, wrap
@@ -59,8 +59,8 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
     _check_bounds(index, input.shape[dim], dim)
     if index.ndim:
         index = np.ascontiguousarray(index)
-    if index.size >= moves.LEAST_MOVED:
-        found = moves.take_along(np.ascontiguousarray(input), index, dim)
+    if index.size >= gather_scatter.LEAST_MOVED:
+        found = gather_scatter.take_along(np.ascontiguousarray(input), index, dim)
         if found is not None:
             return found
     if index.ndim == 2 and input.flags.c_contiguous:
@@ -133,7 +133,7 @@ def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     shape, size = input.shape, index.shape
     if isinstance(src, np.ndarray) and src.ndim and src.shape != size:
         src = src[tuple([slice(n) for n in size])]
-    if type(src) is np.ndarray and src.ndim and moves.put_along(out, index, src, dim):
+    if type(src) is np.ndarray and src.ndim and gather_scatter.put_along(out, index, src, dim):
         return out
     if shape[:dim] == size[:dim] and shape[dim + 1 :] == size[dim + 1 :]:
         put_along(out, index, src, dim)
@@ -258,7 +258,7 @@ def scatter_add(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: T
 
 def _take(input: Any, dim: int, index: Any) -> Any:
     index = index.reshape(-1)
-    return moves.take_slices(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
+    return gather_scatter.take_slices(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
 
 
 @linear(_take, node="IndexSelectBackward0",

@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...kernels.elementwise import one_pass
 from ...kernels.index import LEAST_MOVED
-from ...kernels.index.moves import nonzero as nonzero_coordinates, take_masked
+from ...kernels.index.gather_scatter import nonzero as nonzero_coordinates, take_masked
 from ...kernels.numpy_calls import broadcast_to, tril as tril_array, triu as triu_array
 from ...tensor import Tensor
 from ..machinery import dispatch
@@ -18,7 +18,7 @@ from ..machinery.arguments import broadcast_shape, values_of, wrap_dim
 from ..machinery.declare import OPS, OpCall, linear, method, op_forms, plain, pointwise
 from ..machinery.guards import c_name, need_number
 from ..machinery.op import traits
-from ..shape.replaced import diagonal_copy
+from ..shape.copy_variants import diagonal_copy
 from ..shape.slicing import _writable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import modes, views
 from ...autograd.node import NO_EDGE, AccumulateGrad
-from ...kernels.index.moves import fill_masked, nonzero, put_masked
+from ...kernels.index.gather_scatter import fill_masked, nonzero, put_masked
 from ...kernels.lazy import lazy_import
 from ...tensor import Tensor, wrap
 from ..machinery import dispatch

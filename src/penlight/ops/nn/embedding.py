@@ -11,7 +11,7 @@ from ... import dtypes
 from ..._common.user_warnings import warn_user
 from ...autograd import views
 from ...kernels import index_width
-from ...kernels.index.moves import all_inside, bag_sums, nonzero, reduce_rows as add_rows
+from ...kernels.index.gather_scatter import all_inside, bag_sums, nonzero, reduce_rows as add_rows
 from ...kernels.index.scatter import embedding_backward as _embedding_back_kernel, reduce_rows
 from ...kernels.index_width import native_counts
 from ...tensor import Tensor, wrap

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.copies.convert import cast
-from ...kernels.index import moves
+from ...kernels.index import gather_scatter
 from ...kernels.index_width import wide_indices
 from ...kernels.numpy_calls import expand_dims, put_along, take_along
 from ...kernels.reduce.compiled import reduce_compiled
@@ -123,9 +123,9 @@ def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim:
         grad, indices = expand_dims(grad, dim), expand_dims(indices, dim)
     out = np.zeros(shape, grad.dtype)
     if (
-        grad.size >= moves.LEAST_MOVED
-        and moves.all_inside(indices, shape[dim])
-        and moves.put_along(out, indices, grad, dim)
+        grad.size >= gather_scatter.LEAST_MOVED
+        and gather_scatter.all_inside(indices, shape[dim])
+        and gather_scatter.put_along(out, indices, grad, dim)
     ):
         return out
     put_along(out, indices, grad, dim)

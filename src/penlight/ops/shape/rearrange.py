@@ -16,7 +16,7 @@ from ...autograd.node import NO_EDGE
 from ...creation import _accept
 from ...device import require_cpu
 from ...kernels.copies import fresh
-from ...kernels.index.moves import nonzero
+from ...kernels.index.gather_scatter import nonzero
 from ...kernels.index_width import native_counts
 from ...kernels.lazy import lazy_import
 from ...kernels.numpy_calls import lower

@@ -1,4 +1,4 @@
-"""Special functions: a table of derivatives over the kernels in kernels/special. rare.py has the rarer ones."""
+"""Special functions: a table of derivatives over the kernels in kernels/special. only_special.py has the rarer ones."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import executable
-from penlight.kernels.index import moves
+from penlight.kernels.index import gather_scatter
 
 needs_native = pytest.mark.skipif(executable.backend() is None, reason="no machine code on this machine")
 DTYPES = ["f4", "f8", "i8", "i4", "i2", "i1", "c8", "c16", "?"]
@@ -19,7 +19,7 @@ ALONG = [
 @pytest.fixture
 def everything(monkeypatch):
     """Small arrays are moved by machine code, too."""
-    monkeypatch.setattr(moves, "LEAST_MOVED", 1)
+    monkeypatch.setattr(gather_scatter, "LEAST_MOVED", 1)
 
 
 @needs_native
@@ -30,17 +30,17 @@ def test_along_a_dimension(shape, index_shape, dim, dtype, everything):
     x, index = (numbers.standard_normal(shape) * 50).astype(dtype), numbers.integers(0, shape[dim], index_shape)
     grid = np.ogrid[tuple(slice(n) for n in index_shape)]
     places = tuple(index if d == dim else g for d, g in enumerate(grid))
-    taken = moves.take_along(x, index, dim)
+    taken = gather_scatter.take_along(x, index, dim)
     assert dtype == "c16" if taken is None else taken.dtype == x.dtype and np.array_equal(taken, x[places])
     values = (numbers.standard_normal(index_shape) * 50).astype(dtype)
     out, wanted = x.copy(), x.copy()
-    if moves.reduce_along(out, index, values, dim):
+    if gather_scatter.reduce_along(out, index, values, dim):
         np.add.at(wanted, places, values)
     else:
         assert dtype not in ("f4", "f8", "i8")
     assert np.array_equal(out, wanted)
     wanted[places] = values
-    if moves.put_along(out, index, values, dim):
+    if gather_scatter.put_along(out, index, values, dim):
         assert np.array_equal(out, wanted)
     else:
         assert dtype == "c16"
@@ -59,9 +59,9 @@ def test_reduced_along_a_dimension(shape, index_shape, dim, dtype, way, ufunc, e
     grid = np.ogrid[tuple(slice(n) for n in index_shape)]
     with np.errstate(invalid="ignore"):
         ufunc.at(wanted, tuple(index if d == dim else g for d, g in enumerate(grid)), values)
-    assert moves.reduce_along(out, index, values, dim, way)
+    assert gather_scatter.reduce_along(out, index, values, dim, way)
     assert np.array_equal(out, wanted, equal_nan=True)
-    assert not moves.reduce_along(np.zeros(shape, "i8"), index, np.zeros(index_shape, "i8"), dim, way)
+    assert not gather_scatter.reduce_along(np.zeros(shape, "i8"), index, np.zeros(index_shape, "i8"), dim, way)
 
 
 @needs_native
@@ -69,11 +69,11 @@ def test_reduced_along_a_dimension(shape, index_shape, dim, dtype, way, ufunc, e
 @pytest.mark.parametrize("size", [1, 5, 8, 16, 33, 1000])
 def test_indices_outside_are_seen(size, bad, everything):
     index = np.random.default_rng(1).integers(0, 77, size)
-    assert moves.all_inside(index, 77)
+    assert gather_scatter.all_inside(index, 77)
     for place in (0, size // 2, size - 1):
         wrong = index.copy()
         wrong[place] = bad
-        assert not moves.all_inside(wrong, 77)
+        assert not gather_scatter.all_inside(wrong, 77)
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99, 1])
@@ -85,34 +85,36 @@ def test_masks(size, share, everything, either_way):
         x = (numbers.standard_normal(size) * 50).astype(dtype)
         few = (numbers.standard_normal(mask.sum()) * 50).astype(dtype)
         if executable.backend() is not None:
-            assert np.array_equal(moves.take_masked(x, mask), x[mask])
+            assert np.array_equal(gather_scatter.take_masked(x, mask), x[mask])
             out, wanted = x.copy(), x.copy()
             wanted[mask] = few
-            assert moves.put_masked(out, mask, few) and np.array_equal(out, wanted)
-            assert not moves.put_masked(out, mask, np.zeros(mask.sum() + 1, dtype))
+            assert gather_scatter.put_masked(out, mask, few) and np.array_equal(out, wanted)
+            assert not gather_scatter.put_masked(out, mask, np.zeros(mask.sum() + 1, dtype))
         out, wanted = x.copy(), x.copy()
         wanted[mask] = 3
-        moves.fill_masked(out, mask, 3)
+        gather_scatter.fill_masked(out, mask, 3)
         assert np.array_equal(out, wanted)
     for shape in ((-1,), (-1, 4), (-1, 2, 2), (2, 5, 2, 5)):
         if size % 4 == 0 and (size == 100 or len(shape) < 4):
             shaped = mask.reshape(shape)
-            found = moves.nonzero(shaped)
+            found = gather_scatter.nonzero(shaped)
             assert found.flags.c_contiguous and np.array_equal(found, np.array(shaped.nonzero()))
-    assert np.array_equal(moves.nonzero(np.where(mask, np.float32(-2.5), np.float32(-0.0)))[0], mask.nonzero()[0])
+    assert np.array_equal(
+        gather_scatter.nonzero(np.where(mask, np.float32(-2.5), np.float32(-0.0)))[0], mask.nonzero()[0]
+    )
 
 
 @needs_native
 def test_columns_and_swaps(everything):
     x, index = np.arange(12.0).reshape(3, 4), np.array([3, 1, 1])
-    assert np.array_equal(moves.take_columns(x, index), x[:, index])
+    assert np.array_equal(gather_scatter.take_columns(x, index), x[:, index])
     out, wanted = x.copy(), x.copy()
-    assert moves.add_columns(out, index, np.ones((3, 3)))
+    assert gather_scatter.add_columns(out, index, np.ones((3, 3)))
     np.add.at(wanted, (slice(None), index), 1)
     assert np.array_equal(out, wanted)
-    assert moves.take_slices(np.zeros((3, 0)), np.zeros(0, np.int64), 1).shape == (3, 0)
+    assert gather_scatter.take_slices(np.zeros((3, 0)), np.zeros(0, np.int64), 1).shape == (3, 0)
     order, turns = np.arange(5), np.array([4, 1, 3, 4, 4])
-    assert moves.swap_in_turn(order, turns) and order.tolist() == [4, 1, 3, 0, 2]
+    assert gather_scatter.swap_in_turn(order, turns) and order.tolist() == [4, 1, 3, 0, 2]
 
 
 def test_ops_on_many_elements(either_way):

@@ -202,7 +202,7 @@ def std(
     return _std(input, *_variance_arguments("std", input, dim, unbiased, correction, keepdim), out=out)
 
 
-_angles = lazy_import(globals(), "_angles", "..pointwise.angles")
+_angles = lazy_import(globals(), "_angles", "..pointwise.complex")
 
 
 _MOST_SMALL = 4096  # elements, up to which no blocks are needed
