@@ -24,9 +24,8 @@ def attend(b: Rows, causal: bool, kind: str) -> None:
     top = larger(b.largest(score, unroll=2), _LEAST[b.double])  # finite, so that masked scores stay -inf
     total = b.total(lambda: x.store(exp_below(score() - top)))
     logs.put(log(total) + top)
-    inverse = without(
-        less(total, 0.5), 1.0 / total
-    )  # the largest score contributes 1, so a smaller total means a fully masked row
+    # The largest score contributes 1, so a smaller total means a fully masked row.
+    inverse = without(less(total, 0.5), 1.0 / total)
     b.each(lambda: x.store(x.load() * inverse), unroll=4)
 
 

@@ -39,9 +39,7 @@ _BLOCK = 128  # points whose gradients fit in the L1 cache
 def _reflected(at: float, size: float, align: int) -> float:
     """A coordinate reflected at the borders until it is inside."""
     low = 0.0 if align else -0.5
-    span = (
-        max(size - 1.0, 1.0) if align else size
-    )  # with a single element, the reflected coordinate is clamped to it afterwards
+    span = max(size - 1.0, 1.0) if align else size  # a single element: the reflected coordinate is clamped later
     distance = abs(at - low)
     flips = math.floor(distance / span)
     rest = distance - flips * span

@@ -113,9 +113,8 @@ def gru(
 def gru_backward(kept: Array, past: Array) -> Any:
     """A function that computes the slopes of a step's gates, and the direct gradient of the previous state."""
     r, z, n, scaled = kept
-    factors = np.empty_like(
-        kept
-    )  # of r, z, and n with respect to the state's product; of n with respect to the input's
+    # Of r, z, and n with respect to the state's product; of n with respect to the input's.
+    factors = np.empty_like(kept)
     for_r, for_z, for_h, for_n = factors
     _bent(n, _one(n.dtype) - z, for_n)
     np.multiply(for_n, r, for_h)

@@ -3,6 +3,4 @@
 from __future__ import annotations
 
 LEAST_ROWS = 4  # of a batch per thread, half of them in each of its two shares: fewer make slow products
-LEAST_SHARED = (
-    1 << 20
-)  # multiplications in all steps from which on threads share the work: for fewer, waking them costs more
+LEAST_SHARED = 1 << 20  # multiplications in all steps that threads share: for fewer, waking them costs more

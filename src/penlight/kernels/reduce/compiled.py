@@ -107,9 +107,7 @@ def _plan(
             steps,
             lambda x: contiguous(x.reshape(inner, outer).T).reshape(result),
         )
-    order = sorted(
-        range(len(shape)), key=lambda k: (strides[k] != 0, -strides[k])
-    )  # broadcast dimensions are outermost
+    order = sorted(range(len(shape)), key=lambda k: (strides[k] != 0, -strides[k]))  # broadcast ones are outermost
     layout = _merged([_Dim(shape[k], strides[k] // itemsize, k in dims) for k in order])
     steps = None if any([s < 0 or s % itemsize for s in strides]) else _steps(dtype, how, of, layout)
     if steps is None:
