@@ -74,7 +74,7 @@ def _contiguous(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 
 def _along_columns(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
-    """By kernels down the columns of matrices."""
+    """By kernels along the columns of matrices."""
     shape = split_shape(arrays[0].shape, dim)
     out = np.empty(arrays[0].shape, arrays[0].dtype)
     _run_down_columns(name, *[a.reshape(shape) for a in (*arrays, out)])
