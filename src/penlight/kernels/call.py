@@ -12,8 +12,8 @@ minimum number of elements, an expression of the other arguments. Arrays are C-c
 caller has computed from their shape and strides which memory the code will access. `written` arrays must be writable, `optional`
 ones may be None, and `unused` ones are ignored. A signature may end in `where` and a condition that must hold. A `new` array is
 an output: the caller passes its shape, and the array is allocated here and returned. If the caller passes an array instead, it
-must not overlap any other, which is checked. Kernels of the compiler have such
-signatures: Note [The signature of a compiled kernel] in compiler/load.py.
+must not overlap any other, which is checked. Kernels of the compiler have such signatures:
+Note [The signature of a compiled kernel] in compiler/load.py.
 
 Element types are compared by equality (kind, size and byte order), not by the identity of dtype objects: an unpickled array has a
 dtype object of its own. An array that does not fit raises `Unfit` before anything is read or written. The caller then converts

@@ -1,10 +1,10 @@
 """Keeps freed memory for reuse instead of returning it to the system.
 
-A training step frees what the next one allocates again. By default the C library returns large blocks to the system when
-they are freed, and the system maps fresh pages when they are first touched: for arrays of a few hundred kilobytes that costs more
-than the arithmetic on them. `keep` tells the C library (glibc; others are left alone) to keep freed memory. It is called at the
-first large piece of work (parallel.py), so importing the package changes nothing in the process. It respects the C library's own
-settings and `PENLIGHT_KEEP_MEMORY=0`.
+A training step frees the memory that the next one allocates again. By default the C library returns large blocks to the system
+when they are freed, and the system maps fresh pages when they are first touched: for arrays of a few hundred kilobytes that costs
+more than the arithmetic on them. `keep` tells the C library (glibc; others are left alone) to keep freed memory. It is called at
+the first large piece of work (parallel.py), so importing the package changes nothing in the process. It respects the C library's
+own settings and `PENLIGHT_KEEP_MEMORY=0`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ that altogether: its helpers (waiting_threads.py) wait inside machine code and s
 they hold no GIL and never return to Python. So neither kind can do the other's work. Both obey `set_num_threads`, and they do not
 work at the same time: inside `parallel_for`, `native_thread_count` is 1.
 
-Note [Ranges for whoever is free]
+Note [Work in ranges]
 There are about twice as many ranges as threads. Each thread, including the caller, takes the next range until none is left. If a
 helper wakes up late on a busy machine, the caller has already done its share instead of waiting for it. The ranges do not depend
 on which thread runs them, so neither do the results. If a caller has waited for a helper inside a range for longer than it worked
@@ -60,7 +60,7 @@ _lowered = False  # whether BLAS is still set to one thread, possibly by a conte
 
 
 class _Job:
-    """Work split into ranges that threads take one by one, and its outcome. See Note [Ranges for whoever is free]."""
+    """Work split into ranges that threads take one by one, and its outcome. See Note [Work in ranges]."""
 
     __slots__ = ("body", "done", "error", "left", "lock", "ranges")
 

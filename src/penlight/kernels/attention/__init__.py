@@ -1,8 +1,8 @@
 """Scaled dot-product attention and its gradients, some heads at a time.
 
 The scores of a few heads stay in the cache between the two matrix products. Heads are shared between threads if there is
-enough work. Queries, keys and values are taken as they lie in memory: as parts of one projection, say, with the heads of
-one position side by side.
+enough work. Queries, keys and values are read in place, for example as slices of one projection in which the heads of one
+position are contiguous.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Part = tuple[slice, slice]
 
 # Probabilities up to this many bytes are kept for the backward pass; beyond, they are computed again.
 _KEEP_BYTES = 1 << 26
-# Scores that are worked on at once: they, their gradients and the heads they come from stay in a core's own cache.
+# Scores per block: they, their gradients and the heads they come from fit in a core's own cache.
 _BLOCK_ELEMENTS = 1 << 15
-# The same where native kernels do the work, whose threads share each part.
+# The same for native kernels, whose threads share each block.
 _SHARED_ELEMENTS = 1 << 18
-# Multiplications that are worth waking a thread for.
+# Multiplications per thread, at least.
 _GRAIN = 1 << 24
-# Scores that are worked on all at once, without threads: for more, blocks are faster.
+# Scores up to which all are processed at once, without threads: for more, blocks are faster.
 _MOST_AT_ONCE = 1 << 12
 
 
@@ -47,7 +47,7 @@ _small_above = lru_cache(maxsize=8)(_above)
 
 
 class _Heads:
-    """The heads of a batch, cut into parts that are worked on at once, and the masks of their scores."""
+    """The heads of a batch, split into blocks, and the masks of their scores."""
 
     def __init__(self, query: np.ndarray, key: np.ndarray, mask: np.ndarray | None, causal: bool) -> None:
         self.batch, self.heads, self.rows, _ = query.shape
@@ -96,7 +96,7 @@ class _Heads:
 
 
 def _rows(x: np.ndarray) -> np.ndarray:
-    """Heads whose matrices BLAS can take as they are: with dense rows. Others are copied."""
+    """The heads with dense rows, which BLAS reads directly; others are copied."""
     x = widen(x)
     step = x.strides[2]
     dense = x.strides[3] == x.itemsize and step >= x.shape[3] * x.itemsize and step % x.itemsize == 0
@@ -122,13 +122,13 @@ def _probabilities(
     logs: np.ndarray,
     out: np.ndarray | None,
 ) -> np.ndarray:
-    """The probabilities of some heads, whose logs of the sums of exponentials are written to `logs`."""
+    """The probabilities of some heads; the logs of their sums of exponentials are written to `logs`."""
     if heads.kind is not None:
         return _native_probabilities(definitions.attend, query, key, heads, part, scale, logs, out)
     scores = _scores(query, key, heads, part, scale, out)
     flat = scores.reshape(-1, heads.columns)
     top = row_max(flat)
-    # Finite also where all is hidden, so that hidden scores stay -inf.
+    # Finite even if all scores are masked, so that masked scores stay -inf.
     np.maximum(top, np.finfo(flat.dtype).min, out=top)
     np.subtract(flat, top, flat)
     np.exp(flat, flat)
@@ -142,7 +142,7 @@ def _probabilities(
 def _probabilities_again(
     query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray
 ) -> np.ndarray:
-    """The same from the logs, which are +inf where a row may look at nothing."""
+    """The probabilities recomputed from the logs, which are +inf for fully masked rows."""
     if heads.kind is not None:
         return _native_probabilities(definitions.attend_again, query, key, heads, part, scale, logs, None)
     p = _scores(query, key, heads, part, scale, None)
@@ -157,7 +157,7 @@ def _native_probabilities(
 ) -> np.ndarray:  # fmt: skip
     """See Note [Native kernels]."""
     q = query[part]
-    if heads.mask is not None:  # which is added to what is scaled already
+    if heads.mask is not None:  # the mask is added after scaling
         q, scale = q * q.dtype.type(scale), 1.0
     scores = multiply(q, key[part].swapaxes(2, 3), out)
     heads.add_mask(scores, part)
@@ -173,7 +173,7 @@ def _in_blocks(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     heads = _Heads(query, key, mask, causal)
     q, k, v = _rows(query), _rows(key), _rows(value)
-    # `q` is the query where its rows are dense, and a plain copy else.
+    # `q` is the query if its rows are dense, else a contiguous copy.
     out = np.empty_like(q, shape=(*q.shape[:3], value.shape[3]))
     sums = np.empty(query.shape[:3], q.dtype)
     shape = (*query.shape[:3], heads.columns)
@@ -248,10 +248,9 @@ GRADIENTS = (
 def attention(
     query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities or nothing if they are many).
+    """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities, or an empty array if there are too many).
 
-    The mask, of four dims, is added to the scores. A row that may look at nothing gives 0. The result lies in memory as the
-    query does, as in PyTorch.
+    The mask, of four dims, is added to the scores. A fully masked row gives 0. The result has the query's memory layout, as in PyTorch.
     """
     return apply(ATTENTION, query, key, value, mask, scale, causal)
 
@@ -260,5 +259,5 @@ def attention_backward(
     grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, out: np.ndarray,
     sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
 ) -> Grads:  # fmt: skip
-    """Gradients of query, key and value. In memory, the heads of one position lie side by side, as in PyTorch."""
+    """Gradients of query, key and value. In memory, the heads of one position are contiguous, as in PyTorch."""
     return apply(GRADIENTS, grad, query, key, value, mask, out, sums, kept, scale, causal, needs)

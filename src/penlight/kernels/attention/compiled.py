@@ -1,6 +1,6 @@
-"""Attention with few scores, in as few calls as there can be, with the native kernels of rows.py.
+"""Attention with few scores, in as few calls as possible, by the native kernels of rows.py.
 
-Functions give None where `kernels/attention/` has to do it.
+Functions return None if `kernels/attention/` has to do the work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _back_run(kind: str) -> Any:
 
 @lru_cache(maxsize=16)
 def causal_limits(rows: int, columns: int, heads: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of all columns, and of the last column that counts for each row of several heads."""
+    """The indices of all columns, and the last visible column of each row of several heads."""
     return np.arange(columns, dtype=kind), np.tile(np.arange(rows, dtype=kind), heads)
 
 
@@ -49,7 +49,7 @@ def attention(
         return None
     out = np.empty_like(query, shape=(batch, heads, rows, value.shape[3]))  # in the query's order of dimensions
     with silent():
-        if mask is not None:  # which is added to what is scaled already
+        if mask is not None:  # the mask is added after scaling
             query, scale = query * dtype.type(scale), 1.0
         scores = np.matmul(query, key.swapaxes(2, 3), np.empty((batch, heads, rows, columns), dtype))
         if mask is not None:
@@ -98,6 +98,6 @@ def attention_backward(
 
 
 def _side_by_side(x: np.ndarray) -> np.ndarray:
-    """Memory for a gradient in which the heads of one position lie side by side, as in PyTorch."""
+    """Memory for a gradient in which the heads of one position are contiguous, as in PyTorch."""
     n, heads, rows, width = x.shape
     return np.empty((n, rows, heads, width), x.dtype).swapaxes(1, 2)

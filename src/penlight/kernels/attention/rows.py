@@ -1,6 +1,6 @@
-"""What attention does to the scores of queries (rows) and keys (columns), of float32 or float64. The same in NumPy: kernels/attention/.
+"""Row kernels on the attention scores of queries (rows) and keys (columns), in float32 or float64. The NumPy version is in kernels/attention/.
 
-Of a `causal` row only the keys up to a column count: `column_numbers` numbers the columns, `last` has the last one for each row.
+In a `causal` row only the keys up to a column are visible: `column_numbers` holds the columns' indices, `last` the last visible one of each row.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ _LEAST = {False: -3.4028234663852886e38, True: -1.7976931348623157e308}  # of fl
 def attend(b: Rows, causal: bool, kind: str) -> None:
     """From products to probabilities, in place: softmax of x * scale; and the log of the sum of exponentials.
 
-    A row that may look at nothing becomes 0.
+    A fully masked row becomes 0.
     """
     x, logs = b.array(kind=kind), b.per_row()
     score = _scores(b, x, causal, kind)
-    top = larger(b.largest(score, unroll=2), _LEAST[b.double])  # finite, so that hidden scores stay -inf
+    top = larger(b.largest(score, unroll=2), _LEAST[b.double])  # finite, so that masked scores stay -inf
     total = b.total(lambda: x.store(exp_below(score() - top)))
     logs.put(log(total) + top)
-    inverse = without(less(total, 0.5), 1.0 / total)  # the largest counts 1, so less means that there is none
+    # The largest score contributes 1, so a smaller total means a fully masked row.
+    inverse = without(less(total, 0.5), 1.0 / total)
     b.each(lambda: x.store(x.load() * inverse), unroll=4)
 
 
 def attend_again(b: Rows, causal: bool, kind: str) -> None:
-    """The same from the logs, which are +inf where a row may look at nothing."""
+    """The probabilities recomputed from the logs, which are +inf for fully masked rows."""
     x, logs = b.array(kind=kind), b.per_row()
     low = logs.get()
     score = _scores(b, x, causal, kind)
@@ -44,7 +45,7 @@ def attend_backward(b: Rows, kind: str) -> None:
 
 
 def _scores(b: Rows, x: Array, causal: bool, kind: str) -> Callable[[], Value]:
-    """The scores of a loop's vector: x * scale, and -inf for what may not be looked at."""
+    """The scores of a loop's vector: x * scale, and -inf where masked."""
     scale = b.number()()
     if not causal:
         return lambda: x.load() * scale

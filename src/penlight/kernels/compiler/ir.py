@@ -231,8 +231,8 @@ OPS = {
     "cast": Row("..", cheap=False),
     "bitcast": Row(".."),  # the bits of a vector as lanes of another element; the size in bytes is the same
     # Control. `for`: operands are low, high, step and the carried values; the region's first parameter is the index;
-    # the attribute is "parallel" if
-    # iterations may run in any order. `while`: the first region yields whether to continue, the second the carried values.
+    # the attribute is "parallel" if iterations may run in any order. `while`: the first region yields whether to continue, the second
+    # the carried values.
     "for": Row("", pure=False, cheap=False),
     "while": Row("", pure=False, cheap=False),
     "if": Row("", pure=False, cheap=False),

@@ -69,7 +69,7 @@ _EXP = (
     0.04166838899254799,
     0.00836874544620514,
     0.001381453825160861,
-)  # of r**2 on
+)  # from r**2 on
 
 
 def exp(x: Value) -> Value:
@@ -177,7 +177,7 @@ def tanh(x: Value) -> Value:
 # ----- Exponentials of float64 ----------------------------------------------------------------------------------------
 
 _LN2_HIGH_64, _LN2_LOW_64 = 0.6931471803691238, 1.9082149292705877e-10
-_EXP_64 = tuple([1 / factorial(n) for n in range(2, 14)])  # of r**2 on
+_EXP_64 = tuple([1 / factorial(n) for n in range(2, 14)])  # from r**2 on
 MAGIC_64 = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the rounded integer in the lowest bits
 _ONE_BITS_64 = 0x3FF0000000000000
 _LOWEST, _HIGHEST = -746.0, 710.0  # beyond, exp is 0 or infinity
@@ -279,7 +279,7 @@ def _log_everywhere(x: Value, result: Value) -> Value:
     return where(greater(x, 0.0), result, outside)
 
 
-_ATANH = tuple([2 / (2 * n + 1) for n in range(1, 11)])  # of z on, with z = s**2
+_ATANH = tuple([2 / (2 * n + 1) for n in range(1, 11)])  # from z on, with z = s**2
 _SPLIT = 4503599627370496.0  # 2**52
 _SPLIT_BITS, _HALF_BITS, _FRACTION = 0x4330000000000000, 0x3FE0000000000000, 0x000FFFFFFFFFFFFF
 _LEAST_NORMAL_64 = 2.2250738585072014e-308

@@ -41,9 +41,7 @@ class Selection:
         selects: list[Op] = []  # conditions of selects
         jumps: list[Op] = []  # conditions of jumps
         factors: list[Op] = []  # the first factors of fused multiply-adds
-        casts: list[
-            tuple[Op, Op]
-        ] = []  # casts of the value loaded last, with the load; and stores of the value cast last
+        casts: list[tuple[Op, Op]] = []  # of the value loaded last, with the load; and stores of the value cast last
         loads: list[tuple[Op, Op]] = []  # loads that may be part of an instruction, with their readers
         regions = [kernel.body]
         for region in regions:

@@ -40,9 +40,7 @@ class _Loop:
         self.ops = [*_all_ops(region)]
         self.inside = {*region.parameters, *self.ops}
         self.is_marked = bool(mark)
-        self.step: dict[Op, int | None] = {
-            region.parameters[0]: 1
-        }  # an integer's increment per iteration; None: unknown
+        self.step: dict[Op, int | None] = {region.parameters[0]: 1}  # an integer's increment; None: unknown
         self.varying: set[Op] = set()
         self.accessed: dict[str, set[Op]] = {}
         self.stored: set[str] = set()

@@ -162,7 +162,7 @@ class _Columns:
         shape = [*a.shape[:2], *kernel, *out]
         steps = [*a.strides[:2], *(s * d for s, d in zip(inner * 2, dilation + stride, strict=True))]
         if self.merged:
-            # Move the images' dim behind the kernel: (C, *kernel, images, *positions).
+            # Move the images' dim after the kernel's: (C, *kernel, images, *positions).
             shape.insert(1 + len(inner), shape.pop(0))
             steps.insert(1 + len(inner), steps.pop(0))
         return np.ndarray(shape, a.dtype, a, at, steps)

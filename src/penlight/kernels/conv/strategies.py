@@ -42,7 +42,7 @@ class Problem(NamedTuple):
     dilation: Ints
     groups: int
     dtype: Any
-    contiguous: bool  # whether the result's memory is
+    contiguous: bool  # whether the result is
     machine_code: bool
 
     @property

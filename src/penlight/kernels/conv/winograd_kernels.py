@@ -51,8 +51,8 @@ RECORD = ("x source", "x rows", "x even", "x odd", "g source", "g rows", "g even
 #   back: bytes from the end of a row of tiles to the beginning of the next;
 #   planes, into, apart: the number of channels, the address of the transformed elements, and the stride of the sixteen.
 # In common: `eights` vectors for a row of tiles, `skip` bytes from their end to the next row's beginning, `row` the stride of channels.
-# Products: rows and inner dimension, the first factor and its strides. Sums of products: groups of
-# channels of the input and of the gradient. The result: `tail` is the byte offset of its last eight columns. Then variables.
+# Products: rows and inner dimension, the first factor and its strides. Sums of products: groups of channels of the
+# input and of the gradient. The result: `tail` is the byte offset of its last eight columns. Then variables.
 TABLE = Table(
     [*RECORD, "blocks", "record", *[f"{of} {what}" for of in "xg" for what in _SOURCE], "eights", "skip", "row"]
     + ["rows", "inner", "weight", "weight row", "weight inner", "weight apart", "products", "products apart"]

@@ -43,8 +43,8 @@ def in_memory_order(kernel: Callable[..., Any], array: np.ndarray, *rest: Any) -
 
 
 # Note [Layouts]
-# The result of an elementwise function lies in memory as PyTorch lays it out. If operands of one shape are all contiguous, all
-# channels last, or all dense with the same strides, the result gets their strides. Otherwise the result is dense, with its
+# The result of an elementwise function has the memory layout that PyTorch gives it. If operands of one shape are all contiguous,
+# all channels last, or all dense with the same strides, the result gets their strides. Otherwise the result is dense, with its
 # dimensions in the order of the first operand's strides; if two strides are equal or 0 (an expanded dimension), the next operand
 # decides, and finally the order of dimensions. A copy is laid out in the same way, except that a copy of a dense array always
 # keeps its strides. NumPy differs if operands disagree or are expanded, and in the strides of dimensions of size 1.

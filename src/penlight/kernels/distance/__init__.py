@@ -1,6 +1,6 @@
-"""Distances between all pairs of rows, and cosines of the angles between vectors, as compiled loops, see Note [Compiled loops] in compiler/loops.py.
+"""Distances between all pairs of rows, and cosine similarities, as compiled loops, see Note [Compiled loops] in compiler/loops.py.
 
-Functions give None where ops/nn/distance.py has to do it, in NumPy.
+Functions return None if ops/nn/distance.py has to do the work, in NumPy.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from ..compiler.loops import Floats, checked, compile_loops, reassociated
 from ..waiting_threads import over
 
-_GRAIN = 1 << 16  # differences that are worth waking a thread for
-_MOST_PAIRS = 1 << 17  # elements of all pairs of rows; for more, a product of matrices makes the gradient sooner
-_MOST_COSINES = 1 << 12  # elements; for more, NumPy's passes are quicker
+_GRAIN = 1 << 16  # differences per thread, at least
+_MOST_PAIRS = 1 << 17  # elements of all pairs of rows; for more, a matrix product computes the gradient faster
+_MOST_COSINES = 1 << 12  # elements; for more, NumPy's passes are faster
 
 
 def _all_pairs(
@@ -55,7 +55,7 @@ def _euclid_back(
 def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
     """The distances between all pairs of rows of a contiguous matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
 
-    None where NumPy has to do it, as for norms other than 1 and 2.
+    None if NumPy has to do it, as for norms other than 1 and 2.
     """
     if p not in (1, 2):
         return None
@@ -71,7 +71,7 @@ def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
 
 
 def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.ndarray | None:
-    """The gradient of Euclidean distances between all pairs of a few rows; rows that are equal don't push each other."""
+    """The gradient of Euclidean distances between all pairs of a few rows; equal rows contribute nothing to each other."""
     run = compile_loops(_euclid_back, x.dtype)
     rows, columns = x.shape
     if run is None or not 0 < rows * rows * columns <= _MOST_PAIRS:

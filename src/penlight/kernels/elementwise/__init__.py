@@ -83,9 +83,7 @@ def attempt(
         elif kind is float or kind is int:
             key.append(kind)
             if by_value:
-                key.append(
-                    value if value and value == value else repr(value)
-                )  # tells -0.0 from 0.0, and finds NaN again
+                key.append(value if value and value == value else repr(value))  # for -0.0 and NaN as keys
             else:
                 scalars.append(value)
         else:

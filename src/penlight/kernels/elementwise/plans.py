@@ -406,9 +406,7 @@ def signature(value: Any) -> Any:
         return value.__code__, value.__defaults__, *[signature(cell.cell_contents) for cell in held]
     if type(value) is tuple:
         return tuple([signature(v) for v in value])
-    return (
-        repr(value) if type(value) in (float, bool) else value
-    )  # finds NaN again, and tells -0.0 from 0.0 and True from 1
+    return repr(value) if type(value) in (float, bool) else value  # for NaN, -0.0 (not 0.0) and True (not 1) as keys
 
 
 def _without_scalars(signature: Any) -> Any:

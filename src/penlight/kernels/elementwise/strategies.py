@@ -36,9 +36,9 @@ NUMPY_GRAIN = LARGE // 2  # of NumPy's costly ufuncs, and of rules
 # Of ufuncs that are one machine instruction: they are limited by memory, which a second thread does not speed up
 CHEAP_NUMPY_GRAIN = 1 << 20
 
-# The number of contiguous elements from which on machine code beats NumPy's loop, by the slowness of that loop: Note [Native
-# kernels]. NumPy runs ufuncs that are not listed, except on 16-bit floats. A single instruction is as fast in NumPy until threads
-# share it; operands that broadcast gain from LARGE on.
+# The number of contiguous elements from which on machine code beats NumPy's loop, by the slowness of that loop:
+# Note [Native kernels]. NumPy runs ufuncs that are not listed, except on 16-bit floats. A single instruction is as fast in NumPy
+# until threads share it; operands that broadcast gain from LARGE on.
 COMPILED_FROM: dict[Any, int] = {
     **dict.fromkeys((np.expm1, np.log1p, np.exp2, np.log2, np.log10, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2), 1 << 10),
     **dict.fromkeys((np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh, np.copysign), 1 << 10),

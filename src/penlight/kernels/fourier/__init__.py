@@ -1,8 +1,8 @@
-"""NumPy's loops of Fourier transforms without the functions around them, which take longer than a short transform.
+"""NumPy's inner loops of Fourier transforms, without the Python functions around them, which take longer than a short transform.
 
-Each axis after the other, in NumPy's order, in the precision of the numbers: where nothing is scaled, `np.fft` takes double precision
-for single, which takes several times as long and is not what PyTorch's results have. `scaling` is "backward", "ortho" or "forward" as
-NumPy has it. Where NumPy has no such loops, `np.fft` serves.
+Axes are transformed one by one, in NumPy's order, in the input's precision: without scaling, `np.fft` uses double precision for
+single, which takes several times as long and differs from PyTorch's results. `scaling` is "backward", "ortho" or "forward", as in
+NumPy. If NumPy has no such loops, `np.fft` is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Scaling = Literal["backward", "ortho", "forward"]
 Ints = tuple[int, ...]
 Step = tuple[
     Any, Array, Ints, np.dtype[Any], "list[Ints] | None"
-]  # a loop, its factor, what it makes, and where it runs
+]  # a loop, its factor, its result's shape and dtype, and its axes
 
 _COMPLEX = {np.dtype(t): np.dtype(c) for t, c in zip("fdFD", "FDFD")}
 _REAL = {np.dtype(t): np.dtype(r) for t, r in zip("fdFD", "fdfd")}
@@ -32,7 +32,7 @@ _REAL = {np.dtype(t): np.dtype(r) for t, r in zip("fdFD", "fdfd")}
 
 @lru_cache(256)
 def _factor(points: int, scaling: str, forward: bool, real: np.dtype[Any]) -> Any:
-    """What results are multiplied by, in their precision."""
+    """The factor of the results, in their precision."""
     if scaling == "ortho":
         return np.reciprocal(np.sqrt(points, dtype=real))
     return np.reciprocal(points, dtype=real) if (scaling == "forward") is forward else 1
@@ -40,7 +40,7 @@ def _factor(points: int, scaling: str, forward: bool, real: np.dtype[Any]) -> An
 
 @lru_cache(1)
 def _available() -> bool:
-    """Whether the loops are there and do what `np.fft` does."""
+    """Whether the loops exist and do the same as `np.fft`."""
     x = np.arange(6.0).reshape(2, 3)
     z = x + 1j
     try:
@@ -61,7 +61,7 @@ def _along(name: str, x: Array, axis: int, kept: int, dtype: np.dtype[Any]) -> A
 
 
 def _step(name: str, shape: Ints, axis: int, kept: int, dtype: np.dtype[Any], factor: Any) -> Step:
-    """A loop along one axis of an array, of which it leaves so many numbers."""
+    """A loop along one axis of an array, whose result has `kept` elements there."""
     where = None if axis == len(shape) - 1 else [(axis,), (), (axis,)]
     return (
         getattr(_loops, name),
@@ -112,7 +112,7 @@ def _real_steps(shape: Ints, axes: Ints, points: int, scaling: str, dtype: np.dt
 
 
 def transform(x: Array, axes: Ints, forward: bool, scaling: Scaling) -> Array:
-    """`fftn` or `ifftn` along these axes. The result is contiguous, as those of the other functions are."""
+    """`fftn` or `ifftn` along these axes. All results of this module are contiguous."""
     if not _usable(x):
         return (np.fft.fftn if forward else np.fft.ifftn)(x, None, axes, scaling)
     return _run(x, _complex_steps(x.shape, axes[::-1], forward, scaling, x.dtype))
@@ -130,7 +130,7 @@ def _mirrored(x: Array, axes: Ints, scaling: Scaling) -> Array:
 
 
 # fmt: off
-# Mirroring turns zeros of the second half to -0. For less than 1024 elements it takes as long as the whole transform.
+# Mirroring turns zeros of the second half into -0. Below 1024 elements it takes as long as the full transform.
 BOTH_HALVES = (
     Strategy(lambda x, axes, _: len(axes) == 1 and x.size >= 1024 and _usable(x), _mirrored, "1.1 to 8 times all frequencies"),
     Strategy(None, lambda x, axes, scaling: transform(x, axes, True, scaling), "several axes, few elements"),
@@ -139,7 +139,7 @@ BOTH_HALVES = (
 
 
 def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
-    """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
+    """`fftn` of real input along these axes: along one axis the second half of the frequencies mirrors the first."""
     return apply(BOTH_HALVES, x, axes, scaling)
 
 

@@ -1,7 +1,7 @@
-"""Sampling images at the points of a grid, and the gradients for the image and for the grid. Which implementation runs when: see kernels/strategy.py.
+"""Sampling images at the points of a grid, and the gradients for the image and for the grid: the strategy tables. See kernels/strategy.py.
 
-The image is ``(N, C, *spatial)`` with 2 or 3 spatial dims, the grid ``(N, *out, dims)`` with coordinates in [-1, 1], the
-last dim of the image first. One dim at a time, a coordinate becomes a few taps (an index and a weight each, and the
+The image is ``(N, C, *spatial)`` with 2 or 3 spatial dims, the grid ``(N, *out, dims)`` with coordinates in [-1, 1], the last dim
+of the image first. In each dim, a coordinate has a few taps, the neighbouring pixels (an index and a weight each, and the
 weight's derivative), and a sample is the sum over all combinations of taps.
 """
 
@@ -26,14 +26,14 @@ from ..strategy import Strategy, apply
 from . import kernels
 
 _BLOCK = 1 << 16  # samples of a block of images in NumPy
-_MOST_KEPT = 1 << 12  # pixels of images whose coordinates are kept
+_MOST_KEPT = 1 << 12  # pixels of images whose coordinates are cached
 
-# One tap of one dim: indices, weights, derivatives of the weights (if asked for), and which are inside (None: all).
+# One tap of one dim: indices, weights, derivatives of the weights (if needed), and which are inside (None: all).
 Tap = tuple[np.ndarray, np.ndarray, Any, Any]
 
 
 def _reflect(at: np.ndarray, low: float, high: float) -> tuple[np.ndarray, Any]:
-    """Fold coordinates back and forth between two borders; the slope is the sign of each fold."""
+    """Reflect coordinates between two borders; the slope is the sign after the reflections."""
     if low == high:
         return np.zeros_like(at), 0
     span = high - low
@@ -46,9 +46,9 @@ def _reflect(at: np.ndarray, low: float, high: float) -> tuple[np.ndarray, Any]:
 
 
 def _border(at: np.ndarray, size: int, dims: int, padding: str, align_corners: bool) -> tuple[np.ndarray, Any]:
-    """Bring coordinates inside as the padding mode says, and the slope of that (zero at the border).
+    """Move coordinates inside by the padding mode; return them and the slope of that (zero at the border).
 
-    Coordinates without a meaning go to the first element, or to the last if there are three dims, as in PyTorch.
+    NaN coordinates go to the first element, or to the last if there are three dims, as in PyTorch.
     """
     slope: Any = 1
     if padding == "reflection":
@@ -61,7 +61,7 @@ def _border(at: np.ndarray, size: int, dims: int, padding: str, align_corners: b
 
 
 class _Sampler:
-    """What the three functions share: blocks of images, and the combinations of taps of each."""
+    """The common part of the three functions: blocks of images, and the combinations of taps of each."""
 
     def __init__(
         self, grid: np.ndarray, shape: Ints, mode: str, padding: str, align_corners: bool, slopes: bool = False
@@ -103,7 +103,7 @@ class _Sampler:
         at = at + 1
         if self.align_corners:
             at *= scale
-        else:  # rounded once: see Note [Ranges to the last bit] in ranges.py
+        else:  # one rounding: see Note [Ranges to the last bit] in ranges.py
             at = fma64(at, scale, -0.5) if at.dtype == np.float64 else fma32(at, scale, -0.5)
         slope: Any = 1
         if self.mode == "bicubic":
@@ -121,7 +121,7 @@ class _Sampler:
         ]
 
     def _tap(self, index: np.ndarray, weight: np.ndarray, change: np.ndarray | None, size: int) -> Tap:
-        """A tap outside gets weight zero, and some index inside."""
+        """A tap outside gets weight zero, and an arbitrary index inside."""
         inside = None
         if self.padding == "zeros":
             inside = (index >= 0) & (index < size)
@@ -136,7 +136,7 @@ class _Sampler:
         return index.astype(np.intp), weight, change, inside
 
     def _cubic_taps(self, at: np.ndarray, size: int, scale: float) -> list[Tap]:
-        """Four neighbours, each brought inside on its own."""
+        """Four neighbours, each moved inside separately."""
         low = np.floor(at)
         part = at - low
         a = -0.75
@@ -165,14 +165,14 @@ def _weights(corner: tuple[Tap, ...], dim: int = -1) -> np.ndarray:
 
 
 def _clear_outside(part: np.ndarray, corner: tuple[Tap, ...]) -> None:
-    """Make sure that a tap outside takes nothing, rather than zero times what is there."""
+    """Set the contributions of taps outside to zero, since zero times an infinity is not."""
     for _, _, _, inside in corner:
         if inside is not None:
             np.copyto(part, 0, where=~(inside if part.ndim == 2 else inside[:, None]))
 
 
 def _take(source: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """From ``(images, C, size)`` the elements at ``(images, points)`` of each plane."""
+    """The elements of ``(images, C, size)`` at ``(images, points)`` in each plane."""
     if source.shape[1] == 1:
         return np.take_along_axis(source, index[:, None], 2)
     return np.stack([planes.take(at, 1) for planes, at in zip(source, index, strict=True)])
@@ -252,7 +252,7 @@ def _numpy_grid_grad(
     return result
 
 
-# Compiled loops return None for other dtypes, for empty arrays, and where an image with padding "zeros" has elements that are not finite.
+# Compiled loops return None for other dtypes, for empty arrays, and if an image with padding "zeros" has elements that are not finite.
 SAMPLES = (
     Strategy(None, kernels.sample, "10 times NumPy"),
     Strategy(None, _numpy_sample, "every dtype and machine"),
@@ -325,4 +325,4 @@ def _pixels(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     return base
 
 
-_kept_pixels = lru_cache(32)(_pixels)  # which takes longer than what it is for
+_kept_pixels = lru_cache(32)(_pixels)  # computing them takes longer than using them

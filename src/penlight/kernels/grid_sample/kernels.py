@@ -1,9 +1,10 @@
-"""Sampling at the points of a grid as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: __init__.py.
+"""Sampling at the points of a grid as compiled loops, see Note [Compiled loops] in compiler/loops.py. The NumPy version is __init__.py.
 
-Along each dimension of an image, a coordinate of the grid becomes one, two or four taps: an index, which is negative if it is outside, a weight, and
-the weight's derivative by the coordinate. `_taps` computes these with vectors along the points. `_corners` combines the taps of
-all dimensions, and the other kernels do something at each of them, for up to four channels at a time: indices are converted and checked once for
-these. Images of two dimensions have a third one of size one.
+Along each dimension of an image, a coordinate of the grid has one, two or four taps, the neighbouring pixels: an index, which is
+negative if it is outside, a weight, and the weight's derivative with respect to the coordinate. `_taps` computes these with
+vectors along the points. `_corners` combines the taps of all dimensions, and the other kernels work at each combination, for up
+to four channels at a time, so that indices are converted and checked only once. Images of two dimensions have a third one of size
+one.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _ZEROS, _, _REFLECTION = range(3)
 _MODES = {"bilinear": _BILINEAR, "nearest": _NEAREST, "bicubic": _BICUBIC}
 _PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 _TAPS = {"bilinear": (0, 1), "nearest": (0,), "bicubic": (0, 1, 2, 3)}
-_ONE, _AXES = (0,), (0, 1, 2)  # axes are counted from the last dimension on
+_ONE, _AXES = (0,), (0, 1, 2)  # axes are counted from the last dimension
 _A = -0.75  # the sharpness of cubic interpolation
-_GRAIN = 1 << 12  # points that are worth sharing
-_BLOCK = 128  # points whose gradients stay in the first cache
+_GRAIN = 1 << 12  # points per thread, at least
+_BLOCK = 128  # points whose gradients fit in the L1 cache
 
 
 # ----- The taps of a coordinate ---------------------------------------------------------------------------------------
@@ -38,7 +39,7 @@ _BLOCK = 128  # points whose gradients stay in the first cache
 def _reflected(at: float, size: float, align: int) -> float:
     """A coordinate reflected at the borders until it is inside."""
     low = 0.0 if align else -0.5
-    span = max(size - 1.0, 1.0) if align else size  # what is reflected at a single element is limited to it afterwards
+    span = max(size - 1.0, 1.0) if align else size  # a single element: the reflected coordinate is clamped later
     distance = abs(at - low)
     flips = math.floor(distance / span)
     rest = distance - flips * span
@@ -47,7 +48,7 @@ def _reflected(at: float, size: float, align: int) -> float:
 
 
 def _inside(at: float, size: float, padding: int, align: int, dims: int) -> float:
-    """A coordinate brought inside; NaN goes to the first element, or to the last if there are three dimensions."""
+    """A coordinate moved inside; NaN goes to the first element, or to the last if there are three dimensions."""
     if padding == _REFLECTION:
         at = _reflected(at, size, align)
     limited = min(max(at, 0.0), size - 1.0)
@@ -69,7 +70,7 @@ def _position(at: float, size: float, mode: int, padding: int, align: int, dims:
 
 
 def _slope(at: float, size: float, mode: int, padding: int, align: int) -> float:
-    """The derivative of that position by the coordinate."""
+    """The derivative of `_position` with respect to the coordinate."""
     scale = (size - 1.0) * 0.5 if align else size * 0.5
     if padding == _ZEROS or mode == _BICUBIC:
         return scale
@@ -111,7 +112,7 @@ def _weight(at: float, tap: int, mode: int) -> float:
 
 
 def _change(at: float, tap: int, mode: int) -> float:
-    """The derivative of a weight by the position."""
+    """The derivative of a weight with respect to the position."""
     if mode == _BILINEAR:
         return 1.0 if tap else -1.0
     part = at - math.floor(at)
@@ -128,8 +129,8 @@ def _taps(
     begin: int, end: int, grid: Floats, indices: Floats, weights: Floats, changes: Floats, depth: int, height: int, width: int,
     total: int, *, taps: tuple[int, ...], mode: int, padding: int, align: int, dims: int, slopes: bool,
 ) -> None:  # fmt: skip
-    """The taps of `total` points along each dimension. A tap outside has weight 0, or NaN in two dimensions where a coordinate is not finite: that shows
-    in samples, as in PyTorch."""
+    """The taps of `total` points along each dimension. A tap outside has weight 0, or NaN in two dimensions if a coordinate is
+    not finite: samples then show it, as in PyTorch."""
     for axis in _AXES[:dims]:
         size = float(width if axis == 0 else height if axis == 1 else depth)
         for tap in taps:
@@ -151,7 +152,7 @@ def _taps(
 
 # ----- The samples ----------------------------------------------------------------------------------------------------
 #
-# Channels are done in groups of four, or of one if there is only one (`members`). The last group may have one channel several times.
+# Channels are done in groups of four, or of one if there is only one (`members`). The last group may contain one channel several times.
 
 
 def _planes(image: int, group: int, images: int, channels: int, members: tuple[int, ...]) -> tuple[int, ...]:
@@ -164,7 +165,7 @@ def _planes(image: int, group: int, images: int, channels: int, members: tuple[i
 
 
 def _grads(grad: Floats, planes: tuple[int, ...], point: int, points: int) -> tuple[float, ...]:
-    """The gradients of a sample of each plane; 0 for a plane that was there before."""
+    """The gradients of a sample of each plane; 0 for a repeated plane."""
     found: tuple[float, ...] = ()
     before = -1
     for plane in planes:
@@ -193,7 +194,7 @@ def _corners(
 
 
 def _product(z: Floats, y: Floats, x: Floats, z_tap: int, y_tap: int, x_tap: int, dims: int) -> float:
-    """The product of a factor of each dimension."""
+    """The product of one factor per dimension."""
     return (z[z_tap] * y[y_tap] if dims == 3 else y[y_tap]) * x[x_tap]
 
 
@@ -317,7 +318,7 @@ def _suits(grid: np.ndarray, array: np.ndarray, size: int) -> bool:
 
 def sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> Any:
     """`grid_sample`, or None where NumPy has to do it."""
-    # A tap outside takes 0 times some element.
+    # A tap outside contributes 0 times some element.
     if not _suits(grid, x, x.size) or (padding == "zeros" and not np.isfinite(x).all()):
         return None
     points = _Points(grid, x.shape[2:], mode, padding, align_corners)

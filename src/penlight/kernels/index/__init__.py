@@ -1,4 +1,4 @@
-"""Elements, rows and segments that indices or masks name: gathered, scattered, reduced. Which implementation runs when.
+"""Gather, scatter and reduce elements, rows and segments by indices or masks: the strategy table.
 
 | what | compiled loops (kernels.py) | NumPy |
 |---|---|---|
@@ -6,6 +6,6 @@
 | rows added to rows | rows of LEAST_COLUMNS or more: 3 to 5 times NumPy | `ufunc.at` on flat positions up to MOST_BY_POSITIONS; for more, plain assignment of rows that occur once |
 """
 
-LEAST_MOVED = 1 << 12  # elements: for fewer, NumPy takes no longer
-LEAST_COLUMNS = 3  # of a row: fewer are not worth a loop of their own
-MOST_BY_POSITIONS = 1 << 11  # elements: for fewer, looking for rows that occur once costs more than it saves
+LEAST_MOVED = 1 << 12  # elements: for fewer, NumPy is as fast
+LEAST_COLUMNS = 3  # of a row: fewer do not justify their own loop
+MOST_BY_POSITIONS = 1 << 11  # elements: for fewer, finding the rows that occur once costs more than it saves

@@ -1,7 +1,7 @@
-"""Elements at the positions that indices or masks name: read, written, combined with others. Compiled loops: kernels.py.
+"""Reads, writes and reductions of elements at indices or masks, by the compiled loops of kernels.py.
 
-Each function says that it cannot (with None or False) where elements are of a kind that is not served, or so few that NumPy is as quick.
-Indices are int64 and neither negative nor too large, which `all_inside` tells.
+Each function refuses (with None or False) unsupported dtypes, and arrays so small that NumPy is as fast. Indices are int64 and in
+bounds, which `all_inside` checks.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from . import LEAST_MOVED
 
 kernels = lazy_import(globals(), "kernels", ".kernels")
 
-_GRAIN = 1 << 15  # elements that are worth waking a thread for
+_GRAIN = 1 << 15  # elements per thread, at least
 _INDEX = np.dtype(np.int64)
-# What elements of so many bytes are moved as.
+# The dtypes as which elements of so many bytes are moved.
 _MOVED: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: _INDEX}
 
 
 def all_inside(index: np.ndarray, limit: int) -> bool:
-    """Whether 0 <= index < limit for all indices. `argmax` and `item` are NumPy's quickest way to the largest in a small array."""
+    """Whether 0 <= index < limit for all indices. `argmax` and `item` are NumPy's fastest way to the largest element of a small array."""
     if not index.size:
         return True
     bits = index.view(f"u{index.itemsize}")
-    # Negative ones are huge if they have no sign.
+    # Negative ones are huge as unsigned integers.
     return bool((bits.item(bits.argmax()) if index.size < LEAST_MOVED else bits.max()) < limit)
 
 
@@ -41,8 +41,9 @@ def all_inside(index: np.ndarray, limit: int) -> bool:
 def _along(
     shape: tuple[int, ...], index: tuple[int, ...], dim: int, dtype: np.dtype[Any], act: str, shared: bool
 ) -> Any:
-    """The kernel for indices of a shape into an array of another along a dimension, the dtype that it sees elements as, and its arguments behind the arrays; None
-    if there is none. The index may be smaller than the array in its first dimension, or in the one behind `dim`."""
+    """The kernel for indices into an array along a dimension, given both shapes, the dtype as which it sees elements, and its
+    arguments after the arrays; None if there is none. The index may be smaller than the array in its first dimension, or in the
+    one after `dim`."""
     if len(index) != len(shape) or dtype.hasobject or not prod(index):
         return None
     if index[1:dim] != shape[1:dim] or (index[dim + 1 :] != shape[dim + 1 :] and len(shape) != dim + 2):
@@ -67,22 +68,22 @@ def _along(
 def _run_along(
     array: np.ndarray, index: np.ndarray, others: np.ndarray, dim: int, act: str, shared: bool = False
 ) -> bool:
-    """Move or combine the elements of a contiguous array that indices along a dimension point at, and others; whether that was possible."""
+    """Move or combine elements of a contiguous array, selected by indices along a dimension, with others; return whether that was possible."""
     found = _along(array.shape, others.shape, dim, array.dtype, act, shared)
     if found is None or index.dtype != _INDEX or others.dtype != array.dtype or not array.flags.c_contiguous:
         return False
     run, seen, total, sizes = found
     arrays = array.view(seen), contiguous(index), contiguous(others).view(seen)
-    grain = -(-_GRAIN // sizes[0]) if act == "take" or sizes[2] == 1 else total  # threads write to parts of their own
+    grain = -(-_GRAIN // sizes[0]) if act == "take" or sizes[2] == 1 else total  # threads write to disjoint parts
     try:
         over(run, total, grain, *arrays, *sizes)
-    except Unfit:  # read-only, or it overlaps with the others
+    except Unfit:  # read-only, or overlapping
         return False
     return True
 
 
 def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
-    """The elements that indices along a dimension point at, or None."""
+    """The elements that indices along a dimension select, or None."""
     if index.size < LEAST_MOVED:
         return None
     out = np.empty(index.shape, array.dtype)
@@ -90,13 +91,13 @@ def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | N
 
 
 def reduce_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int, act: str = "add") -> bool:
-    """Add values, of the shape of the index, to the elements that indices along a dimension point at; floats also by "mul", "max" and "min", and
-    any by "put", which replaces them. Whether that was possible."""
+    """Add values, of the index's shape, to the elements that indices along a dimension select; for floats also "mul", "max" and
+    "min", and for any dtype "put", which replaces them. Returns whether that was possible."""
     return values.shape == index.shape and _run_along(out, index, values, dim, act)
 
 
 def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) -> bool:
-    """Put values, of the shape of the index, where indices along a dimension point; whether that was possible."""
+    """Write values, of the index's shape, at indices along a dimension; return whether that was possible."""
     return reduce_along(out, index, values, dim, "put")
 
 
@@ -111,18 +112,19 @@ def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
 
 
 def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
-    """Of each row of a contiguous matrix the elements that one index points at, or None."""
+    """The columns of a contiguous matrix at an index, or None."""
     out = np.empty((len(array), index.size), array.dtype)
     return out if out.size >= LEAST_MOVED and _run_along(array, index, out, 1, "take", True) else None
 
 
 def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
-    """Add the columns of a matrix to those columns of another, contiguous one that an index names; whether that was possible."""
+    """Add the columns of a matrix to the columns at an index of another, contiguous one; return whether that was possible."""
     return values.size >= LEAST_MOVED and _run_along(out, index, values, 1, "add", True)
 
 
 def reduce_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, act: str = "add") -> bool:
-    """target[index] += rows of contiguous float matrices, every repetition counted; also "mul", "max" and "min". Whether that was possible."""
+    """target[index] += rows for contiguous float matrices, counting every repetition; also "mul", "max" and "min". Returns
+    whether that was possible."""
     count, columns = rows.shape
     if target.shape[1:] != (columns,) or index.shape != (count,) or not rows.size or rows.dtype not in FLOATS:
         return False
@@ -139,7 +141,7 @@ def reduce_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, act: st
 
 
 def bag_sums(table: np.ndarray, picks: np.ndarray, bounds: np.ndarray) -> np.ndarray | None:
-    """The sums of bags of rows of a table of floats, bag i being rows `picks[bounds[i] : bounds[i + 1]]`; None if that is not possible."""
+    """The sums of bags of rows of a float table; bag i is rows `picks[bounds[i] : bounds[i + 1]]`. None if that is not possible."""
     run = compile_loops(kernels.bag_sums, table.dtype) if table.dtype in FLOATS else None
     if run is None or not len(picks) or not table.size or not all_inside(picks, len(table)):
         return None
@@ -158,7 +160,7 @@ def bag_sums(table: np.ndarray, picks: np.ndarray, bounds: np.ndarray) -> np.nda
 
 
 def _run_masked(array: np.ndarray, mask: np.ndarray, chosen: np.ndarray, act: str) -> bool:
-    """Move elements of an array that a plain mask of its shape chooses, from or to `chosen`; whether that was possible."""
+    """Move elements of an array that a plain mask of its shape selects, from or to `chosen`; return whether that was possible."""
     seen = None if array.dtype.hasobject or array.shape != mask.shape else _MOVED.get(array.itemsize)
     if seen is None or not array.flags.c_contiguous:
         return False
@@ -185,7 +187,7 @@ def take_masked(array: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
 
 
 def put_masked(array: np.ndarray, mask: np.ndarray, chosen: np.ndarray) -> bool:
-    """Replace the elements of a contiguous array where a mask of its shape holds, in order; whether that was possible."""
+    """Replace the elements of a contiguous array where a mask of its shape holds, in order; return whether that was possible."""
     if mask.size < LEAST_MOVED or mask.dtype != np.bool_ or chosen.dtype != array.dtype:
         return False
     mask = plain_mask(contiguous(mask))
@@ -193,7 +195,7 @@ def put_masked(array: np.ndarray, mask: np.ndarray, chosen: np.ndarray) -> bool:
 
 
 def fill_masked(array: np.ndarray, mask: np.ndarray, number: Any) -> None:
-    """Replace the elements of an array where a mask of its shape holds by a number."""
+    """Set the elements of an array to a scalar where a mask of its shape holds."""
     if mask.size >= LEAST_MOVED and mask.dtype == np.bool_ and array.dtype.kind != "O":
         one = np.empty(1, array.dtype)
         one[...] = number
@@ -203,7 +205,7 @@ def fill_masked(array: np.ndarray, mask: np.ndarray, number: Any) -> None:
 
 
 def nonzero(mask: np.ndarray) -> np.ndarray:
-    """The coordinates where an array is not zero, of shape (dimensions, number)."""
+    """The coordinates of nonzero elements, of shape (dimensions, count)."""
     if mask.size >= LEAST_MOVED and mask.dtype.kind in "fiu":
         mask = mask != 0
     if mask.dtype == np.bool_:
@@ -220,7 +222,7 @@ def nonzero(mask: np.ndarray) -> np.ndarray:
 
 
 def swap_in_turn(numbers: np.ndarray, targets: np.ndarray) -> bool:
-    """Exchange each of some int64 in turn with the one at its target, where all targets are positions among them; whether that was possible."""
+    """Swap each int64, in turn, with the one at its target, an index in the same array; return whether that was possible."""
     run = compile_loops(kernels.swap, _INDEX) if len(numbers) == len(targets) > 0 else None
     if run is None:
         return False

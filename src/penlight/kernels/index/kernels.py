@@ -1,8 +1,8 @@
-"""Elements and rows at computed positions as compiled loops, see Note [Compiled loops] in compiler/loops.py. Who calls these: gather_scatter.py.
+"""Gather and scatter of elements and rows as compiled loops, see Note [Compiled loops] in compiler/loops.py. gather_scatter.py calls these.
 
-Arrays are `Elements` of any type: those that are only moved are seen as integers of the same size. NumPy makes flat positions of indices first, which
-are as large as the indices, and looks at a mask with a jump for each element, which cannot be foreseen. Here positions are computed as they are needed,
-and elements are chosen without a jump. Repeated positions come one after the other, in their order, as with NumPy.
+Arrays are `Elements` of any type: elements that are only moved are treated as integers of the same size. NumPy first makes an
+array of flat positions, as large as the indices, and branches on a mask for each element, which is unpredictable. Here positions
+are computed on the fly, and elements are selected without a branch. Repeated positions are processed in order, as in NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _EIGHT = tuple(range(8))
 
 
 def _combined(new: Any, old: Any, act: str) -> Any:
-    """What becomes of an element. NaN stays, as in NumPy."""
+    """The new value of an element. NaN propagates, as in NumPy."""
     if act == "add":
         return old + new
     if act == "mul":
@@ -31,10 +31,11 @@ def along(
     begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, outer: int, rows: int, extent: int, inner: int,
     *, act: str, shared: bool,
 ) -> None:  # fmt: skip
-    """Elements of an array (outer, extent, inner) that indices along its second dimension point at, beside others in order.
+    """Move or combine the elements of an array (outer, extent, inner), selected by indices along its second dimension, with `others` in order.
 
-    The range is over rows of `count` indices; `rows` of them belong to one of the `outer` matrices, and all have the same indices if these are `shared`. With `inner` the
-    n-th index of a row points at n-th elements. By "take" the others become the elements, by "put" the elements become the others; else they are combined.
+    The range is over rows of `count` indices; `rows` of them belong to one of the `outer` matrices, and all have the same indices
+    if these are `shared`. With `inner` the n-th index of a row selects among n-th elements. "take" copies the elements to
+    `others`, "put" copies `others` to the elements; other acts combine them.
     """
     for row in range(begin, end):
         base = checked(row // rows, outer) * extent * inner
@@ -50,7 +51,7 @@ def along_inner(
     begin: int, end: int, array: Elements, index: Ints, others: Elements, count: int, outer: int, rows: int, extent: int, inner: int,
     *, act: str,
 ) -> None:  # fmt: skip
-    """The same, where the n-th index of a row points at the n-th of `inner` elements."""
+    """Like `along`, where the n-th index of a row selects the n-th of `inner` elements."""
     for row in range(begin, end):
         base = checked(row // rows, outer) * extent * inner
         for i in range(count):
@@ -64,7 +65,7 @@ def along_inner(
 def reduce_rows(
     begin: int, end: int, target: Floats, index: Ints, rows: Floats, length: int, columns: int, *, act: str
 ) -> None:
-    """Rows combined with those of the target that indices name, in one thread: memory limits it, and two took as long as one."""
+    """Combine rows with the target's rows at the indices, in one thread: memory limits it, and two threads took as long as one."""
     for i in range(begin, end):
         row = checked(index[i], length) * columns
         for c in range(columns):
@@ -85,7 +86,7 @@ def bag_sums(
 
 
 def _masked(i: int, at: int, mask: Bytes, array: Elements, chosen: Elements, count: int, act: str) -> int:
-    """One element; how many the mask chose up to it. Nothing behind the end of `chosen` is touched."""
+    """Move one element; return how many the mask has selected so far. Nothing past the end of `chosen` is accessed."""
     if act == "take":
         if at < count:
             chosen[checked(at, count)] = array[i]
@@ -98,8 +99,9 @@ def _masked(i: int, at: int, mask: Bytes, array: Elements, chosen: Elements, cou
 def masked(
     length: int, blocks: int, mask: Bytes, words: Ints, array: Elements, chosen: Elements, count: int, *, act: str
 ) -> None:
-    """Move the elements that a mask chooses, all of whose bytes are 0 or 1; `words` are eight of these each, `blocks` of them. "take" copies them to
-    `chosen`, which has `count` elements, "put" overwrites them by `chosen`, and "fill" by its first element."""
+    """Move the elements that a mask selects, whose bytes are all 0 or 1; `words` are `blocks` groups of eight of these bytes.
+    "take" copies them to `chosen`, which has `count` elements, "put" overwrites them by `chosen`, and "fill" by its first
+    element."""
     at = 0
     for block in range(blocks):
         if words[block] != 0:
@@ -110,7 +112,7 @@ def masked(
 
 
 def coordinates(mask: Bytes, out: Ints, rows: int, columns: int, count: int) -> None:
-    """The rows, then the columns, of the bytes of a matrix that are 1; the others are 0, and `count` are not."""
+    """The rows, then the columns, of the bytes of a matrix that are 1; all others are 0, and `count` are 1."""
     at = 0
     for row in range(rows):
         for column in range(columns):
@@ -121,7 +123,7 @@ def coordinates(mask: Bytes, out: Ints, rows: int, columns: int, count: int) -> 
 
 
 def swap(numbers: Ints, targets: Ints, count: int) -> None:
-    """Exchange each number in turn with the one at its target."""
+    """Swap each element, in turn, with the one at its target."""
     for i in range(count):
         target = checked(targets[i], count)
         number = numbers[i]

@@ -1,13 +1,12 @@
-"""Writes to computed positions: scatter_add and the like, index_add, index_put with accumulation, embedding backward.
+"""Writes at indices: scatter_add and the like, index_add, index_put with accumulation, embedding backward.
 
 All return a new array, or write into `base` with `inplace=True`; indices are checked before anything is written.
 
 Note [Accumulating by flat positions]
 `np.add.at` on a 2-d array with a row index runs a generic loop of some 25 ns for each element, but with one flat index array on a
-flat array it takes a specialised loop of 1 to 2 ns. So every accumulation here is turned into flat positions. Rows of an even number
-of real floats are added as half as many complex numbers: the same additions with half of the positions. And where most
-rows have a target of their own (a big embedding table), those are written by one plain fancy assignment, and only the
-others are accumulated.
+flat array it takes a specialised loop of 1 to 2 ns. So every accumulation here uses flat positions. Rows of an even number of
+real floats are added as half as many complex numbers: the same additions with half as many positions. And if most rows have a
+unique target (a big embedding table), those are written by one plain fancy assignment, and only the others are accumulated.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ _INTP = np.dtype(np.intp)
 
 
 def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
-    """`index` as intp with negative entries counted from the end, as indexing with brackets does."""
+    """`index` as intp with negative entries counted from the end, as in indexing."""
     index = np.asarray(index, np.intp)
     if index.size and not all_inside(index, size):
         bad = index[(index < -size) | (index >= size)]
@@ -68,14 +67,14 @@ def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
 
 
 def _working_copy(base: np.ndarray, inplace: bool) -> np.ndarray:
-    """A C-contiguous array to accumulate into: `base` itself if that may be written directly, else a widened copy."""
+    """A C-contiguous array to accumulate into: `base` itself if it may be written directly, else a widened copy."""
     if inplace and base.flags.c_contiguous and not is_half(base.dtype):
         return base
     return base.astype(np.float32, order="C") if is_half(base.dtype) else base.copy()
 
 
 def _accumulator(base: np.ndarray | tuple[int, ...], dtype: np.dtype, inplace: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(base, array to accumulate into), where a shape as `base` stands for zeros of `dtype`."""
+    """(base, array to accumulate into); a shape as `base` means zeros of `dtype`."""
     if isinstance(base, np.ndarray):
         return base, _working_copy(base, inplace)
     base = np.zeros(base, dtype)
@@ -91,7 +90,7 @@ def _finish(out: np.ndarray, base: np.ndarray, inplace: bool) -> np.ndarray:
 
 
 def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
-    """Flat positions, in a C-contiguous array of `shape`, of what `index` selects along `dim`."""
+    """Flat positions, in a C-contiguous array of `shape`, of the elements that `index` selects along `dim`."""
     shape = shape or (1,)
     if index.shape[:dim] == shape[:dim] and index.shape[dim + 1 :] == shape[dim + 1 :]:
         return positions(shape, index, dim).reshape(-1)
@@ -106,7 +105,7 @@ def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarra
 
 
 def _is_expanded(index: np.ndarray, shape: tuple[int, ...], dim: int) -> bool:
-    """Whether `index` is one vector along `dim`, expanded (with stride 0) over whole rows of `shape`."""
+    """Whether `index` is one vector along `dim`, expanded (with stride 0) over full rows of `shape`."""
     if index.ndim < 2:
         return False
     for k, (n, m, step) in enumerate(zip(index.shape, shape, index.strides, strict=True)):
@@ -144,7 +143,7 @@ _kept_starts = lru_cache(64)(_all_starts)
 
 
 def _starts(outer: int, size: int) -> np.ndarray:
-    """Where each of the outer parts begins, as a column. Not to be written to."""
+    """The offset of each outer part, as a column. Read-only."""
     return (_kept_starts if outer <= MOST_BY_POSITIONS else _all_starts)(outer, size)
 
 
@@ -171,7 +170,7 @@ _WAYS: dict[Any, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", n
 
 
 def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
-    """ufunc.at(out, index, rows): every repetition counts. `fresh` says that `out` is all zeros."""
+    """ufunc.at(out, index, rows): every repetition counts. `fresh` means that `out` is all zeros."""
     count, columns = rows.shape
     if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
         return
@@ -201,7 +200,7 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
 def scatter_add(
     base: np.ndarray | tuple[int, ...], dim: int, index: np.ndarray, source: np.ndarray, inplace: bool = False
 ) -> np.ndarray:
-    """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` stands for zeros."""
+    """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` means zeros."""
     fresh = isinstance(base, tuple)
     shape = base if isinstance(base, tuple) else base.shape
     if index.size:
@@ -239,10 +238,10 @@ def index_add(
     alpha: float = 1,
     inplace: bool = False,
 ) -> np.ndarray:
-    """base with alpha * source[i] added to slice index[i] along `dim`. A shape as `base` stands for zeros."""
+    """base with alpha * source[i] added to slice index[i] along `dim`. A shape as `base` means zeros."""
     fresh = isinstance(base, tuple)
     shape = base if isinstance(base, tuple) else base.shape
-    # PyTorch words this error in two ways, depending on the path that it takes.
+    # PyTorch has two wordings of this error, depending on its code path.
     if source.size and len(shape) > 1 and dim in (0, len(shape) - 1):
         index = _checked_along(index, shape, dim)
     elif source.size:
@@ -294,12 +293,12 @@ def _identity(reduce: str, dtype: np.dtype) -> object:
 
 
 def _start(flat: np.ndarray, targets: np.ndarray, reduce: str) -> None:
-    """Forget what the targets hold: they begin with what changes nothing."""
+    """Reset the targets to the reduction's neutral element."""
     flat[targets] = _identity(reduce, flat.dtype)
 
 
 def _divide(totals: np.ndarray, count: np.ndarray) -> None:
-    """Means of sums, in place, by how many numbers they are sums of; of those that are sums of none too."""
+    """Divide sums by their counts, in place, to get means; a count of 0 is treated as 1."""
     np.maximum(count, 1, out=count)
     if totals.dtype.kind in "iu":
         np.floor_divide(totals, count.astype(totals.dtype), out=totals)
@@ -352,7 +351,7 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     size = base.shape[dim] if base.ndim else 1
     if not include_self:
-        _wrapped(index, dim, size)  # PyTorch replaces the slices first, for which an index may be negative
+        _wrapped(index, dim, size)  # PyTorch replaces the slices first, which accepts negative indices
     index = _checked(index, size, "index out of range in self").reshape(-1)
     out = _working_copy(base, inplace)
     if source.size:
@@ -386,7 +385,7 @@ def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inpla
 def put(
     base: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False, inplace: bool = False
 ) -> np.ndarray:
-    """base, seen as flat, with `source` written (or added) at `index`; negative indices count from the end."""
+    """base, viewed as flat, with `source` written (or added) at `index`; negative indices count from the end."""
     if index.size != source.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
@@ -408,7 +407,7 @@ def put(
 
 
 def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[list[Index], list[Index]]:
-    """Two steps that make up an index: a basic one (slices, ints, None), then one of arrays and full slices.
+    """Split an index into two steps: a basic one (slices, ints, None), then one of arrays and full slices.
 
     Boolean arrays become their nonzero positions, and every array is checked and made non-negative.
     """
@@ -443,7 +442,7 @@ def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[li
 
 
 def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...], int]:
-    """(targets, result shape, row length): the index selects, row by row, rows number `targets` of that length."""
+    """(targets, result shape, row length): the index selects the rows `targets`, each of that length."""
     basic, advanced = _split_index(indices, shape)
     arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
     try:
@@ -457,7 +456,7 @@ def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.
     if lead and whole_rows and all(isinstance(entry, np.ndarray) for entry in advanced[:lead]):
         return _rows_at(arrays, common, shape)
     # The general case: the flat position is the sum of stride * coordinate, and each coordinate is indexed as the
-    # array itself would be. The coordinates are expanded views, so this costs as much as the result is large.
+    # array itself would be. The coordinates are expanded views, so the cost is proportional to the result's size.
     positions = np.zeros((), np.intp)
     step = 1
     for k in range(len(shape) - 1, -1, -1):
@@ -478,8 +477,8 @@ def _rows_at(
 
 
 def _row_numbers(indices: tuple[Index, ...], values: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray | None:
-    """The numbers of the rows that values of a shape go to, whole ones, by an array of int64 for each of the first dimensions; None if it is
-    not as simple."""
+    """The indices of the full rows that values of a shape go to, from one int64 array for each of the first dimensions; None if
+    the index is not that simple."""
     first, count = indices[0] if indices else None, len(indices)
     if type(first) is not np.ndarray or count > len(shape) or values != (*first.shape, *shape[count:]):
         return None
@@ -497,7 +496,7 @@ def _row_numbers(indices: tuple[Index, ...], values: tuple[int, ...], shape: tup
 
 
 def _only_vector(indices: tuple[Index, ...]) -> int | None:
-    """The dimension in which a vector of indices selects, if all others are whole; else None."""
+    """The dimension in which a vector of indices selects, if all others are full slices; else None."""
     found = None
     for dim, entry in enumerate(indices):
         if type(entry) is np.ndarray and entry.ndim == 1 and entry.dtype == _INTP and found is None:
@@ -513,7 +512,7 @@ _WHOLE = slice(None)
 def index_put_add(
     base: np.ndarray | tuple[int, ...], indices: tuple[Index, ...], values: np.ndarray, inplace: bool = False
 ) -> np.ndarray:
-    """base with `values` added at base[indices], every repetition counted. A shape as `base` stands for zeros.
+    """base with `values` added at base[indices], counting every repetition. A shape as `base` means zeros.
 
     Indices may be integer or boolean arrays (which broadcast), slices, ints, None and Ellipsis, with PyTorch's
     meaning: ints select first, so that they do not move the dimensions of the arrays.
@@ -548,7 +547,7 @@ def index_put_add(
 
 
 # ----- Reductions of consecutive rows ---------------------------------------------------------------------------------
-# Each row has an owner, and each owner's rows become one.
+# Each row has an owner; each owner's rows are reduced to one.
 
 
 _SEGMENT_REDUCTIONS = {
@@ -568,10 +567,10 @@ def reduce_segments(
     reduce: str,
     initial: float | None,
 ) -> np.ndarray:
-    """The sum, mean, max, min or product of the rows of each owner and an initial number, in a shape. For means, `row_counts` tells how many rows
-    each owner has.
+    """The sum, mean, max, min or product of each owner's rows and an initial scalar, in a shape. For means, `row_counts` is the
+    number of rows per owner.
 
-    The mean is that sum divided by the number of rows. Without rows it is the initial number, and NaN if there is none.
+    The mean is that sum divided by the number of rows. Without rows it is the initial scalar, or NaN if there is none.
     """
     ufunc, neutral = _SEGMENT_REDUCTIONS[reduce]
     wide = widen(x)
@@ -591,7 +590,7 @@ def reduce_segments(
 
 
 def covered(sizes: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The positions that belong to segments of these sizes, which follow each other; `starts` is where the first in each row of them starts."""
+    """The positions covered by consecutive segments of these sizes; `starts` is the start of the first segment in each row."""
     first = (starts[..., None] + np.cumsum(sizes, -1) - sizes).reshape(-1)
     counts = sizes.reshape(-1)
     before = np.cumsum(counts) - counts

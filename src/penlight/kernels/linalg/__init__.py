@@ -1,11 +1,11 @@
-"""Linear systems and factorisations on batches of matrices: what LAPACK has and NumPy does not expose.
+"""Linear systems and factorisations on batches of matrices: LAPACK functions that NumPy does not expose.
 
 Note [Triangular systems by a general solver]
 np.linalg.solve on an upper triangular matrix eliminates nothing: each pivot is on the diagonal and each multiplier is zero,
-so that what remains is the back substitution, done in C for a whole batch. Its cost of n^3 is kept small by blocks on the
-diagonal: between blocks there are matrix products. Lower triangular systems are turned into upper ones by counting rows and
-columns from the end. A zero or an infinity would make NaNs out of the zeros below the diagonal: those go row by row.
-(Where LAPACK can be called directly, it solves them: see kernels/linalg/lapack.py.)
+so only the back substitution remains, done in C for the entire batch. Diagonal blocks keep its cost of n^3 small: between blocks
+there are matrix products. Lower triangular systems become upper ones by reversing rows and columns. A zero or an infinity would
+turn the zeros below the diagonal into NaNs: such systems are solved row by row. (If LAPACK can be called directly, it solves
+them: see kernels/linalg/lapack.py.)
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def adjoint(x: Array) -> Array:
 
 
 def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
-    """X with A X = B (X A = B if not `left`), reading one triangle of A only; batches broadcast."""
+    """X with A X = B (X A = B if not `left`), reading only one triangle of A; batches broadcast."""
     X = lapack.solve_triangular(A, B, upper, left, unitriangular)
     if X is not None:
         return X
@@ -78,7 +78,7 @@ def _solve_upper(A: Array, B: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _substitute(A: Array, B: Array, batch: tuple[int, ...]) -> Array:
-    """Row after row, dividing by whatever is on the diagonal."""
+    """Substitute row by row, dividing by the diagonal whatever it is."""
     out = np.empty((*batch, *B.shape[-2:]), B.dtype)
     with silent():
         for i in reversed(range(A.shape[-1])):
@@ -91,12 +91,12 @@ def _substitute(A: Array, B: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _size(x: Array) -> Array:
-    """What LAPACK compares to choose a pivot."""
+    """The magnitude by which LAPACK chooses a pivot."""
     return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 
 
 def lu_factor(A: Array) -> tuple[Array, Array, Array]:
-    """L and U in one matrix, the rows exchanged (counted from 1), and the first zero pivot (counted from 1; 0 if none)."""
+    """L and U in one matrix, the pivots (row exchanges, 1-based), and the first zero pivot (1-based; 0 if none)."""
     found = lapack.lu_factor(A)
     if found is not None:
         return found
@@ -114,7 +114,7 @@ def lu_factor(A: Array) -> tuple[Array, Array, Array]:
 
 
 def _factor_columns(LU: Array, start: int, stop: int, each: Array, pivots: Array, info: Array) -> None:
-    """Factorise some columns from their diagonal down, in halves: what links the halves is a matrix product."""
+    """Factorise some columns from their diagonal down, in halves, which a matrix product connects."""
     if stop - start <= 8:
         for j in range(start, stop):
             _eliminate(LU, j, stop, each, pivots, info)
@@ -129,7 +129,7 @@ def _factor_columns(LU: Array, start: int, stop: int, each: Array, pivots: Array
 
 def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: Array) -> None:
     """One column: choose the pivot, exchange rows, divide, subtract from the columns up to `stop`."""
-    if len(LU) == 1:  # the same without arrays of indices
+    if len(LU) == 1:  # without index arrays
         A = LU[0]
         row = int(_size(A[j:, j]).argmax()) + j
         pivots[0, j] = row + 1
@@ -158,7 +158,7 @@ def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: A
 
 
 def _exchanged(pivots: Array, rows: int) -> list[int]:
-    """The same for one matrix: as many steps as it has rows, which is little beside what its factorisation takes."""
+    """`order_of` for one matrix: one step per row, which is little compared to its factorisation."""
     order = list(range(rows))
     for at, pivot in enumerate(pivots.tolist()):
         order[at], order[pivot - 1] = order[pivot - 1], order[at]
@@ -166,7 +166,7 @@ def _exchanged(pivots: Array, rows: int) -> list[int]:
 
 
 def order_of(pivots: Array, rows: int) -> Array:
-    """The row that each row comes from, after all exchanges that `pivots` names."""
+    """The source row of each row, after all exchanges in `pivots`."""
     batch = pivots.shape[:-1]
     if not batch:
         return np.array(_exchanged(pivots, rows), np.int64)
@@ -198,13 +198,13 @@ def permutation_matrix(pivots: Array, rows: int, np_dtype: Any) -> Array:
 
 
 def rows_exchanged(pivots: Array, M: Array) -> Array:
-    """The rows of M exchanged as `pivots` name them."""
+    """M with its rows exchanged by `pivots`."""
     found = lapack.exchange_rows(pivots, M, False)
     return take_rows(M, order_of(pivots, M.shape[-2])) if found is None else found
 
 
 def rows_restored(pivots: Array, M: Array) -> Array:
-    """What `rows_exchanged` made this of."""
+    """The inverse of `rows_exchanged`."""
     found = lapack.exchange_rows(pivots, M, True)
     return take_rows(M, np.argsort(order_of(pivots, M.shape[-2]), -1)) if found is None else found
 
@@ -247,7 +247,7 @@ def lu_solve(LU: Array, pivots: Array, B: Array, left: bool, adjoint_: bool) -> 
 
 
 def solve(A: Array, B: Array, left: bool) -> tuple[Array, Array]:
-    """X with A X = B (matrices), and for each A the first zero pivot, as LAPACK's gesv gives them."""
+    """X with A X = B (matrices), and for each A the first zero pivot, like LAPACK's gesv."""
     if not left:
         X, info = solve(np.swapaxes(A, -1, -2), np.swapaxes(B, -1, -2), True)
         return np.ascontiguousarray(np.swapaxes(X, -1, -2)), info
@@ -275,7 +275,7 @@ def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
         return L, info  # a NaN among the pivots would reach the last one
     failed = ~np.isfinite(L[..., -1, -1])
     started = np.tril(adjoint(A)[failed] if upper else A[failed])
-    info[failed] = [_cholesky_by_columns(matrix) for matrix in started]  # where each of these few fails
+    info[failed] = [_cholesky_by_columns(matrix) for matrix in started]  # the order at which each of these few fails
     L[failed] = adjoint(started) if upper else started
     return L, info
 
@@ -290,7 +290,7 @@ def cholesky_solve(B: Array, L: Array, upper: bool) -> Array:
 
 
 def _cholesky_by_columns(L: Array) -> int:
-    """Factorise in place up to the first minor that is not positive; its order."""
+    """Factorise in place up to the first minor that is not positive; return its order."""
     with silent():
         for j in range(len(L)):
             row = L[j, :j]
@@ -323,7 +323,7 @@ def reflectors(A: Array, tau: Array) -> tuple[Array, Array]:
 
 
 def householder_product(A: Array, tau: Array) -> Array:
-    """The first columns, as many as A has, of the product of its reflectors."""
+    """The leading columns, as many as A has, of the product of its reflectors."""
     found = orthogonal.householder_product(A, tau)
     if found is not None:
         return found
@@ -346,7 +346,7 @@ def qr(A: Array, mode: str) -> tuple[Array, Array]:
 
 
 def ormqr(A: Array, tau: Array, C: Array, left: bool, transpose: bool) -> Array:
-    """The product of all reflectors of A, or its adjoint, times C, or C times that if not `left`."""
+    """The product of all reflectors of A, or its adjoint, times C; or C times that, if not `left`."""
     found = orthogonal.ormqr(A, tau, C, left, transpose)
     if found is not None:
         return found
@@ -358,7 +358,7 @@ def ormqr(A: Array, tau: Array, C: Array, left: bool, transpose: bool) -> Array:
 
 
 def geqrf(A: Array) -> tuple[Array, Array]:
-    """R above the diagonal and reflectors below it, and the reflectors' factors, as LAPACK gives them."""
+    """R above the diagonal and reflectors below it, and the reflectors' factors, as in LAPACK."""
     found = orthogonal.geqrf(A)
     if found is not None:
         return found
@@ -373,7 +373,7 @@ def geqrf(A: Array) -> tuple[Array, Array]:
 
 
 def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, Array]:
-    """The shortest X that minimises |A X - B|, the ranks, and the singular values. `gels` takes full rank for granted."""
+    """The shortest X that minimises |A X - B|, the ranks, and the singular values. `gels` assumes full rank."""
     m, n = A.shape[-2:]
     if driver in ("gels", "gelsy"):
         Q, R = qr(A if m >= n else adjoint(A), "reduced")
@@ -401,7 +401,7 @@ def _solve_by_qr(Q: Array, R: Array, B: Array, tall: bool) -> Array:
 
 
 def _surely_full(R: Array, rcond: float) -> bool:
-    """Whether no singular value can be below rcond times the largest: their ratio is at least 1 / (|R| |R^-1|)."""
+    """Whether certainly no singular value is below rcond times the largest: their ratio is at least 1 / (|R| |R^-1|)."""
     one = eye(R.shape[-1], R.shape[-1], R.dtype)
     with silent():
         inverse = solve_triangular(R, one, True, True, False)

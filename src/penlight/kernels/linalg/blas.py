@@ -1,10 +1,11 @@
-"""Matrix products by BLAS, shared between the threads that wait in machine code.
+"""Matrix products by BLAS, split between the threads of waiting_threads.py.
 
 Note [One set of threads]
-OpenBLAS has threads of its own. After a product they wait for the next one in a loop, for some 25 milliseconds, and leave their
-processors to nobody meanwhile, our helpers (waiting_threads.py) included: after each product, kernels would be on their own. So large products
-are cut here, into ranges of rows or columns or of a batch, and each of our threads calls BLAS for its own ranges. BLAS is told to use one
-thread as long as that takes, and for those that are not worth cutting, but large enough for BLAS to wake its threads.
+OpenBLAS has its own threads. After a product they spin for some 25 milliseconds, waiting for the next one, and occupy their
+processors meanwhile, so that our helpers (waiting_threads.py) get none: after each product, kernels would run single-threaded. So
+large products are split here into ranges of rows, columns or matrices of a batch, and each of our threads calls BLAS for its own
+ranges. BLAS is set to one thread for that time, and also for products that are too small to split, but large enough for BLAS to
+wake its threads.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from ..numpy_warnings import hush, unhush
 from . import strategies
 
 _CUTS = "rows", "columns", "batch"
-_UNIT = 16  # ranges of rows and columns are multiples of that, as are BLAS's own
-_ROW_ORDER, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # BLAS's words
+_UNIT = 16  # ranges of rows and columns are multiples of this, like BLAS's own
+_ROW_ORDER, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # BLAS's constants
 
-# The table that describes a product. A factor's and the result's `_step` is to the next row, column or matrix, `_leap` to the next
-# `together` matrices of a batch.
+# The table that describes a product. For the factors and the result, `_step` is the stride to the next row, column or matrix,
+# `_leap` that to the next `together` matrices of a batch.
 _ARRAYS = "first", "second", "result"
 _TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_transposed", "second_transposed"]
 _TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
@@ -38,12 +39,12 @@ _FORMS: dict[np.dtype[Any], tuple[str, int]] = {
     np.dtype(np.float64): ("scipy_cblas_dgemm64_", 0x3FF0000000000000),
 }
 _SAVED = (RBX, R12, R13)
-_FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, and what aligns it
+_FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, and alignment
 
 
 @lru_cache(1)
 def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
-    """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; nothing if NumPy has another BLAS."""
+    """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; empty if NumPy has another BLAS."""
     library = parallel.numpy_library()
     try:
         return {
@@ -56,7 +57,7 @@ def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
 
 @lru_cache(len(_CUTS))
 def _by(cut: str) -> Any:
-    """The product, by ranges of so many rows, columns, or matrices of a batch. Who calls it has made the table for arrays like these."""
+    """The product, in ranges of rows, columns, or matrices of a batch. The caller has made the table for arrays with these layouts."""
     asm = Assembler()
     low, high = R12, R13
     for register in _SAVED:
@@ -102,7 +103,7 @@ def _by(cut: str) -> Any:
     return waiting_threads.shared(call.load(asm.finish(), signature))
 
 
-_HOMES = [Address(RSP, None, 48 + 8 * i) for i in range(3)]  # where the data of the arrays begin
+_HOMES = [Address(RSP, None, 48 + 8 * i) for i in range(3)]  # the arrays' data pointers
 
 
 def _at(name: str) -> Address:
@@ -110,12 +111,12 @@ def _at(name: str) -> Address:
 
 
 def _write_addresses(asm: Assembler, index: int, batch: bool) -> None:
-    """Put on the stack where the factors and the result begin, and how far their rows are apart: BLAS's last arguments."""
+    """Put the addresses and row strides of the factors and the result on the stack: BLAS's last arguments."""
     if batch:
         asm.copy_register(RAX, index)
         asm.load_register(RCX, _at("together"))
         asm.divide(RCX)
-        asm.copy_register(RSI, RDX)  # which of those that lie together
+        asm.copy_register(RSI, RDX)  # the index within `together`
         asm.copy_register(RDI, RAX)
     for position, name in enumerate(_ARRAYS):
         asm.copy_register(RAX, RSI if batch else index)
@@ -131,7 +132,7 @@ def _write_addresses(asm: Assembler, index: int, batch: bool) -> None:
 
 
 def _layout(array: np.ndarray) -> tuple[int, int] | None:
-    """How BLAS reads the matrices of an array: which way, and how many elements rows (or columns) are apart. None if it cannot."""
+    """How BLAS reads the matrices of an array: transposed or not, and the stride of rows (or columns) in elements. None if it cannot."""
     rows, columns = array.shape[-2:]
     down, along = array.strides[-2:]
     size = array.itemsize
@@ -143,10 +144,10 @@ def _layout(array: np.ndarray) -> tuple[int, int] | None:
 
 
 class _Plan(NamedTuple):
-    """How a product of certain shapes and layouts is done."""
+    """How a product with given shapes and layouts is computed."""
 
     run: Any
-    each: int  # rows, columns or matrices of a range
+    each: int  # rows, columns or matrices per range
     total: int
     table: bytes
     shape: tuple[int, ...]  # of the result
@@ -156,7 +157,7 @@ _plans: dict[Any, _Plan | None] = {}
 
 
 def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray | None:
-    """a @ b of matrices, or of batches of them in one or two dimensions, if it is worth sharing; None if it is not, or not here.
+    """a @ b of matrices, or of batches in one or two dimensions, if it is large enough to split; None if not, or if this BLAS does not allow it.
 
     `out` must not overlap with the others.
     """
@@ -212,17 +213,17 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
+    """a @ b without BLAS's threads if ours are available: split between them if it is large enough, else in the calling thread."""
     work = a.size * b.shape[-1]
     by_blas = work >= strategies.LEAST_HUGE and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS
     if work >= strategies.LEAST_SHARED and not by_blas:
         result = product(a, b, out)
         if result is None and a.dtype == b.dtype and a.dtype in _FORMS and not (_layout(a) and _layout(b)):
-            a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]  # as NumPy would, too
+            a, b = [x if _layout(x) else np.ascontiguousarray(x) for x in (a, b)]  # as NumPy does, too
             result = product(a, b, out)
         if result is not None:
             return result
-    token = hush()  # of overflows, and on ARM of divisions by zero that there are none of
+    token = hush()  # overflows, and on ARM spurious divisions by zero
     try:
         if by_blas or parallel.native_thread_count() < 2 or not executable.available():
             return np.matmul(a, b, out)
@@ -233,7 +234,7 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
 
 
 def _steps(array: np.ndarray, cut: str, which: int) -> tuple[int, int]:
-    """How many bytes it is to the next row, column or matrix, and to the next matrices that lie together."""
+    """The stride in bytes to the next row, column or matrix, and to the next group of `together` matrices."""
     strides = array.strides
     if cut == "batch":
         return strides[-3], strides[0] if len(strides) == 4 else 0

@@ -1,18 +1,18 @@
-"""`np.linalg` without the 5 to 20 microseconds of checks around its loops: our ops have made those already.
+"""`np.linalg` without the 5 to 20 microseconds of checks around its loops, which our ops have already made.
 
-Each function gives what NumPy's function of the same name does, and takes arrays of floats or complex numbers that fit.
+Each function returns the same as NumPy's function of that name, and takes float or complex arrays of matching shapes.
 
 Note [Failures as NaNs]
-Where a matrix is singular, not positive definite or does not converge, NumPy's loop fills that matrix's results with NaNs and sets
-the processor's flag for invalid operations, which `np.linalg` turns into LinAlgError. Here the flag is ignored; if a result begins
-with NaN, for that reason or because an argument has NaNs, `np.linalg` is asked once more, and it decides.
+If a matrix is singular, not positive definite or does not converge, NumPy's loop fills that matrix's results with NaNs and sets
+the processor's flag for invalid operations, which `np.linalg` turns into LinAlgError. Here the flag is ignored; if a result
+begins with NaN, for that reason or because an argument has NaNs, `np.linalg` is called and decides.
 
 Note [Matrices that are not finite]
-LAPACK's iteration for singular values may never end on a matrix with an infinity or a NaN. It gets zeros instead of such a matrix,
-and all of that matrix's results are NaN.
+LAPACK's iteration for singular values may never end on a matrix with an infinity or a NaN. Such a matrix is replaced by zeros,
+and all of its results are NaN.
 
-As in `np.linalg`, arithmetic is in double precision throughout. A trial at first use tells whether this NumPy's loops are those
-that are expected; if they are not, `np.linalg` serves.
+As in `np.linalg`, arithmetic is in double precision throughout. A trial at the first use checks that this NumPy's loops behave as
+expected; if not, `np.linalg` is used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @lru_cache(1)
 def _available() -> bool:
-    """Whether the loops are there and do what `np.linalg` does."""
+    """Whether the loops exist and do the same as `np.linalg`."""
     A = np.array([[4.0, 1.0], [1.0, 3.0]])
     thin, wide = A[:, :1], A[:1]
     trials: tuple[tuple[Any, ...], ...] = (
@@ -56,8 +56,8 @@ def _available() -> bool:
 
 
 def _instead_of(theirs: Callable[..., Any], axes: int = 0, which: int = 0) -> Callable[[F], F]:
-    """To decorate a function that calls a loop: `theirs` does it where there is none, and where a result of so many axes, `which` of several, begins with
-    NaN. See Note [Failures as NaNs]."""
+    """A decorator for a function that calls a loop: `theirs` runs instead if there is no loop, or if a result (number `which` of
+    several, with so many axes) begins with NaN. See Note [Failures as NaNs]."""
 
     def decorate(ours: F) -> F:
         @wraps(ours)
@@ -75,7 +75,7 @@ def _instead_of(theirs: Callable[..., Any], axes: int = 0, which: int = 0) -> Ca
 
 
 def _run(loop: Any, signature: str, *arrays: Array) -> Any:
-    """A loop in double precision; its signature is the one for real numbers, in capitals where complex ones have those."""
+    """Run a loop in double precision; its signature is the real one, with capitals where the complex one has them."""
     token = hush()
     try:
         return loop(*arrays, signature=signature if arrays[0].dtype.kind == "c" else signature.lower())
@@ -84,7 +84,7 @@ def _run(loop: Any, signature: str, *arrays: Array) -> Any:
 
 
 def _fine(values: Array, axes: int) -> bool:
-    """Whether no result begins with NaN, each being of so many axes. See Note [Failures as NaNs]."""
+    """Whether no result begins with NaN; each has so many axes. See Note [Failures as NaNs]."""
     if values.ndim == axes:
         first = values.item(0) if values.size else 0
         return bool(first == first)
@@ -120,7 +120,7 @@ def _cholesky(A: Array, upper: bool) -> Array:
 
 
 def cholesky_or_nan(A: Array, upper: bool) -> Array:
-    """The triangular factor, which is lower unless `upper`, with NaNs for what is not positive definite."""
+    """The triangular factor, lower unless `upper`, with NaNs for matrices that are not positive definite."""
     try:
         return _cholesky(A, upper)
     except np.linalg.LinAlgError:
@@ -144,9 +144,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
 def _qr(A: Array, mode: str) -> tuple[Array, Array]:
     m, n = A.shape[-2:]
     work = np.array(A, complex if A.dtype.kind == "c" else float, order="C")
-    tau = _run(
-        _loops.qr_r_raw, "D->D", work
-    )  # which overwrites its argument by R with the reflectors below its diagonal
+    tau = _run(_loops.qr_r_raw, "D->D", work)  # it overwrites its argument with R and the reflectors below its diagonal
     tall = mode == "complete" and m > n
     Q = _run(_loops.qr_complete if tall else _loops.qr_reduced, "DD->D", work, tau)
     return _cast(Q, A.dtype), _cast(triu(work if m == n else work[..., : m if tall else min(m, n), :]), A.dtype)

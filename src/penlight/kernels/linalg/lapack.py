@@ -1,4 +1,4 @@
-"""Systems of equations and triangular factors by LAPACK. See Note [LAPACK by address] in kernels/linalg/lapack_calls.py."""
+"""Linear systems and triangular factors by LAPACK. See Note [LAPACK by address] in kernels/linalg/lapack_calls.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _trsm(
 
 
 def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unit: bool) -> Array | None:
-    """X with A X = B (X A = B if not `left`), reading one triangle of A only; batches broadcast."""
+    """X with A X = B (X A = B if not `left`), reading only one triangle of A; batches broadcast."""
     dtype = B.dtype
     wide = DOUBLE.get(dtype)
     if wide is None or not calls.there():
@@ -48,7 +48,7 @@ def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unit: bool) ->
 
 @lru_cache(512)
 def _solver(name: str, letter: bytes, dtype: Any, batch: Ints, n: int, k: int, pivots: bool) -> Plan | None:
-    """Of a routine that solves systems with a factorisation."""
+    """The plan of a routine that solves systems by a factorisation."""
     size = dtype.itemsize
     if not n * k:
         return None
@@ -57,7 +57,7 @@ def _solver(name: str, letter: bytes, dtype: Any, batch: Ints, n: int, k: int, p
 
 
 def _whole(pivots: Array, batch: Ints) -> Array:
-    """Pivots of a batch as LAPACK's numbers."""
+    """The pivots of a batch as LAPACK's integers."""
     if pivots.shape[:-1] != batch:
         pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
     return np.ascontiguousarray(pivots, LONG)
@@ -106,7 +106,7 @@ def _getrf(dtype: Any, batch: Ints, m: int, n: int) -> Plan | None:
 
 
 def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
-    """L and U in one matrix, the rows exchanged (counted from 1), and the first zero pivot (counted from 1; 0 if none)."""
+    """L and U in one matrix, the pivots (row exchanges, 1-based), and the first zero pivot (1-based; 0 if none)."""
     dtype, batch, (m, n) = A.dtype, A.shape[:-2], A.shape[-2:]
     if dtype not in DOUBLE or not calls.there():
         return None
@@ -120,14 +120,14 @@ def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
 
 @lru_cache(256)
 def _laswp(dtype: Any, batch: Ints, m: int, n: int, k: int, back: bool) -> Plan | None:
-    """Of the exchange of rows of m by n matrices that k pivots name, or of what undoes it."""
+    """The plan that exchanges rows of m by n matrices by k pivots, or undoes that."""
     if not n * k:
         return None
     return calls.plan("laswp", dtype, batch, n, Each(dtype.itemsize * m * n), m, 1, k, Each(8 * k), -1 if back else 1)
 
 
 def exchange_rows(pivots: Array, M: Array, back: bool) -> Array | None:
-    """The rows of M exchanged as pivots say, or exchanged back."""
+    """M with its rows exchanged by the pivots, or exchanged back."""
     dtype, batch, (m, n) = M.dtype, pivots.shape[:-1], M.shape[-2:]
     if dtype not in DOUBLE or M.shape[:-2] != batch or not calls.there():
         return None
@@ -156,7 +156,7 @@ def _sytrf(name: str, dtype: Any, batch: Ints, n: int) -> Plan | None:
 
 
 def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array] | None:
-    """L and D in the lower triangle, the rows exchanged (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
+    """L and D in the lower triangle, the pivots (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
     dtype, batch, n = A.dtype, A.shape[:-2], A.shape[-1]
     if dtype not in DOUBLE or not calls.there():
         return None
@@ -177,7 +177,7 @@ def _potrf(dtype: Any, batch: Ints, n: int, upper: bool) -> Plan | None:
 
 
 def cholesky(A: Array, upper: bool) -> Array | None:
-    """The triangular factors; NaNs for what is not positive definite."""
+    """The triangular factors; NaNs for matrices that are not positive definite."""
     dtype, batch, n = A.dtype, A.shape[:-2], A.shape[-1]
     wide = DOUBLE.get(dtype)
     if wide is None or not calls.there():
@@ -194,5 +194,5 @@ def cholesky(A: Array, upper: bool) -> Array | None:
 
 
 def _clear(matrices: Array, mask: Array) -> None:
-    """Zeros where the mask says so."""
+    """Write zeros where the mask holds."""
     np.copyto(matrices, 0, where=mask)

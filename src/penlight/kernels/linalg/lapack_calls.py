@@ -1,13 +1,13 @@
-"""NumPy's own LAPACK and BLAS called directly: what NumPy exposes of them comes with 5 to 20 microseconds of Python around it,
-and triangular systems, LU factors and reflectors it does not expose at all.
+"""Direct calls of NumPy's own LAPACK and BLAS. NumPy's functions for them add 5 to 20 microseconds of Python, and triangular
+systems, LU factors and reflectors have none.
 
 Note [LAPACK by address]
 The routines are functions of the shared library that NumPy's modules are linked with; all their arguments are addresses. They
-read and write matrices column by column, so the functions in lapack*.py lay their arguments out that way, and give results in that
-layout. What a call needs beside its arrays depends on shapes only: it is kept as a `Plan`. Running it is one call into machine code, which
-calls the routine for each matrix of the batch. Arithmetic is in double precision for single precision arguments too, as it is in
-`np.linalg`, except for factorisations that NumPy has not. Each function gives None where the routines cannot be had (another BLAS,
-another system), and where something is singular or not finite: the callers have a way for all of that.
+read and write column-major matrices, so the functions in lapack*.py lay out their arguments and results that way. All other
+arguments of a call depend only on shapes and are cached as a `Plan`. Running it is one call into machine code, which calls the
+routine for each matrix of the batch. Arithmetic is in double precision for single precision arguments too, as in `np.linalg`,
+except for factorisations that NumPy lacks. Each function returns None if the routines are not available (another BLAS, another
+system), and if a matrix is singular or not finite: the callers handle all of that.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ Ints = tuple[int, ...]
 
 _LETTERS = {np.dtype(t): letter for t, letter in zip((np.float32, np.float64, np.complex64, np.complex128), "sdcz")}
 DOUBLE = {np.dtype(t): np.dtype(d) for t, d in zip("fdFD", "ddDD")}
-BLOCK = 64  # rows of a block, for which LAPACK wants room
+BLOCK = 64  # rows of a block, which determine LAPACK's workspace
 INT, LONG = np.dtype(np.int32), np.dtype(np.int64)
 _number = Struct("<q").pack
 
 
 class Each(NamedTuple):
-    """An argument that is an array: for each matrix of the batch, so many bytes of it; and how many bytes it has if that is none."""
+    """An array argument: its bytes per matrix of the batch; and its total size in bytes if those are none."""
 
     step: int
     least: int = 0
 
 
 class Plan:
-    """Calls a routine for all matrices of a batch, given its arrays, which are contiguous."""
+    """Calls a routine for all matrices of a batch, given its contiguous arrays."""
 
     __slots__ = ("_kept", "_least", "_run", "_table")
 
     def __init__(self, run: Any, table: bytes, kept: Any, least: list[int]) -> None:
         self._run, self._table, self._least = run, table, least
-        self._kept = kept  # what the table points to
+        self._kept = kept  # data that the table points to
 
     def __call__(self, *arrays: Array) -> None:
         for array, least in zip(arrays, self._least, strict=True):
@@ -71,19 +71,19 @@ def there() -> bool:
     return hasattr(_library(), "scipy_dgetrf_64_")
 
 
-_unread = np.empty(1, LONG)  # where routines leave an `info` that nobody asks for
+_unread = np.empty(1, LONG)  # where routines write an `info` that is not needed
 
 
 def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int | Each | None) -> Plan | None:
-    """How a routine is called for a batch of matrices; None if it cannot be had, or there is nothing to do.
+    """How to call a routine for a batch of matrices; None if it is not available, or there is nothing to do.
 
-    Its arguments are letters or numbers as bytes, integers, arrays, and None for an `info` that is of no interest.
+    Its arguments are letters or scalars as bytes, integers, arrays, and None for an `info` that is not needed.
     """
     count = prod(batch)
     function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)
     if function is None or not count:
         return None
-    # Fortran's compilers expect the lengths of letters behind all arguments.
+    # Fortran compilers expect the lengths of strings after all arguments.
     lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
     kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]
     known = iter(kept)
@@ -103,12 +103,12 @@ def _address(content: bytes) -> int:
 
 @lru_cache(32)
 def entry(dtype: np.dtype[Any], value: float) -> bytes:
-    """A number as an element of a matrix, to be an argument."""
+    """A scalar argument, as an element of a matrix."""
     return np.full((), value, dtype).tobytes()
 
 
 def columns_of(array: Array, dtype: np.dtype[Any], batch: Ints) -> Array:
-    """A copy of matrices that has their columns as its rows."""
+    """A copy of matrices in column-major order (their columns are its rows)."""
     transposed = array.T if array.ndim == 2 else array.swapaxes(-1, -2)
     if array.shape[:-2] != batch:
         transposed = np.broadcast_to(transposed, (*batch, *transposed.shape[-2:]))
@@ -116,7 +116,7 @@ def columns_of(array: Array, dtype: np.dtype[Any], batch: Ints) -> Array:
 
 
 def readable(array: Array, dtype: np.dtype[Any], batch: Ints) -> tuple[Array, bool]:
-    """Square matrices that are only read, and whether the array has their rows as its rows: then LAPACK sees them transposed."""
+    """Square matrices that are only read, and whether they are row-major: then LAPACK sees them transposed."""
     if array.shape[:-2] != batch:
         array = np.broadcast_to(array, (*batch, *array.shape[-2:]))
     if array.flags.c_contiguous:
@@ -125,7 +125,7 @@ def readable(array: Array, dtype: np.dtype[Any], batch: Ints) -> tuple[Array, bo
 
 
 def given_back(transposed: Array, dtype: np.dtype[Any]) -> Array:
-    """Results in a dtype, the matrices' columns being the array's rows."""
+    """Column-major results, converted to a dtype and transposed back."""
     back = transposed.T if transposed.ndim == 2 else transposed.swapaxes(-1, -2)
     if back.dtype == dtype:
         return back
@@ -137,22 +137,22 @@ def given_back(transposed: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def finite(transposed: Array, dtype: np.dtype[Any]) -> Array | None:
-    """The same, or None if they are not all finite."""
+    """Like `given_back`, or None if not all results are finite."""
     flat = transposed.reshape(-1)
     token = hush()
-    total = flat.dot(flat)  # in one pass and without a temporary; sums that overflow may well go the other way
+    total = flat.dot(flat)  # one pass without a temporary; sums that overflow may take the other path
     unhush(token)
     return given_back(transposed, dtype) if isfinite(total) else None
 
 
 def common(a: Array, b: Array) -> Ints:
-    """The batch that two arrays of matrices have together."""
+    """The broadcast batch shape of two arrays of matrices."""
     first, second = a.shape[:-2], b.shape[:-2]
     return first if first == second else np.broadcast_shapes(first, second)
 
 
 # ----- A function of a library, called by machine code ----------------------------------------------------------------
-# One LAPACK routine for each matrix of a batch.
+# Calls a LAPACK routine for each matrix of a batch.
 
 
 _IN_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # the first arguments of a call; the others are on the stack
@@ -161,13 +161,13 @@ _SAVED = (RBX, R12)
 
 @lru_cache(64)
 def repeat(count: int, positions: tuple[int, ...]) -> Any:
-    """A function of a table and arrays that calls a function of `count` integers, of which those at `positions` are where arrays begin.
+    """A function of a table and arrays that calls a function of `count` integers; those at `positions` are the arrays' addresses.
 
-    The table has the function, how often it is called, its numbers for the first call, and what is added to each of them for the next.
+    The table has the function, the number of calls, the integers for the first call, and the increment of each for the next.
     """
     behind = max(count - len(_IN_REGISTERS), 0)
     room = behind + count
-    frame = 8 * (room + 1 - room % 2)  # with what is saved and the way back, a multiple of 16 bytes
+    frame = 8 * (room + 1 - room % 2)  # with saved registers and the return address, a multiple of 16 bytes
     numbers = [Address(RSP, None, 8 * (behind + i)) for i in range(count)]
     asm = Assembler()
     for register in _SAVED:

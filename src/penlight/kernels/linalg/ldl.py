@@ -20,7 +20,7 @@ def _size(x: Any) -> Any:
 
 
 def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
-    """L and D in the lower triangle, the rows exchanged (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
+    """L and D in the lower triangle, the pivots (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
     n = A.shape[-1]
     found = lapack.ldl_factor(A, hermitian)
     if found is not None:
@@ -58,7 +58,7 @@ def _factor(A: Array, pivots: Array, hermitian: bool) -> int:
 
 
 def _choose(A: Array, k: int) -> tuple[int, int, bool]:
-    """The size of the next block of D, the row to bring to its end, and whether there is nothing but zeros."""
+    """The size of the next block of D, the row to move to its end, and whether there are only zeros."""
     n = len(A)
     here = _size(A[k, k])
     column = _size(A[k + 1 :, k])
@@ -76,7 +76,7 @@ def _choose(A: Array, k: int) -> tuple[int, int, bool]:
 
 
 def _exchange(A: Array, k: int, one: int, other: int, step: int, hermitian: bool) -> None:
-    """Exchange two rows and columns of what is still to do; only the lower triangle is kept."""
+    """Exchange two rows and columns of the remaining matrix; only the lower triangle is stored."""
     turn = np.conj if hermitian else np.asarray
     A[other + 1 :, [one, other]] = A[other + 1 :, [other, one]]
     column = A[one + 1 : other, one].copy()
@@ -130,7 +130,7 @@ def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
 
 
 def _check_pivots(pivots: Array, n: int) -> None:
-    """Refuse pivots that would exchange rows outside of the matrix: LAPACK does not look at them."""
+    """Refuse pivots that would exchange rows outside the matrix: LAPACK does not check them."""
     if not pivots.size:
         return
     sizes = np.abs(pivots.astype(np.int64))
@@ -150,7 +150,7 @@ def _check_pivots(pivots: Array, n: int) -> None:
 
 
 def _solve(A: Array, pivots: Array, B: Array, hermitian: bool) -> None:
-    """Forward through L and D, then back through L's transpose, exchanging rows on the way."""
+    """Substitute forward through L and D, then back through L's transpose, exchanging rows on the way."""
     n, k = len(A), 0
     while k < n:
         step = 1 if pivots[k] > 0 else 2

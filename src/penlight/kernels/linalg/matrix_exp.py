@@ -23,7 +23,7 @@ _REACH = {
 
 
 def _coefficients(degree: int) -> list[float]:
-    """Of the numerator of the [degree/degree] approximant to exp, scaled so that the last is 1."""
+    """The coefficients of the numerator of the [degree/degree] approximant to exp, scaled so that the last is 1."""
     top = [
         math.factorial(2 * degree - k) * math.factorial(degree) // (math.factorial(k) * math.factorial(degree - k))
         for k in range(degree + 1)
@@ -57,7 +57,7 @@ def matrix_exp(A: Array) -> Array:
 
 
 def _squared(A: Array, times: Array, degree: int) -> Array:
-    """Each matrix divided by 2 so many times, its exponential, squared as often."""
+    """Divide each matrix by 2 `times` times, exponentiate, and square the result as often."""
     result = _pade(A * np.ldexp(np.ones((), A.real.dtype), -times)[:, None, None], degree)
     for step in range(int(times.max(initial=0))):
         again = times > step

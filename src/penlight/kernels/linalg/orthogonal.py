@@ -25,7 +25,7 @@ def _geqrf(dtype: Any, batch: Ints, m: int, n: int) -> Plan | None:
 
 
 def _reflect(A: Array, wide: Any, batch: Ints) -> tuple[Array, Array] | None:
-    """R with the reflectors below its diagonal, by columns, and the reflectors' factors."""
+    """R with the reflectors below its diagonal, column-major, and the reflectors' factors."""
     m, n = A.shape[-2:]
     found = _geqrf(wide, batch, m, n)
     if found is None:
@@ -58,7 +58,7 @@ def _orgqr(dtype: Any, batch: Ints, m: int, n: int, k: int) -> Plan | None:
 
 
 def _multiply_out(Q: Array, tau: Array, batch: Ints) -> bool:
-    """Overwrite reflectors, which are given by columns, by their product; whether that was possible."""
+    """Overwrite column-major reflectors by their product; return whether that was possible."""
     n, m = Q.shape[-2:]
     found = _orgqr(Q.dtype, batch, m, n, tau.shape[-1])
     if found is None:
@@ -70,7 +70,7 @@ def _multiply_out(Q: Array, tau: Array, batch: Ints) -> bool:
 
 @lru_cache(256)
 def _lacpy(dtype: Any, batch: Ints, m: int, n: int, k: int) -> Plan | None:
-    """Of the copy of the upper triangle of an m by n matrix to one of k rows."""
+    """The plan that copies the upper triangle of an m by n matrix to one of k rows."""
     size = dtype.itemsize
     return calls.plan("lacpy", dtype, batch, b"U", min(m, k), n, Each(size * m * n), m, Each(size * n * k), k)
 
@@ -102,7 +102,7 @@ def qr(A: Array, mode: str) -> tuple[Array, Array] | None:
 
 
 def householder_product(A: Array, tau: Array) -> Array | None:
-    """The first columns, as many as A has, of the product of its reflectors."""
+    """The leading columns, as many as A has, of the product of its reflectors."""
     dtype, batch = A.dtype, A.shape[:-2]
     wide = DOUBLE.get(dtype)
     if wide is None or not calls.there():

@@ -1,10 +1,10 @@
-"""Losses and their gradients, where one kernel beats composing ops. Inputs and targets have one shape already.
+"""Losses and their gradients, where one kernel beats composing ops. Inputs and targets already have the same shape.
 
 Composed elsewhere: l1 (|d|; sign d), and the margin, embedding and negative-likelihood losses made of pointwise ops.
 The cross entropy of logits and class indices is `softmax.nll_from_logits`.
 
-`reduction` is "none", "mean" or "sum". A backward kernel gets the gradient of the reduced loss, () or elementwise, and
-gives that of the input. Sums are of blocks in the input's precision, which are then added in float64.
+`reduction` is "none", "mean" or "sum". A backward kernel takes the gradient of the reduced loss, () or elementwise, and returns
+that of the input. Blocks are summed in the input's precision, and their sums are added in float64.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SMALLEST_VARIANCE = 1e-12  # and for p (1 - p) in its gradient
 
 
 _REDUCTIONS = ("none", "mean", "sum")
-_MOST_CROSS_ENTROPY = 1 << 11  # logits: for more, exponentials of several numbers at once are quicker
+_MOST_CROSS_ENTROPY = 1 << 11  # logits: for more, vectorised exponentials are faster
 
 
 def _general_cross_entropy(
@@ -45,7 +45,7 @@ CROSS_ENTROPY = (
 
 
 def cross_entropy(x: np.ndarray, target: np.ndarray, ignore_index: int, reduction: int, keep: bool) -> tuple[Any, Any]:
-    """The loss of logits (N, C) at class indices (N,), and what its gradients need: None without `keep`, or more than asked for.
+    """The loss of logits (N, C) at class indices (N,), and the saved values for its gradients: None without `keep`, or more than needed.
 
     `reduction` is 0 for none, 1 for the mean, 2 for the sum.
     """
@@ -87,7 +87,7 @@ def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arra
 
 
 def _like(x: np.ndarray, other: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """`other` expanded to the shape of x, as a tuple to be unpacked; none of it if None."""
+    """A tuple of `other` expanded to the shape of x; empty if it is None."""
     return () if other is None else (np.broadcast_to(other, x.shape),)
 
 
@@ -124,7 +124,7 @@ def huber_loss(x: np.ndarray, target: np.ndarray, reduction: str = "mean", delta
 def huber_loss_backward(
     grad: np.ndarray, x: np.ndarray, target: np.ndarray, reduction: str = "mean", delta: float = 1.0
 ) -> np.ndarray:
-    """x - target, limited to +-delta, times grad."""
+    """x - target, clamped to +-delta, times grad."""
 
     def body(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
         np.subtract(x, target, out)
@@ -152,7 +152,7 @@ def smooth_l1_loss(x: np.ndarray, target: np.ndarray, reduction: str = "mean", b
 def smooth_l1_loss_backward(
     grad: np.ndarray, x: np.ndarray, target: np.ndarray, reduction: str = "mean", beta: float = 1.0
 ) -> np.ndarray:
-    """(x - target) / beta, limited to +-1, times grad; the sign for beta 0."""
+    """(x - target) / beta, clamped to +-1, times grad; the sign for beta 0."""
 
     def body(x: np.ndarray, target: np.ndarray, out: np.ndarray) -> None:
         np.subtract(x, target, out)
@@ -229,7 +229,7 @@ def bce_with_logits_backward(
 
 
 def bce(p: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None, reduction: str = "mean") -> np.ndarray:
-    """-(target log p + (1 - target) log(1 - p)) weight, the logarithms not below -100."""
+    """-(target log p + (1 - target) log(1 - p)) weight, with logarithms clamped at -100."""
     for name, values in (("input", p), ("target", target)):
         if values.size and not (values.min() >= 0 and values.max() <= 1):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")

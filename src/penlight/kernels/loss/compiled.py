@@ -1,4 +1,4 @@
-"""Losses of classes, see Note [Compiled loops] in compiler/loops.py. Functions give None where NumPy has to do it."""
+"""Classification losses as compiled loops, see Note [Compiled loops] in compiler/loops.py. Functions return None if NumPy has to do the work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _nll(
     begin: int, end: int, x: Floats, target: Ints, weight: Floats, losses: Floats, sums: Doubles, classes: int, inner: int, ignored: int,
     *, weighted: bool, each: bool,
 ) -> None:  # fmt: skip
-    """Losses of (N, C, inner), or their sum; the sum of the weights; and whether a target is no class."""
+    """Losses of (N, C, inner), or their sum; the sum of the weights; and whether a target is not a class."""
     total, weights, wrong = 0.0, 0.0, 0.0
     for n in range(begin, end):
         base = n * classes * inner
@@ -48,7 +48,7 @@ def _nll_back(
     begin: int, end: int, grad: Floats, target: Ints, weight: Floats, out: Floats, sums: Doubles, classes: int, inner: int, ignored: int,
     *, weighted: bool, reduction: int,
 ) -> None:  # fmt: skip
-    """The gradient at each target, in what is 0 so far. The weights are summed up first, and `sums` says whether a target is no class."""
+    """Write the gradient at each target, into zeros. The weights are summed first, and `sums` tells whether a target is not a class."""
     total = 0.0
     wrong = 0.0
     for i in range(begin * inner, end * inner):
@@ -135,7 +135,8 @@ def _cross_entropy(
     begin: int, end: int, x: Floats, target: Ints, losses: Floats, exps: Floats, totals: Floats, sums: Doubles, classes: int,
     ignored: int, *, each: bool,
 ) -> None:  # fmt: skip
-    """Losses of logits (N, C), or their sum; how many count; whether a target is no class; and the exponentials with their sums."""
+    """Losses of logits (N, C), or their sum; the number of rows that are not ignored; whether a target is not a class; and the
+    exponentials with their sums."""
     sum_of_losses, count, wrong = 0.0, 0.0, 0.0
     for n in range(begin, end):
         start = n * classes
@@ -186,7 +187,7 @@ def _cross_entropy_back(
 
 
 class SavedCompiledCrossEntropy(NamedTuple):
-    """What the gradients of `cross_entropy` need; functions as of `SavedCrossEntropy` in kernels/softmax/."""
+    """The saved values for the gradients of `cross_entropy`; the methods are those of `SavedCrossEntropy` in kernels/softmax/."""
 
     exps: np.ndarray
     totals: np.ndarray
@@ -213,7 +214,7 @@ class SavedCompiledCrossEntropy(NamedTuple):
 def cross_entropy(
     x: np.ndarray, target: np.ndarray, ignore_index: int, reduction: int, keep: bool
 ) -> tuple[Any, SavedCompiledCrossEntropy] | None:
-    """The loss of logits (N, C) at class indices (N,), and what its gradients need."""
+    """The loss of logits (N, C) at class indices (N,), and the saved values for its gradients."""
     run = compile_loops(_cross_entropy, x.dtype, each=reduction == 0)
     if run is None or not x.size:
         return None
@@ -237,7 +238,7 @@ def cross_entropy(
 def _multilabel(
     begin: int, end: int, x: Floats, target: Ints, losses: Floats, slopes: Floats, named: Bytes, classes: int, *, back: bool
 ) -> None:  # fmt: skip
-    """How far each class that is not named comes within 1 of each that is; or the slopes of that."""
+    """By how much the score of each non-target class comes within 1 of each target's; or the slopes of that."""
     for n in range(begin, end):
         base = n * classes
         for i in range(classes):
@@ -267,7 +268,7 @@ def _multilabel(
 
 
 def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
-    """The loss of each row of scores (N, C), whose targets name classes up to the first -1."""
+    """The loss of each row of scores (N, C); its targets are the classes up to the first -1."""
     run = compile_loops(_multilabel, x.dtype, back=False)
     if run is None or not _suited(x, target, None, x.shape[1]):
         return None

@@ -1,7 +1,7 @@
 """Connectionist temporal classification: the likelihood of label sequences under all alignments, and its gradient.
 
 Labels are interleaved with blanks; ``alpha[n, t, s]`` is the logarithm of the probability of all alignments of the first
-t + 1 frames that end in state s. All sequences of a batch go through time together. Computed in float64.
+t + 1 frames that end in state s. All sequences of a batch advance in time together. Computed in float64.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Sizes = tuple[int, ...]
 
 
 def _states(targets: np.ndarray, target_lengths: Sizes, blank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels with blanks around them ``(N, S)``, and where a state may be reached from the one before the last."""
+    """Labels with blanks around them ``(N, S)``, and which states can be reached by skipping the previous one."""
     count, longest = len(target_lengths), max(target_lengths, default=0)
     states = np.full((count, 2 * longest + 1), blank, np.int64)
     if targets.ndim == 2:
@@ -29,12 +29,12 @@ def _states(targets: np.ndarray, target_lengths: Sizes, blank: int) -> tuple[np.
         for n, length in enumerate(target_lengths):
             states[n, 1 : 2 * length : 2] = targets[starts[n] : starts[n] + length]
     skips = np.zeros(states.shape, bool)
-    skips[:, 3::2] = states[:, 3::2] != states[:, 1:-2:2]  # between labels, of which one may be the blank's own
+    skips[:, 3::2] = states[:, 3::2] != states[:, 1:-2:2]  # between labels, one of which may be the blank
     return states, skips
 
 
 def _log_sum(*terms: np.ndarray) -> np.ndarray:
-    """log of the sum of exponentials, where -inf is nothing."""
+    """log of the sum of exponentials; -inf contributes nothing."""
     top = terms[0]
     for term in terms[1:]:
         top = np.maximum(top, term)
@@ -46,7 +46,7 @@ def _log_sum(*terms: np.ndarray) -> np.ndarray:
 
 
 def _from_before(row: np.ndarray, skips: np.ndarray) -> np.ndarray:
-    """What arrives at each state from itself, from the one before it, and by a skip."""
+    """The log probability that reaches each state from itself, from the previous one, and by a skip."""
     one, two = np.full_like(row, -np.inf), np.full_like(row, -np.inf)
     one[:, 1:] = row[:, :-1]
     two[:, 2:] = row[:, :-2]
@@ -90,7 +90,7 @@ def ctc_loss_backward(
     grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sizes, target_lengths: Sizes,
     loss: np.ndarray, alpha: np.ndarray, blank: int, zero_infinity: bool,
 ) -> np.ndarray:  # fmt: skip
-    """The gradient ``(T, N, C)`` in what the log-probabilities are the log-softmax of, as PyTorch defines it."""
+    """The gradient ``(T, N, C)`` with respect to the input of the log-softmax that gave the log-probabilities, as in PyTorch."""
     args = grad, log_probs, targets, input_lengths, target_lengths, loss, alpha, blank, zero_infinity
     made = _compiled_loss_backward(*args)
     if made is not None:
@@ -117,7 +117,7 @@ def ctc_loss_backward(
 
 
 def _beta(picked: np.ndarray, skips: np.ndarray, input_lengths: Sizes, target_lengths: Sizes) -> np.ndarray:
-    """The logarithm of the probability of all ways from a state to the end of the sequence, its own frame included."""
+    """The logarithm of the probability of all paths from a state to the end of the sequence, including its own frame."""
     count, frames, size = picked.shape
     beta = np.full(picked.shape, -np.inf)
     ends, last = 2 * np.asarray(target_lengths, np.int64), np.asarray(input_lengths, np.int64)
@@ -141,14 +141,14 @@ def _beta(picked: np.ndarray, skips: np.ndarray, input_lengths: Sizes, target_le
 
 
 # ----- The same as compiled loops, see Note [Compiled loops] in compiler/loops.py --------------------------------------
-# Tables of lengths and labels are data, so all that is read from them is limited by the sizes of the arrays.
+# Tables of lengths and labels are data, so all values read from them are clamped to the sizes of the arrays.
 
 
-_GRAIN = 1 << 10  # states of all frames that are worth sharing
+_GRAIN = 1 << 10  # states of all frames per thread, at least
 
 
 def _sum_of(a: float, b: float, c: float) -> float:
-    """log of the sum of exponentials, where -inf is nothing."""
+    """log of the sum of exponentials; -inf contributes nothing."""
     top = max(max(a, b), c)
     if top == -math.inf:
         return top
@@ -159,7 +159,7 @@ def _forward(
     begin: int, end: int, logs: Floats, targets: Ints, sizes: Ints, alpha: Doubles, loss: Floats, wrong: Ints, frames: int, count: int,
     classes: int, longest: int, total: int, blank: int,
 ) -> None:  # fmt: skip
-    """`sizes` has for each sequence where its labels begin, how many there are, and how many frames."""
+    """`sizes` has for each sequence the offset of its labels, their number, and the number of frames."""
     states = 2 * longest + 1
     empty = checked(blank, classes)
     for n in range(begin, end):
@@ -209,7 +209,7 @@ def _backward(
     begin: int, end: int, logs: Floats, targets: Ints, sizes: Ints, alpha: Doubles, loss: Floats, grad: Floats, out: Floats,
     scratch: Doubles, frames: int, count: int, classes: int, longest: int, total: int, blank: int, *, forgiving: bool,
 ) -> None:  # fmt: skip
-    """Each sequence has a scratch for the ways from each state to the end, of two frames, and for the shares of the classes."""
+    """Each sequence has scratch memory for the paths from each state to the end, for two frames, and for the probabilities of the classes."""
     states = 2 * longest + 1
     for n in range(begin, end):
         labels = sizes[3 * n]
@@ -269,7 +269,7 @@ def _backward(
 
 
 def _sizes(targets: np.ndarray, input_lengths: Sizes, target_lengths: Sizes) -> np.ndarray:
-    """What the kernels know about each sequence."""
+    """The kernels' table of sizes for each sequence."""
     table = np.empty((len(input_lengths), 3), np.int64)
     table[:, 1], table[:, 2] = target_lengths, input_lengths
     if targets.ndim == 2:
@@ -285,14 +285,14 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def _labels(targets: np.ndarray) -> np.ndarray:
-    """The labels as a kernel reads them, which needs at least one."""
+    """The labels for a kernel, which needs at least one."""
     return np.ascontiguousarray(targets, np.int64) if targets.size else np.zeros(1, np.int64)
 
 
 def _compiled_loss(
     log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sizes, target_lengths: Sizes, blank: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """(negative log-likelihood, alpha); None if NumPy has to do it, as when a label is no class."""
+    """(negative log-likelihood, alpha); None if NumPy has to do it, as when a label is not a class."""
     run = compile_loops(_forward, log_probs.dtype, True)
     frames, count, classes = log_probs.shape
     if run is None or not log_probs.size:

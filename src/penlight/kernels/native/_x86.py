@@ -47,7 +47,7 @@ class Pooled(NamedTuple):
 
 Operand = int | Address | Pooled  # a ymm register's number, or memory
 
-_W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
+_W = 0x80  # OR-ed into `pp`: the prefix's bit W, which a few instructions need
 # name: (opcode, space, pp) of instructions `name target, first, second`, whose second source may be memory.
 _BINARY = {
     "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0),
@@ -287,7 +287,7 @@ class Assembler:
         self._operand(register, other, tail)
 
     def _operand(self, register: int, other: Operand, tail: bytes) -> None:
-        """ModRM and what follows it; `tail` is the instruction's last bytes."""
+        """ModRM and the bytes after it; `tail` is the instruction's last bytes."""
         low = (register & 7) << 3
         if isinstance(other, int):
             self.code.append(0xC0 | low | other & 7)

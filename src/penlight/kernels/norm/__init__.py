@@ -1,7 +1,7 @@
-"""Layer, RMS, group and batch normalisation: forward with its statistics, and backward. Which implementation runs when: see kernels/strategy.py.
+"""Layer, RMS, group and batch normalisation, forward with statistics, and backward: the strategy tables. See kernels/strategy.py.
 
-Every variance is the biased one. Backward functions take `needs = (dx, dweight, dbias)` and give None for what is not needed. Statistics are float32
-for 16-bit inputs.
+Every variance is the biased one. Backward functions take `needs = (dx, dweight, dbias)` and return None for gradients that are
+not needed. Statistics are float32 for 16-bit inputs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import in_numpy, kernels
 def _table(
     compiled: Callable[..., Any], gain: str, numpy: Callable[..., Any], is_gradient: bool
 ) -> tuple[Strategy, ...]:
-    """Compiled loops return None or refuse what they are not made for: other dtypes, parameters that are not contiguous, and empty arrays."""
+    """Compiled loops return None or refuse unsupported arguments: other dtypes, non-contiguous parameters, and empty arrays."""
 
     def in_float32(x: np.ndarray, *rest: Any) -> Any:
         found = apply(table, widen(x), *[widen(a) if isinstance(a, np.ndarray) else a for a in rest])

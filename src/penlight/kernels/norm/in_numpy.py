@@ -1,12 +1,12 @@
-"""Layer, RMS, group and batch normalisation in NumPy. The same as compiled loops: kernels.py.
+"""Layer, RMS, group and batch normalisation in NumPy. The compiled version is kernels.py.
 
-Each is `_normalise` of a view whose elements of one mean lie along `dims`. The weight and the bias broadcast against it, along `shared`:
+Each is `_normalise` of a view in which the elements of one mean span `dims`. The weight and the bias broadcast along `shared`:
 
     layer norm  (rows, columns)                      dims 1        shared 0
     group norm  (samples, groups, channels, pixels)  dims 2 and 3  shared 0 and 3
     batch norm  (samples, channels, pixels)          dims 0 and 2  shared 0 and 2
 
-Every variance is the biased one. Backward functions take `needs = (dx, dweight, dbias)` and give None for what is not needed.
+Every variance is the biased one. Backward functions take `needs = (dx, dweight, dbias)` and return None for gradients that are not needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ALL = (True, True, True)
 
 
 def _mean(x: np.ndarray, dims: Dims) -> np.ndarray:
-    """The mean over dimensions, which stay with size 1."""
+    """The mean over dimensions, with keepdims."""
     return np.divide(reduce_sum(x, dims, True), prod([x.shape[d] for d in dims]), dtype=x.dtype)
 
 
@@ -47,12 +47,12 @@ def _scale(x: np.ndarray, weight: Parameter, bias: Parameter) -> None:
 def _normalise(
     x: np.ndarray, dims: Dims, weight: Parameter, bias: Parameter, eps: float, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd, variance), the statistics with size 1 along `dims`. Without `centred` the mean counts as 0."""
+    """(out, mean, rstd, variance), the statistics with size 1 along `dims`. Without `centred` the mean is taken to be 0."""
     mean, out = np.zeros((), x.dtype), x
     if centred:
         mean = _mean(x, dims)
         out = x - mean
-        off = _mean(out, dims)  # what rounding has done to the mean
+        off = _mean(out, dims)  # the rounding error of the mean
         mean = mean + off
         out -= off
     var = _mean(out * out, dims)
@@ -172,7 +172,7 @@ def _batch(x: np.ndarray) -> np.ndarray:
 def batch_norm(
     x: np.ndarray, weight: Parameter, bias: Parameter, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd, variance) of a batch, as in training; the running statistics are the caller's."""
+    """(out, mean, rstd, variance) of a batch, as in training; the caller updates the running statistics."""
     scale, shift = _parameter(weight, x, (-1, 1)), _parameter(bias, x, (-1, 1))
     out, *statistics = _normalise(_batch(x), (0, 2), scale, shift, eps)
     mean, rstd, var = [s.reshape(-1) for s in statistics]

@@ -1,7 +1,7 @@
-"""Norms as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: in_numpy.py.
+"""Norms as compiled loops, see Note [Compiled loops] in compiler/loops.py. The NumPy version is in_numpy.py.
 
-Functions give None where there is no machine code or nothing to do. Machine code refuses arrays of other dtypes, and parameters that are not
-contiguous. Sums over rows that threads share are taken for some rows at a time, and then added up: their order depends on sizes only.
+Functions return None if there is no machine code or no work. Machine code refuses arrays of other dtypes, and non-contiguous
+parameters. Sums over rows that threads share are taken for blocks of rows, and then added up: their order depends only on sizes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..compiler.loops import Floats, compile_loops, reassociated
 from ..copies import contiguous
 from ..waiting_threads import over
 
-_GRAIN = 1 << 15  # elements that are worth sharing
-_ROWS = 64  # that are summed up before their sum is added to the others: by one thread, and so that rounding does not add up
+_GRAIN = 1 << 15  # elements per thread, at least
+_ROWS = 64  # per partial sum: each is summed by one thread, and partial sums limit the rounding error
 _ALL = (True, True, True)
 Three = tuple[Any, Any, Any]
 
@@ -69,7 +69,7 @@ def _affine_pair(
 
 
 def _mean_and_variance(x: Floats, start: int, count: int) -> tuple[float, float]:
-    """By what the mean distance from the mean is not 0, the mean was off."""
+    """The mean and the variance; the mean distance from the mean, which is its rounding error, corrects both."""
     middle = _sum(x, start, count) / count
     off, squares = _deviations(x, start, count, middle)
     off /= count
@@ -254,7 +254,7 @@ def _batch_back(
             _affine_pair(grad, x, dx, (n * channels + c) * size, size, middle, factor, slope, shift)
 
 
-# With one value per channel in each sample, (N, C), those of a sample lie next to each other: the sums of all channels go on together.
+# With one value per channel in each sample, (N, C), those of a sample are contiguous: all channels are summed together.
 
 
 def _features(
@@ -330,7 +330,7 @@ def _features_back(
 
 
 def row_moments(x: np.ndarray, rows: int, columns: int) -> Any:
-    """The mean and the variance of each of so many rows of an array of floats; None if there is no machine code for it."""
+    """The mean and the variance of each of `rows` rows of a float array; None if there is no machine code for it."""
     run = compile_loops(_moments, x.dtype) if type(x) is np.ndarray and x.dtype.kind == "f" else None
     if run is None or x.size != rows * columns or not x.size or not x.flags.c_contiguous:
         return None

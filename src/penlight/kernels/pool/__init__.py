@@ -1,4 +1,4 @@
-"""Max and average pooling and their transposes, on raw arrays ``(*, *spatial)``: which implementation runs when. See kernels/strategy.py."""
+"""Max and average pooling and their transposes, on raw arrays ``(*, *spatial)``: the strategy tables. See kernels/strategy.py."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .windows import (
     output_sizes as output_sizes,
 )
 
-_MOST_TAPS = 16  # of a window along a row: vector loops write them out one by one
-_LEAST_COLUMNS = 4  # of a result: vectors have eight, and fewer would leave most of them empty
-_LEAST_VECTOR_ELEMENTS = 1 << 10  # of an input: for fewer, vectors save less than their scratch costs
-_MOST_POSITIONS = 1 << 24  # of a plane: float32 has all of them exactly
+_MOST_TAPS = 16  # elements of a window along a row: vector loops unroll them
+_LEAST_COLUMNS = 4  # of a result: with fewer, most of the eight lanes of a vector would be empty
+_LEAST_VECTOR_ELEMENTS = 1 << 10  # of an input: for fewer, vectors save less than their scratch memory costs
+_MOST_POSITIONS = 1 << 24  # of a plane: float32 represents all of them exactly
 
 
 def suits_vectors(p: Problem) -> bool:
-    """Whether the windows have one size, and rows of them can be done at once."""
+    """Whether the windows have one size, and rows of windows can be vectorised."""
     if not suits_loops(p) or p.kernel is None:
         return False
     fits = p.kernel[-1] <= _MOST_TAPS and prod(p.sizes) <= _MOST_POSITIONS
@@ -36,12 +36,12 @@ def suits_vectors(p: Problem) -> bool:
 
 
 def suits_loops(p: Problem) -> bool:
-    """Whether there is machine code for the dtype, and anything to do."""
+    """Whether there is machine code for the dtype, and any work."""
     return supports(p.dtype) and compiles() and 0 not in p.shape and 0 not in p.out
 
 
 def _suits_loops_at(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims: int) -> bool:
-    """The same for elements at indices."""
+    """`suits_loops` for elements at indices."""
     return supports(x.dtype) and indices.dtype == np.int64 and x.size > 0 and indices.size > 0 and compiles()
 
 
@@ -80,9 +80,9 @@ def _even(shape: Sizes, out: Sizes, dtype: Any) -> Any:
 def max_pool(
     x: np.ndarray, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest element of each window, and where it is: int64 positions in the flattened plane.
+    """The largest element of each window, and its int64 index in the flattened plane.
 
-    The first of equal elements is taken, and a NaN beats everything (the last one, if there are several).
+    The first of equal elements wins, and a NaN wins over everything (the last NaN, if there are several).
 
     >>> import numpy as np
     >>> max_pool(np.array([[[1.0, 3.0, 2.0, 2.0]]]), (2,), (2,), (0,), (1,), False)
@@ -93,7 +93,7 @@ def max_pool(
 
 @in_float32
 def adaptive_max_pool(x: np.ndarray, output_size: Sizes) -> tuple[np.ndarray, np.ndarray]:
-    """The largest element of each of the windows that divide a plane evenly, and its position in the flattened plane."""
+    """The largest element of each of the windows that divide a plane evenly, and its index in the flattened plane."""
     return _even(x.shape, output_size, x.dtype).max_pool(x)
 
 
@@ -109,7 +109,7 @@ def pick(x: np.ndarray, indices: np.ndarray, dims: int) -> np.ndarray:
 
 
 def max_unpool(x: np.ndarray, indices: np.ndarray, output_size: Sizes) -> np.ndarray:
-    """Zeros, but each element of `x` at its index of the flattened plane; the last one wins where indices are equal.
+    """Zeros, with each element of `x` written at its index in the flattened plane; of equal indices the last wins.
 
     >>> import numpy as np
     >>> max_unpool(np.array([[[3.0, 2.0]]]), np.array([[[1, 2]]]), (4,))

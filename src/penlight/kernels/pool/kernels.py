@@ -1,8 +1,8 @@
-"""Pooling as compiled loops, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: windows.py.
+"""Pooling as compiled loops, see Note [Compiled loops] in compiler/loops.py. The NumPy version is windows.py.
 
-Where windows begin and end is worked out once for each problem and kept, as a table of integers: for each window along
-each of three dimensions its begin, its end, and its share in what the sum is divided by. Sequences and images have
-dimensions of size one in front. The table is data, so the kernels limit what they read from it by the sizes of a plane.
+The bounds of windows are computed once per problem and cached as a table of integers: for each window along each of three
+dimensions its begin, its end, and its factor of the divisor. Sequences and images have leading dimensions of size one. The table
+is data, so the kernels clamp the values they read from it to the sizes of a plane.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..compiler.loops import Floats, Ints, can_compile, checked, compile_loops
 from ..waiting_threads import over
 from .windows import Problem, Sizes
 
-_GRAIN = 1 << 15  # taps that are worth sharing
-_LANES = 8  # of a vector
+_GRAIN = 1 << 15  # window elements per thread, at least
+_LANES = 8  # per vector
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -35,14 +35,14 @@ def _rows(
 
 
 def _share(table: Ints, planes: int, d: int, h: int) -> int:
-    """What a row has to the divisor of its windows."""
+    """A row's factor of the divisor of its windows."""
     return table[3 * d + 2] * table[3 * (planes + h) + 2]
 
 
 def _windows(
     table: Ints, planes: int, rows: int, columns: int, depth: int, height: int, width: int
 ) -> Iterator[tuple[int, int, int, int, int, int, int, int]]:
-    """For each window of a plane: its number, its begin and end along three dimensions, and the divisor."""
+    """For each window of a plane: its index, its begin and end along three dimensions, and the divisor."""
     for d, h, d_first, d_last, h_first, h_last in _rows(table, planes, rows, depth, height):
         share = _share(table, planes, d, h)
         for w in range(columns):
@@ -55,7 +55,7 @@ def _windows(
 def _lines(
     d_first: int, d_last: int, d_step: int, h_first: int, h_last: int, h_step: int, height: int
 ) -> Iterator[int]:
-    """The rows of a plane that the taps of a window are in."""
+    """The rows of a plane that contain elements of a window."""
     for i in range(d_first, d_last, d_step):
         for j in range(h_first, h_last, h_step):
             yield i * height + j
@@ -85,7 +85,7 @@ def _largest(
             for line in _lines(d_first, d_last, d_step, h_first, h_last, h_step, height):
                 for k in range(w_first, w_last, w_step):
                     value = x[plane * depth * height * width + line * width + k]
-                    if value > best or value != value:  # of several NaNs the last
+                    if value > best or value != value:  # the last of several NaNs
                         best = value
                         where = line * width + k
             values[plane * planes * rows * columns + window] = best
@@ -111,7 +111,7 @@ def _mean_back(
     begin: int, end: int, grad: Floats, out: Floats, table: Ints, planes: int, rows: int, columns: int, depth: int,
     height: int, width: int, override: int, *, tiled: bool,
 ) -> None:  # fmt: skip
-    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
+    """`tiled`: the windows tile the plane without gaps, so each element is written once."""
     for plane in range(begin, end):
         base = plane * depth * height * width
         if not tiled:
@@ -130,8 +130,8 @@ def _mean_back(
 
 # ----- Windows of one size at equal distances -------------------------------------------------------------------------
 #
-# All windows of a row are done at once, with vectors along it: a tap of each at a time. Where windows reach over the
-# border, each row is copied to one that has the border around it.
+# All windows of a row are done at once, with vectors along it: one element of each window at a time. If windows reach beyond the
+# plane, each row is first copied to a buffer with a border.
 
 
 def _largest_sliding(
@@ -140,9 +140,9 @@ def _largest_sliding(
     inside: int, wide: int, *, taps: tuple[int, ...], reach: int, stride: int, d_step: int, h_step: int, bordered: bool,
     pad: int,
 ) -> None:  # fmt: skip
-    """`taps` are their distances from the first along a row. `offsets` says for each window where its first tap is, and
-    where its first tap inside. Positions are floats until a row is done. `wide` is the number of windows of a row that
-    are computed: whole vectors, since what is left over is done one by one, with a branch for each tap."""
+    """`taps` are the offsets of a window's elements from its first along a row. `offsets` holds for each window the offset of its
+    first element, and of its first element inside the plane. Positions are floats until a row is done. `wide` is the number of
+    computed windows per row, in full vectors: a tail would be done one by one, with a branch for each element."""
     span = (wide - 1) * stride + reach + 1
     for plane in range(begin, end):
         base = plane * depth * height * width
@@ -164,7 +164,7 @@ def _largest_sliding(
                     for tap in taps:
                         value = source[at + tap + w * stride]
                         position = offset + (origin + tap)
-                        if value > top or value != value:  # of several NaNs the last
+                        if value > top or value != value:  # the last of several NaNs
                             top = value
                             where = position
                     best[first + w] = top
@@ -180,7 +180,7 @@ def _mean_sliding(
     columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
     *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool,
 ) -> None:  # fmt: skip
-    """`counts` is what sums are divided by, once for each row of a window, or altogether if that is `overridden`."""
+    """`counts` are the divisors of the sums, one for each row of a window, or one for all if `overridden`."""
     for plane in range(begin, end):
         base, edge = plane * depth * height * width, plane * span
         if bordered:
@@ -207,7 +207,7 @@ def _mean_back_sliding(
     planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
     *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool, tiled: bool,
 ) -> None:  # fmt: skip
-    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
+    """`tiled`: the windows tile the plane without gaps, so each element is written once."""
     for plane in range(begin, end):
         base, edge = plane * depth * height * width, plane * span
         if not tiled:
@@ -223,7 +223,7 @@ def _mean_back_sliding(
                 if bordered:
                     _copy(out, base + line * width, border, edge + pad, inside)
                 target, at = (border, edge) if bordered else (out, base + line * width)
-                for tap in taps:  # the last first: so each element gets its windows in order
+                for tap in taps:  # the last first, so that each element accumulates its windows in order
                     for w in range(columns):
                         share = shares[plane * columns + w]
                         if tiled:
@@ -240,7 +240,7 @@ def _mean_back_sliding(
 def _at_indices(
     begin: int, end: int, x: Floats, indices: Ints, out: Floats, wrong: Ints, size: int, windows: int, *, does: str
 ) -> None:
-    """Each plane has zeros, and elements are added to it at their indices, or written there; or they are read there."""
+    """Each plane starts as zeros, and elements are added or written at their indices; or elements are read there."""
     for plane in range(begin, end):
         base = plane * size
         if does != "read":
@@ -276,7 +276,7 @@ def _contiguous(x: np.ndarray) -> np.ndarray:
 
 
 class Loops:
-    """Kernels that do one window after the other, for any windows."""
+    """Kernels that process one window at a time, for any windows."""
 
     def __init__(self, problem: Problem) -> None:
         bounds = problem.bounds()
@@ -287,7 +287,7 @@ class Loops:
         self.problem, self.dtype = problem, problem.dtype
         self.table = np.concatenate((one, *[bound.reshape(-1) for bound in bounds]))
         self.sizes = (*(1,) * front, *out, *(1,) * front, *sizes)  # of a result, and of a plane
-        self.steps = (*(1,) * front, *steps)  # between the taps of a window
+        self.steps = (*(1,) * front, *steps)  # between the elements of a window
         self.counts = bounds[-1][:, 2]
         self.begins = bounds[-1][:, 0]
         self.input_shape, self.shape, self.planes = problem.shape, (*lead, *out), prod(lead)
@@ -301,7 +301,7 @@ class Loops:
         self._kept: dict[Any, Any] = {}
 
     def _prepared(self, what: str, override: int | None) -> tuple[Any, tuple[Any, ...]]:
-        """A kernel, and its arguments behind the first arrays; made once."""
+        """A kernel, and its arguments after the first arrays; made once."""
         found = self._kept.get((what, override))
         if found is None:
             found = self._kept[what, override] = self._prepare(what, override)
@@ -316,13 +316,13 @@ class Loops:
         return compile_loops(_mean_back, self.dtype, tiled=self.tiled), arguments
 
     def max_pool(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The largest element of each window, and its position in the flattened plane."""
+        """The largest element of each window, and its index in the flattened plane."""
         run, arguments = self._prepared("largest", None)
         made = over(run, self.planes, self.grain, _contiguous(x), self.shape, self.shape, *arguments)
         return made[:2]
 
     def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
-        """The mean of each window, or its sum divided by a number."""
+        """The mean of each window, or its sum divided by a scalar."""
         run, arguments = self._prepared("mean", override)
         made = over(run, self.planes, self.grain, _contiguous(x), self.shape, *arguments)
         return made if type(made) is np.ndarray else made[0]
@@ -335,7 +335,7 @@ class Loops:
 
 
 class VectorLoops(Loops):
-    """Kernels that do all windows of a row at once. The windows have one size and are at equal distances."""
+    """Kernels that process all windows of a row at once. The windows have one size and equal distances."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -373,7 +373,8 @@ class VectorLoops(Loops):
 
 
 def at_indices(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims: int) -> np.ndarray | None:
-    """Zeros of a shape, and elements added or written at flat indices of their planes; or elements read there. None if an index is outside."""
+    """Zeros of a shape with elements added or written at flat indices of their planes; or elements read there. None if an index
+    is out of bounds."""
     size, windows = prod((x.shape if does == "read" else shape)[-dims:]), prod(indices.shape[-dims:])
     run = compile_loops(_at_indices, x.dtype, does=does)
     arrays = _contiguous(x), _contiguous(indices), tuple(shape), np.zeros(1, np.int64)

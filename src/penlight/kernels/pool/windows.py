@@ -1,7 +1,7 @@
-"""Pooling in NumPy, and what every implementation needs to know about windows.
+"""Pooling in NumPy, and the geometry of windows for all implementations.
 
-NumPy is quick on long contiguous arrays and slow on many short strided rows. So each tap of the window is first copied
-out of the image into a contiguous buffer, and all arithmetic runs over whole buffers, some planes at a time.
+NumPy is fast on long contiguous arrays and slow on many short strided rows. So each element of the window is first copied, for
+all windows, to a contiguous buffer, and all arithmetic runs over full buffers, some planes at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..conv.im2col import overlap, share, spans
 from ..numpy_warnings import silent
 
 Sizes = tuple[int, ...]
-_BLOCK = 1 << 16  # results in a block: a few buffers of this many elements stay in a core's own cache
+_BLOCK = 1 << 16  # results in a block: a few buffers of this many elements fit in a core's own cache
 
 
 class Problem(NamedTuple):
@@ -48,13 +48,13 @@ class Problem(NamedTuple):
         ):
             first = np.arange(o) * s - p
             last = first + (k - 1) * d + 1
-            inside = first + np.maximum(-(first // d), 0) * d  # the first tap that is not in front of the plane
+            inside = first + np.maximum(-(first // d), 0) * d  # the first element that is not before the plane
             count = np.minimum(last, n + p) - first if self.include_pad else np.minimum(last, n) - inside
             result.append(np.stack((inside, np.minimum(last, n), count), 1))
         return result
 
     def counts(self, override: int | None) -> np.ndarray | int:
-        """What each window's sum is divided by: a number if it is the same for all."""
+        """The divisor of each window's sum: a scalar if it is the same for all."""
         if override is not None:
             return override
         result = np.ones(self.out, np.int64)
@@ -64,12 +64,12 @@ class Problem(NamedTuple):
 
 
 def _even(n: int, o: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of o windows over n elements the i-th goes from floor(i * n / o) to ceil((i + 1) * n / o)."""
+    """Of o windows over n elements, the i-th covers floor(i * n / o) to ceil((i + 1) * n / o)."""
     return np.arange(o) * n // o, -(-(np.arange(1, o + 1) * n) // o)
 
 
 def output_sizes(sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Sizes:
-    """How many windows there are in each dim. With `ceil_mode` the last may hang over, but must begin inside.
+    """How many windows there are in each dim. With `ceil_mode` the last may reach beyond the end, but must begin inside.
 
     >>> output_sizes((5, 6), (2, 2), (2, 2), (0, 0), (1, 1), True)
     (3, 3)
@@ -112,12 +112,12 @@ class Planes:
 
 
 class _Taps:
-    """The taps of a window: where each lies in the padded plane, and its code.
+    """The elements of a window: the offset of each in the padded plane, and its code.
 
-    A tap's code is how far it lies behind the first tap in the flattened input. Codes grow from tap to tap, so that
-    the code of the best tap so far is a running maximum. They are stored as narrowly as possible. Windows that divide a
-    plane evenly have sizes that differ by one or two: the taps of a short one repeat its last element, which changes
-    neither the largest nor its position.
+    An element's code is its distance from the first one in the flattened input. Codes increase from element to element, so that
+    the code of the best one so far is a running maximum. They are stored in the narrowest dtype. Windows that divide a plane
+    evenly have sizes that differ by one or two: a short one repeats its last element, which changes neither the largest nor its
+    index.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -143,7 +143,7 @@ class _Taps:
             codes.append(sum(a * step for a, step in zip(offsets, steps, strict=True)))
         self.code = _narrowest(codes[-1])
         self.codes = [self.code(code) for code in codes]
-        # The position of the first tap, and the code of the first tap that is not in the border before the input.
+        # The index of the first element, and the code of the first element that is not in the border before the input.
         self.base, self.start = np.zeros(out, np.int64), np.zeros(out, self.code)
         for i, (o, s, p, d) in enumerate(zip(out, problem.stride, problem.padding, problem.dilation, strict=True)):
             shape = [-1 if j == i else 1 for j in range(len(out))]
@@ -200,9 +200,9 @@ def _box(block: np.ndarray, axis: int, kernel: int, stride: int, count: int) -> 
 def _unbox(block: np.ndarray, axis: int, kernel: int, stride: int, low: int, out: np.ndarray) -> None:
     """The transpose of `_box` after a border of `low` zeros, into `out`.
 
-    Element ``i`` was part of the windows ``q`` with ``q * stride <= i + low < q * stride + kernel``. Those elements with
-    the same remainder modulo the stride see the same number of windows, one further on from each to the next: they
-    are sums over neighbours again.
+    Element ``i`` was part of the windows ``q`` with ``q * stride <= i + low < q * stride + kernel``. Elements with the same
+    remainder modulo the stride belong to equally many windows, shifted by one from each to the next: so these are sums over
+    neighbours again.
     """
     before = (kernel - 1) // stride
     after = max((out.shape[axis] - 1 + low) // stride + 1 - block.shape[axis], 0)
@@ -227,8 +227,8 @@ def _unbox(block: np.ndarray, axis: int, kernel: int, stride: int, low: int, out
 def _even_sum(block: np.ndarray, axis: int, count: int) -> np.ndarray:
     """Sums over windows that divide one dim evenly.
 
-    Window ``i`` holds element ``j`` if ``[i n / o, (i + 1) n / o)`` and ``[j, j + 1)`` overlap, which is the same with
-    the roles exchanged: the transpose is the same function from `count` back to the size.
+    Window ``i`` holds element ``j`` if ``[i n / o, (i + 1) n / o)`` and ``[j, j + 1)`` overlap, which is symmetric in the two:
+    the transpose is the same function from `count` back to the size.
     """
     start, last = _even(block.shape[axis], count)
     length = last - start
@@ -251,7 +251,7 @@ class NumPyWindows:
         self._taps: _Taps | None = None
 
     def max_pool(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The largest element of each window, and its position in the flattened plane."""
+        """The largest element of each window, and its index in the flattened plane."""
         problem, out = self.problem, self.problem.out
         values, indices = np.empty(self.shape, x.dtype), np.empty(self.shape, np.int64)
         if not values.size:
@@ -284,7 +284,7 @@ class NumPyWindows:
         return values, indices
 
     def avg_pool(self, x: np.ndarray, override: int | None) -> np.ndarray:
-        """The mean of each window, or its sum divided by a number."""
+        """The mean of each window, or its sum divided by a scalar."""
         problem, out, kernel = self.problem, self.problem.out, self.problem.kernel
         result = np.empty(self.shape, x.dtype)
         if not result.size:
@@ -345,7 +345,7 @@ class NumPyWindows:
 
 
 def at_indices(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims: int) -> np.ndarray:
-    """Zeros of a shape, and elements added or written at flat indices of their planes; or elements read there."""
+    """Zeros of a shape with elements added or written at flat indices of their planes; or elements read there."""
     plane = (x.shape if does == "read" else shape)[-dims:]
     size, planes = prod(plane), prod(indices.shape[:-dims])
     wrong = (indices < 0) | (indices >= size)
@@ -365,7 +365,7 @@ def at_indices(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, dims
 def fractional_max_pool(
     x: np.ndarray, kernel: Sizes, output_size: Sizes, samples: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest element of pseudo-randomly placed windows, and its position in the flattened plane.
+    """The largest element of pseudo-randomly placed windows, and its index in the flattened plane.
 
     `samples` ``(N, C, dims)`` are numbers in [0, 1) that place the windows of each plane. As in PyTorch, the width
     comes before the height if there are two dims, and the dims are in order if there are three.

@@ -1,4 +1,4 @@
-"""Recurrent layers over a whole sequence: LSTM, GRU and plain RNN, one direction of one layer, and their gradients.
+"""Recurrent layers over a full sequence: LSTM, GRU and plain RNN, one direction of one layer, and their gradients.
 
 The inputs of all steps are projected by one product. Then each step is one product of the state with the recurrent
 weights and one kernel: machine code (kernels.py), or a few calls of NumPy (in_numpy.py). The gradients of the weights are one product at the end.
@@ -19,13 +19,13 @@ from .steps import Weights, backwards, forwards
 kernels = lazy_import(globals(), "kernels", ".kernels")
 native = lazy_import(globals(), "native", "..native")
 
-_quiet = np.errstate(all="ignore")  # a saturated gate overflows on the way, and is right
+_quiet = np.errstate(all="ignore")  # a saturated gate overflows in between, but its result is right
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_LSTM_KEPT, _GRU_KEPT = 6, 4  # arrays of what is kept of a step: kernels.py
+_LSTM_KEPT, _GRU_KEPT = 6, 4  # saved arrays of a step: kernels.py
 
 
 def _by_machine(*arrays: Array | None) -> bool:
-    """Whether there is machine code for arrays: all of them float32, or all float64. Weights need not be contiguous."""
+    """Whether there is machine code for these arrays: all float32, or all float64. Weights need not be contiguous."""
     first = arrays[0]
     assert first is not None
     return (
@@ -39,12 +39,12 @@ def _kernel(name: str, dtype: np.dtype, **options: bool) -> Any:
 
 
 def _room(gates: int, rows: int, width: int, dtype: np.dtype, by_machine: bool) -> Array:
-    """Memory for what is kept of all steps, by which the backward pass knows what it is done by."""
+    """Memory for the saved values of all steps; its layout tells the backward pass which implementation ran."""
     return np.empty((rows, gates * width) if by_machine else (gates, rows, width), dtype)
 
 
 def _optional(array: Array | None) -> list[Array]:
-    """The array as the last of several, if there is one."""
+    """A list of the array, or an empty one for None."""
     return [] if array is None else [array]
 
 
@@ -61,11 +61,11 @@ def lstm(
     x: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, h: Array, c: Array, w_hr: Array | None,
     sizes: Any, reverse: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """(outputs, last h, last c, and for the backward pass: the gates, what each step started from)."""
+    """(outputs, last h, last c, and for the backward pass: the gates, the initial state of each step)."""
     width, bias = c.shape[1], sum_of(b_ih, b_hh)
     by_machine = _by_machine(x, w_ih, w_hh, b_ih, b_hh, h, c)
     projected = projected_inputs(x, w_ih.T, None if by_machine else bias)
-    bias = bias if by_machine else None  # which machine code adds on the way
+    bias = bias if by_machine else None  # machine code adds it in the kernel
     rows, size = len(projected), h.shape[1]
     kept = _room(_LSTM_KEPT, rows, width, x.dtype, by_machine)
     states, past = np.empty((rows, size), x.dtype), np.empty((rows, size), x.dtype)
@@ -98,7 +98,7 @@ def lstm_backward(
     slopes, given = np.empty((rows, 4 * width), x.dtype), _given(grad)
     dh, dc = start_gradient(grad_h, h), start_gradient(grad_c, c)
     by_machine = kept.ndim == 2
-    inside = given if w_hr is None else None  # what the kernel adds; to states that were projected it is added before
+    inside = given if w_hr is None else None  # added by the kernel; to projected states it is added before
     if by_machine:
         run = _kernel("lstm_backward", x.dtype, upstream=inside is not None)
     else:
@@ -134,7 +134,7 @@ def lstm_backward(
 def gru(
     x: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, h: Array, sizes: Any, reverse: bool
 ) -> tuple[Array, ...]:
-    """(outputs, last h, and for the backward pass: the gates, what each step started from)."""
+    """(outputs, last h, and for the backward pass: the gates, the initial state of each step)."""
     width = h.shape[1]
     bias, inner = b_ih, None
     if b_ih is not None and b_hh is not None:

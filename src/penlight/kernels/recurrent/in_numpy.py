@@ -1,8 +1,9 @@
-"""One step of a recurrent layer for each row of a batch, but for its product, in NumPy. By machine code: kernels.py, where gates and what is kept are described.
+"""One step of a recurrent layer for each row of a batch, without its matrix product, in NumPy. The machine-code version is
+kernels.py, which describes the gates and the saved values.
 
-Arrays that machine code calls local have the rows of the step only; of others, the step has those from `low` to `high`. What is kept is (gates, rows, features)
-here, so that a non-linearity runs over long parts of memory. What the gradients are multiples of does not depend on the gradients: it is computed for
-all steps at once, before the first of them.
+Arrays that are local in machine code have only the rows of the step; in others, the step has the rows `low` to `high`. The saved
+values have shape (gates, rows, features) here, so that a non-linearity runs over long contiguous memory. The factors of the
+gradients do not depend on the gradients: they are computed for all steps at once, before the first step.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ Array = np.ndarray
 
 @lru_cache(8)
 def _one(dtype: np.dtype) -> Array:
-    """The number as an array, which ufuncs need not convert."""
+    """The scalar 1 as an array, which ufuncs need not convert."""
     return np.ones((), dtype)
 
 
 def _sigmoid(z: Array) -> None:
-    """1 / (1 + exp(-z)), in place. A saturated one overflows on the way, and is right."""
+    """1 / (1 + exp(-z)), in place. A saturated one overflows in between, but its result is right."""
     np.negative(z, z)
     np.exp(z, z)
     np.add(z, _one(z.dtype), z)
@@ -30,27 +31,27 @@ def _sigmoid(z: Array) -> None:
 
 
 def _slopes(y: Array, out: Array) -> None:
-    """y * (1 - y), the derivatives of sigmoids by their results."""
+    """y * (1 - y), the derivatives of sigmoids from their results."""
     np.subtract(_one(y.dtype), y, out)
     np.multiply(out, y, out)
 
 
 def _bent(y: Array, scale: Array, out: Array) -> None:
-    """(1 - y * y) * scale: of hyperbolic tangents."""
+    """(1 - y * y) * scale: the same for hyperbolic tangents."""
     np.multiply(y, y, out)
     np.subtract(_one(y.dtype), out, out)
     np.multiply(out, scale, out)
 
 
 def _by_gate(rows: Array, width: int) -> Array:
-    """Gates that lie side by side in rows as (gates, rows, features), a view."""
+    """A view of rows of concatenated gates as (gates, rows, features)."""
     return rows.reshape(len(rows), -1, width).swapaxes(0, 1)
 
 
 def lstm(
     low: int, high: int, width: int, product: Array, projected: Array, kept: Array, cell: Array, out: Array
 ) -> None:
-    """Gates, cell and state."""
+    """Compute gates, cell and state."""
     z, before, bent = kept[:4, low:high], kept[4, low:high], kept[5, low:high]
     np.add(_by_gate(product, width), _by_gate(projected[low:high], width), z)
     g = np.tanh(z[2])
@@ -65,9 +66,9 @@ def lstm(
 
 
 def lstm_backward(kept: Array) -> Any:
-    """The function that makes the slopes of a step's gates, and the gradient of the cell one step earlier."""
+    """A function that computes the slopes of a step's gates, and the gradient of the cell one step earlier."""
     i, _, g, o, before, bent = kept
-    factors = np.empty((5, *i.shape), i.dtype)  # of i, f, g, o; and of what reaches the cell from the state
+    factors = np.empty((5, *i.shape), i.dtype)  # of i, f, g, o; and of the cell's gradient through the state
     _slopes(kept[:2], factors[:2])
     _bent(g, i, factors[2])
     _slopes(o, factors[3])
@@ -92,7 +93,7 @@ def lstm_backward(kept: Array) -> Any:
 def gru(
     low: int, high: int, width: int, product: Array, projected: Array, kept: Array, state: Array, out: Array, inner: Array | None = None
 ) -> None:  # fmt: skip
-    """Gates and state."""
+    """Compute gates and state."""
     of_state, of_input = _by_gate(product, width), _by_gate(projected[low:high], width)
     gates, n, scaled, following = kept[:2, low:high], kept[2, low:high], kept[3, low:high], out[low:high]
     np.add(of_state[:2], of_input[:2], gates)
@@ -110,9 +111,10 @@ def gru(
 
 
 def gru_backward(kept: Array, past: Array) -> Any:
-    """The function that makes the slopes of a step's gates, and what reaches the state before directly."""
+    """A function that computes the slopes of a step's gates, and the direct gradient of the previous state."""
     r, z, n, scaled = kept
-    factors = np.empty_like(kept)  # of r, z, and n as the state sees it; of n as the input does
+    # Of r, z, and n with respect to the state's product; of n with respect to the input's.
+    factors = np.empty_like(kept)
     for_r, for_z, for_h, for_n = factors
     _bent(n, _one(n.dtype) - z, for_n)
     np.multiply(for_n, r, for_h)
@@ -136,14 +138,14 @@ def gru_backward(kept: Array, past: Array) -> Any:
 
 
 def tanh_rnn(low: int, high: int, width: int, product: Array, state: Array) -> None:
-    """The state of a plain recurrence, in place of the product of the input."""
+    """The state of a plain recurrence, overwriting the product of the input."""
     z = state[low:high]
     np.add(z, product, z)
     np.tanh(z, z)
 
 
 def relu_rnn(low: int, high: int, width: int, product: Array, state: Array) -> None:
-    """The same with a rectifier."""
+    """Like `tanh_rnn`, with relu."""
     z = state[low:high]
     np.add(z, product, z)
     np.maximum(z, 0, out=z)

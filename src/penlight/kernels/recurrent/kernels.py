@@ -1,7 +1,7 @@
-"""One step of a recurrent layer for each row of a batch, but for its product. The same in NumPy: kernels/recurrent/in_numpy.py.
+"""One step of a recurrent layer for each row of a batch, without its matrix product. The NumPy version is kernels/recurrent/in_numpy.py.
 
-Gates lie side by side in a row, in PyTorch's order. What changes from step to step (the state's product, the cell) is local to the
-step's rows; what is kept for the backward pass has rows for all steps.
+Gates are concatenated in a row, in PyTorch's order. Arrays that change from step to step (the state's product, the cell) are
+local to the step's rows; values saved for the backward pass have rows for all steps.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from ..compiler.math import exp, gate, tanh
 from ..compiler.rows import Rows
 from ..compiler.values import Value, fma, fnma, maximum
 
-# What is kept of a step. LSTM: the gates i, f, g, o, the cell before the step, and the tanh of the cell after it
-# GRU: the gates r, z, n, and what r scales
+# The saved values of a step. LSTM: the gates i, f, g, o, the cell before the step, and the tanh of the cell after it.
+# GRU: the gates r, z, n, and the term that r scales.
 
 
 def _kind(b: Rows, double: bool) -> str:
-    """What the arrays of a kernel hold, which is said before the first of them."""
+    """The dtype of a kernel's arrays, which is set before the first of them."""
     if double:
         b.lanes = 4
     return "float64" if double else "float32"
@@ -26,7 +26,7 @@ def _sigmoid(z: Value) -> Value:
 
 
 def _slope(y: Value) -> Value:
-    """y * (1 - y), the derivative of a sigmoid by its result."""
+    """y * (1 - y), the derivative of a sigmoid from its result."""
     return fnma(y, y, y)
 
 
@@ -75,7 +75,7 @@ def lstm_backward(b: Rows, upstream: bool, double: bool) -> None:
 
 
 def gru(b: Rows, biased: bool, double: bool) -> None:
-    """Gates and state from the state's product, the input's and the state before; a bias is added to what r scales."""
+    """Gates and state from the state's product, the input's and the previous state; a bias is added to the term that r scales."""
     kind = _kind(b, double)
     product, projected, kept = b.split(3, local=True, kind=kind), b.split(3, kind=kind), b.split(4, kind=kind)
     state, out = b.array(kind=kind, local=True), b.array(kind=kind)
@@ -91,9 +91,10 @@ def gru(b: Rows, biased: bool, double: bool) -> None:
 
 
 def gru_backward(b: Rows, upstream: bool, double: bool) -> None:
-    """The slopes of r, z and n as the state sees them, that of n as the input does, and what reaches the state before directly.
+    """The slopes of r, z and n with respect to the state's product, that of n with respect to the input's, and the direct
+    gradient of the previous state.
 
-    The gradient of the state is what came directly, `dstate`, and through the product of the slopes one step later.
+    The gradient of the state is the direct part, `dstate`, plus the product of the slopes one step later.
     """
     kind = _kind(b, double)
     kept, slopes, inner = b.split(4, kind=kind), b.split(3, kind=kind), b.array(kind=kind)

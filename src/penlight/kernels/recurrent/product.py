@@ -1,9 +1,10 @@
 """The product of a small matrix with one that stays the same for many products, such as the weights of a recurrent layer.
 
-BLAS arranges the second matrix anew for each product, which costs a third of the time where the first has only a few rows. Here it is
-arranged once, in panels of sixteen columns that lie one after the other, row by row (`panels`); if its columns are no multiple of
-that, the last sixteen are one more panel, and some columns are computed twice (`products` takes care of that). The kernel goes through a panel with six
-rows of the first matrix at a time: twelve registers hold their sums, two the panel's row, one a number of the first matrix.
+BLAS packs the second matrix for each product, which costs a third of the time if the first has only a few rows. Here it is packed
+once, in consecutive row-major panels of sixteen columns (`panels`); if its columns are not a multiple of sixteen, the last
+sixteen are one more panel, and some columns are computed twice (`products` takes care of that). The kernel multiplies a panel
+with six rows of the first matrix at a time: twelve registers hold their sums, two the panel's row, one a scalar of the first
+matrix.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ from .sequence import Argument, Call, Moving
 
 WIDTH = 16  # columns of a panel
 _FRAME = 24  # bytes of the stack
-# `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` goes along the rows of the first matrix,
-# `rax` along the panel that begins at `r8`, `rbp` down the rows of the result, which are `rbx` bytes apart.
-_AHEAD = (None, R10, R11, R12, R13, R14)  # how many bytes the rows of the first matrix are ahead of the first of them
+# `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` iterates over the rows of the first
+# matrix, `rax` over the panel at `r8`, `rbp` over the rows of the result, whose stride is `rbx` bytes.
+_AHEAD = (None, R10, R11, R12, R13, R14)  # byte offsets of the first matrix's rows from its first
 _ALL_ROWS, _FIRST, _RESULT = (Address(RSP, None, offset) for offset in (0, 8, 16))
 
 
 def panels(matrix: np.ndarray) -> np.ndarray:
-    """A float32 matrix (inner, at least WIDTH columns) as the kernel reads it."""
+    """A float32 matrix (inner, at least WIDTH columns), packed for the kernel."""
     inner, columns = matrix.shape
     whole = columns // WIDTH
     result = np.empty((-(-columns // WIDTH), inner, WIDTH), np.float32)
@@ -59,7 +60,7 @@ def panels(matrix: np.ndarray) -> np.ndarray:
 
 
 def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[Call]:
-    """The calls for `repeat` that multiply `first` with what was arranged, into `result`."""
+    """The calls for `repeat` that multiply `first` with a packed matrix, into `result`."""
     rows, columns = result.shape
     inner, whole = arranged.shape[1], columns // WIDTH
     calls: list[Call] = [(product(), [rows, inner, whole, first, arranged, result, columns])]
@@ -71,7 +72,7 @@ def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[
 
 @lru_cache(1)
 def product() -> Any:
-    """The product with `panels(second)`, where the result's rows are `columns` apart. It is called by machine code only: sequence.py."""
+    """The product with `panels(second)`; the result's row stride is `columns`. Only machine code calls it: sequence.py."""
     signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
     return load_function(_write, signature)
 
@@ -104,7 +105,7 @@ def _write(asm: Assembler) -> None:
 
 
 def _rows(asm: Assembler, some: int) -> None:
-    """A panel with the next rows."""
+    """Multiply a panel with the next rows."""
     asm.copy_register(RAX, R8)
     asm.copy_register(RCX, RSI)
 
@@ -123,7 +124,7 @@ def _rows(asm: Assembler, some: int) -> None:
         asm.store(Address(RBP), 2 * row)
         asm.store(Address(RBP, None, 32), 2 * row + 1)
         asm.add(RBP, RBX)
-    ahead = _AHEAD[some - 1]  # the first row has been passed already
+    ahead = _AHEAD[some - 1]  # the first row has been advanced already
     if ahead is not None:
         asm.add(R15, ahead)
     asm.add_number(RDI, -some)

@@ -1,9 +1,9 @@
-"""What recurrent kernels share: the segments of a packed sequence, the products for all steps at once.
+"""Common parts of recurrent kernels: the segments of a packed sequence, and products for all steps at once.
 
 Note [Segments of a packed sequence]
-In a packed sequence the batch shrinks as sequences end (backwards in time: grows as they begin). It is run as segments of
-constant batch size, each a dense array. The state of all sequences is one array; a segment reads and writes its first
-rows, so that sequences that have ended keep their last state there, and those to come their first.
+In a packed sequence the batch shrinks as sequences end (backwards in time: grows as they begin). It is processed in segments of
+constant batch size, each a dense array. The state of all sequences is one array; a segment reads and writes its first rows, so
+the other rows keep the last state of sequences that have ended, or the initial state of those that have not begun.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Segment:
         return self.start + (self.steps - 1) * self.batch if self.reverse else self.start
 
     def advance(self) -> int:
-        """How many rows further the next step is."""
+        """The row offset from one step to the next."""
         return -self.batch if self.reverse else self.batch
 
     def of(self, rows: Array) -> Array:
-        """Of an array with a row for each step and sample, (steps, batch, features) in the order of the run."""
+        """The segment's part of an array with one row per step and sample, as (steps, batch, features) in the order of the run."""
         part = rows[self.start : self.start + self.steps * self.batch].reshape(self.steps, self.batch, -1)
         return part[::-1] if self.reverse else part
 
@@ -56,7 +56,7 @@ def segments(shape: tuple[int, ...], sizes: Any, reverse: bool) -> list[Segment]
 
 
 def rows_of(array: Array) -> Array:
-    """(time, batch, features), or packed rows as they are, as rows."""
+    """(time, batch, features) flattened to rows; packed rows unchanged."""
     return array.reshape(-1, array.shape[-1])
 
 
@@ -73,7 +73,7 @@ def sum_of(a: Array | None, b: Array | None) -> Array | None:
 
 
 def carry(past: Array, states: Array, first: Array) -> None:
-    """What each step started from: the states one step later."""
+    """The initial state of each step: the states shifted by one step."""
     past[0] = first
     past[1:] = states[:-1]
 
@@ -83,7 +83,7 @@ def start_gradient(grad: Array | None, like: Array) -> Array:
 
 
 def weight_gradients(slopes: Array, hidden: Array, x: Array, past: Array, w_ih: Array, needs: Any) -> list[Any]:
-    """Gradients of input, w_ih, w_hh, b_ih, b_hh from the slopes of the gates, as the input and as the state see them."""
+    """Gradients of input, w_ih, w_hh, b_ih, b_hh from the slopes of the gates with respect to the input's and the state's product."""
     grads: list[Any] = [None] * 5
     if needs[0]:
         grads[0] = multiply(slopes, w_ih).reshape(x.shape)

@@ -1,11 +1,11 @@
-"""Several native kernels one after the other, many times, in one call: the steps of a recurrent layer.
+"""Runs a sequence of native kernels many times in one call: the steps of a recurrent layer.
 
 Note [Repeated calls]
-A call from Python costs about a microsecond, more than a step of a small recurrent layer. So the loop over the steps is machine code,
-too: it goes through a table of calls, each with a function's address and its arguments, calls them in order, and adds to
-each argument what it changes by from one time to the next. An array whose data moves on is passed as an entry of the table that
-looks like an array to a kernel: the pointer to the data is where an array would have it. Samples do not depend on each other, so each
-thread takes some of the batch through all steps, with a table of its own.
+A call from Python costs about a microsecond, more than a step of a small recurrent layer. So the loop over the steps is machine
+code, too: it reads a table of calls, each with a function's address and its arguments, makes the calls in order, and then adds to
+each argument its increment. An array whose address changes from step to step is passed as a table entry that looks like an array
+to a kernel: the data pointer is at the same offset as in an ndarray. Samples are independent, so each thread takes a part of the
+batch through all steps, with its own table.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from .. import call, executable, waiting_threads
 from ..addresses import address
 from ..native._x86 import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in; others on the stack
+_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # of the first six arguments; others are on the stack
 _SAVED = (RBX, R12, R13, R14, R15)
 
 
 class Counting(NamedTuple):
-    """An argument that is `first` at first, and then more by `step` each time."""
+    """An argument that starts at `first` and grows by `step` each time."""
 
     first: int
     step: int
 
 
 class Moving(NamedTuple):
-    """An array that lies `step` bytes further on each time."""
+    """An array whose address grows by `step` bytes each time."""
 
     array: np.ndarray
     step: int
 
 
 Argument = int | np.ndarray | Counting | Moving
-Call = tuple[Any, list[Argument]]  # a loaded kernel without numbers, and what it is called with
+Call = tuple[Any, list[Argument]]  # a loaded kernel without float arguments, and its arguments
 
 
 def repeat(times: int, *shares: list[Call]) -> None:
-    """Do the calls of each share one after the other, `times` times; the shares, which differ in arrays and numbers only, at the same
-    time, if they are several. The caller holds the arrays."""
+    """Make the calls of each share in order, `times` times. Several shares, which differ only in arrays and integers, run in
+    parallel. The caller keeps the arrays alive."""
     if times < 1:
         return
     for calls in shares:
@@ -67,8 +67,8 @@ def repeat(times: int, *shares: list[Call]) -> None:
 
 
 def _check(times: int, function: Any, arguments: list[Argument]) -> None:
-    """Refuse arguments that one of the calls must not have. Counters are offsets into arrays, so the largest and the smallest decide; an array that
-    moves must stay in the memory that it is a view of."""
+    """Refuse arguments that are invalid in one of the calls. Counters are offsets into arrays, so checking the largest and the
+    smallest suffices; a moving array must stay in its base's memory."""
     given: list[Any] = list(arguments)
     for i, argument in enumerate(arguments):
         if type(argument) is Counting:
@@ -84,7 +84,7 @@ def _check(times: int, function: Any, arguments: list[Argument]) -> None:
 
 
 def _stays(array: np.ndarray, by: int) -> bool:
-    """Whether an array that lies so many bytes further on is in the memory of what it is a view of."""
+    """Whether an array, moved by so many bytes, is still inside its base's memory."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -93,12 +93,12 @@ def _stays(array: np.ndarray, by: int) -> bool:
 
 
 class _Table(NamedTuple):
-    """What a share's calls are made of."""
+    """The table of a share's calls."""
 
     words: list[int]  # for each call its function and arguments; then the addresses of moving arrays
     changing: list[int]  # which words change from one time to the next
-    steps: list[int]  # by how much
-    moving: list[tuple[int, int]]  # which arguments are moving arrays, and where their addresses are
+    steps: list[int]  # their increments
+    moving: list[tuple[int, int]]  # which arguments are moving arrays, and the index of their addresses
 
 
 def _table(calls: list[Call]) -> _Table:
@@ -134,9 +134,9 @@ def _shared_driver(counts: tuple[int, ...], changing: tuple[int, ...], words: in
 
 @lru_cache(64)
 def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> Any:
-    """`run(low, high, times, tables, apart)`: the loop over tables of calls with so many arguments each, so many bytes apart.
+    """`run(low, high, times, tables, apart)`: the loop over tables of calls with so many arguments each, `apart` bytes apart.
 
-    A table's words at `changing` grow by those that follow the first `words` of them.
+    The words at `changing` grow by the increments that follow the first `words` words.
     """
     asm = Assembler()
     for register in _SAVED:
@@ -146,7 +146,7 @@ def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> A
     asm.add(R12, RCX)  # the first table
     asm.copy_register(R13, RSI)
     asm.negate(RDI)
-    asm.add(R13, RDI)  # how many there are
+    asm.add(R13, RDI)  # the number of tables
     asm.copy_register(R14, RDX)
     asm.copy_register(R15, R8)
     asm.label("table")

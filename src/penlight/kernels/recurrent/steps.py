@@ -1,7 +1,7 @@
-"""All steps of a segment, one after the other: each is a product with the recurrent weights and one call of a step's kernel.
+"""The loop over the steps of a segment: each is a product with the recurrent weights and one call of a step's kernel.
 
-By machine code all steps are one call (Note [Repeated calls] in sequence.py). Where the weights have too few columns for the native product, or states are
-projected, or NumPy does it, it goes step by step.
+In machine code all steps are one call (Note [Repeated calls] in sequence.py). If the weights have too few columns for the native
+product, or states are projected, or NumPy runs, Python loops over the steps.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from .strategies import LEAST_ROWS, LEAST_SHARED
 
 
 class Weights:
-    """What the states or slopes of the steps are multiplied with: (inner, columns). `at_once`: all steps are one call, if there are enough columns."""
+    """The matrix (inner, columns) that multiplies the states or slopes of the steps. `at_once`: all steps are one call, if there
+    are enough columns."""
 
     def __init__(self, weight: Array, by_machine: bool, at_once: bool = True) -> None:
         at_once = by_machine and at_once and weight.shape[1] >= WIDTH and weight.dtype == np.float32
         self.arranged = panels(weight) if at_once else None
         self.plain = weight if at_once else np.ascontiguousarray(weight)
-        # np.dot is quicker than np.matmul, but does not multiply NaN with a single zero.
+        # np.dot is faster than np.matmul, but does not multiply NaN with a single zero.
         self.multiply: Any = multiply if by_machine else np.matmul if 1 in weight.shape else np.dot
 
 
-# The arrays that a step's kernel gets for some rows of the batch; one may be the state before, which comes first.
+# The arrays of a step's kernel for some rows of the batch; one may be the previous state, which comes first.
 Operands = Callable[[Any, slice], list[Any]]
 _ALL = slice(None)
 
 
 def _shares(part: Segment, weights: Weights) -> list[slice]:
-    """Rows of the batch that a thread takes through all steps: two shares for each thread, where there are enough rows."""
+    """The ranges of batch rows that threads take through all steps: two shares per thread, if there are enough rows."""
     count = 1
     if part.steps * part.batch * weights.plain.size >= LEAST_SHARED:
         count = max(1, min(native_thread_count(), part.batch // LEAST_ROWS))
@@ -49,7 +50,8 @@ def forwards(
     part: Segment, weights: Weights, run: Any, first: Array, fresh: Array, out: Array, width: int, operands: Operands,
     projection: tuple[Array, Array] | None = None,
 ) -> None:  # fmt: skip
-    """All steps of a segment, whose states go into `out`. With a projection, the kernel writes to its first array, and the states are products of that."""
+    """Run all steps of a segment, and write the states into `out`. With a projection, the kernel writes to its first array, and
+    the states are projections of that."""
     n, low, each = part.batch, part.first(), part.advance()
     if weights.arranged is None:
         state = first
@@ -71,7 +73,7 @@ def forwards(
         )
         return [*products(started, arranged, fresh[some]), (run, [*bounds, width, *operands(started, some)])]
 
-    # The first step starts from elsewhere; from zeros, as a rule, whose product need not be computed.
+    # The first step starts from a separate state, usually zeros, whose product need not be computed.
     if first.any():
         repeat(1, products(first, arranged, fresh))
     else:
@@ -84,8 +86,8 @@ def backwards(
     part: Segment, weights: Weights, run: Any, slopes: Array, result: Array, width: int, operands: Operands,
     prepare: Callable[[slice], None] | None = None,
 ) -> None:  # fmt: skip
-    """All steps of a segment from the last to the first: their `slopes`, and the products of these, into `result` in turn. `prepare` is called with
-    the rows of each step before it."""
+    """Run all steps of a segment from the last to the first: compute their `slopes`, and write the products of these into
+    `result` in turn. `prepare` is called with the rows of each step before it."""
     n, each = part.batch, -part.advance()
     low = part.first() - each * (part.steps - 1)
     if weights.arranged is None:

@@ -26,7 +26,7 @@ def _kept(shape: tuple[int, ...], dims: Dims) -> tuple[int, ...]:
 
 
 def _finish(result: np.ndarray, shape: tuple[int, ...], dims: Dims, keepdim: bool) -> np.ndarray:
-    """A result with reduced dimensions of size 1, shaped as asked for."""
+    """A result with reduced dimensions of size 1, in the requested shape."""
     return result.reshape(_kept(shape, dims) if keepdim else tuple(n for k, n in enumerate(shape) if k not in dims))
 
 
@@ -64,7 +64,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
             return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
         left = [d for d in dims if x.shape[d] != 1]
-        while left:  # one run of neighbouring dimensions after the other, the last one first
+        while left:  # one run of neighbouring dimensions at a time, the last one first
             stop = left.pop() + 1
             start = stop - 1
             while left and left[-1] == start - 1:
@@ -76,7 +76,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
 
 
 def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(variance, mean) over `dims`: the squared distances from the mean, over max(0, count - correction)."""
+    """(variance, mean) over `dims`: the sum of squared distances from the mean, over max(0, count - correction)."""
     dims = tuple(sorted(dims)) if x.ndim else ()
     wide = widen(x)
     count = prod(x.shape[k] for k in dims)
@@ -114,7 +114,7 @@ def square_sum(x: np.ndarray, dims: Dims) -> np.ndarray:
     rows = _trailing_rows(x, dims)
     if rows is None:
         return reduce_sum(np.asarray(np.multiply(x, x)), dims, True)
-    if len(rows) == 1 and x.size > 1 << 14:  # in pieces, since one long dot product is less accurate
+    if len(rows) == 1 and x.size > 1 << 14:  # in chunks, since one long dot product is less accurate
         whole = x.size >> 12 << 12
         pieces = rows[0, :whole].reshape(-1, 1 << 12)
         tail = rows[0, whole:]
@@ -123,7 +123,7 @@ def square_sum(x: np.ndarray, dims: Dims) -> np.ndarray:
 
 
 def nansum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
-    """The sum over `dims` of what is not NaN."""
+    """The sum over `dims`, ignoring NaN."""
     quick = reduce_compiled(x, "sum", dims, keepdim, of="not nan") if dims else None
     if quick is not None:
         return narrow(quick, x.dtype)
@@ -133,12 +133,12 @@ def nansum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
 
 @quiet
 def quantiles(x: np.ndarray, q: np.ndarray, dim: int | None, interpolation: str, ignore_nan: bool) -> np.ndarray | None:
-    """Quantiles along a dimension, or of all elements; those of a 1-d q along a new last dimension.
+    """Quantiles along a dimension, or of all elements; a 1-d q adds a last dimension.
 
-    None if NaNs are to be ignored and there are some: then each row has ranks of its own.
+    None if NaNs are to be ignored and there are some: then each row has its own ranks.
     """
     ordered = np.sort(x.reshape(-1) if dim is None or not x.ndim else moveaxis(x, dim, -1), -1)
-    missing = np.isnan(ordered[..., -1])  # NaNs are sorted behind all others
+    missing = np.isnan(ordered[..., -1])  # NaNs are sorted last
     some = missing.any()
     if some and ignore_nan:
         return None
@@ -149,7 +149,7 @@ def quantiles(x: np.ndarray, q: np.ndarray, dim: int | None, interpolation: str,
         low = ranks.astype(np.int64)
         weight = q.dtype.type(0.5) if interpolation == "midpoint" else ranks - low.astype(q.dtype)
         first, second = ordered.take(low, -1), ordered.take(np.ceil(ranks).astype(np.int64), -1)
-        gap = second - first  # from the nearer end, as PyTorch computes it
+        gap = second - first  # interpolate from the nearer end, as PyTorch does
         values = np.where(weight < 0.5, first + weight * gap, second - gap * (1 - weight))
     if some:
         values = np.where(missing[..., None] if q.ndim else missing, q.dtype.type(np.nan), values)
@@ -161,16 +161,16 @@ _INTEGER_RANKS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 
 # ----- Sums and maxima of rows and columns by NumPy, quicker or more accurate than its own ----------------------------
 # Note [Row sums]
-# NumPy's reduction over a short last axis pays some 40 ns for each row, and adds with one accumulator where BLAS's dot product
-# has many. So a row sum is the dot product with ones (`vecdot`), which stays in one thread whatever the number of rows. For
-# long rows NumPy's pairwise summation is as fast and more accurate, so it is used there.
+# NumPy's reduction over a short last axis costs some 40 ns per row, and uses one accumulator where BLAS's dot product has many.
+# So a row sum is the dot product with ones (`vecdot`), which stays in one thread for any number of rows. For long rows NumPy's
+# pairwise summation is used: it is as fast and more accurate.
 #
 # Note [Column sums]
-# NumPy adds pairwise along the last axis, but row after row along any other: a float32 sum of 100000 rows is wrong in the
-# fourth digit. So rows are summed in groups of 64, then their sums likewise, which costs next to nothing.
+# NumPy adds pairwise along the last axis, but row by row along any other: a float32 sum of 100000 rows is wrong in the fourth
+# digit. So rows are summed in groups of 64, then their sums likewise, at almost no cost.
 #
 # Note [Row maxima by argmax]
-# `maximum.reduce` over a short last axis is slow for the same reason, while `argmax` is vectorised for each row. So the row
+# `maximum.reduce` over a short last axis is slow for the same reason, while `argmax` is vectorised within each row. So the row
 # maximum is `argmax` followed by a gather. A NaN in a row is its maximum, either way.
 
 
@@ -184,7 +184,7 @@ def row_sum(x: np.ndarray) -> np.ndarray:
     columns = x.shape[1]
     if columns > LONG_ROW:
         return np.add.reduce(x, 1)
-    return np.vecdot(_ones(x.dtype)[:columns], x)  # in this order, since it conjugates the first
+    return np.vecdot(_ones(x.dtype)[:columns], x)  # in this order, since `vecdot` conjugates the first
 
 
 def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:

@@ -1,15 +1,15 @@
 """Sums, products and extrema of large arrays over any dimensions, by compiled kernels.
 
 Note [Reductions in steps]
-A kernel reduces rows, or the columns of matrices. So an array is reduced over one run of neighbouring dimensions after the other, the last one
-first. Dimensions are taken in the order of memory: a transposed array is read as it lies, and neighbouring dimensions are one. Long rows and columns
-are cut into units besides, which threads share, and the units' results are reduced in another step. Where the cuts are does not depend on the
-number of threads, so results do not either.
+A kernel reduces rows, or the columns of matrices. So an array is reduced over one run of neighbouring dimensions at a time, the
+last one first. Dimensions are taken in memory order: a transposed array is read sequentially, and neighbouring dimensions are
+merged. Long rows and columns are also split into units, which threads share, and another step reduces the units' results. The
+split does not depend on the number of threads, so neither do the results.
 
 Note [Many short rows]
-A reduction over the last of (many, few) sizes, or the middle one of (many, few, few), is a loop over so few elements, for so many results, that all
-the time goes into beginning loops. With the many as the last dimension it is a few operations on long rows, and transposing the array, and the
-result back, costs little.
+A reduction over the last dimension of (many, few), or the middle one of (many, few, few), loops over so few elements, for so many
+results, that loop overhead takes all the time. With the large dimension last, it is a few operations on long rows, and
+transposing the array, and the result back, costs little.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from .strategies import FEW_COLUMNS, LEAST_REDUCED, MOST_ELEMENTS, MOST_ROWS, MO
 
 _kernels = lazy_import(globals(), "_kernels", ".kernels")
 
-_GRAIN = 1 << 16  # elements that are worth waking a thread for
-_UNITS = 8  # at least, of what would otherwise be one unit of work
+_GRAIN = 1 << 16  # elements per thread, at least
+_UNITS = 8  # at least, instead of a single unit of work
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 
@@ -43,8 +43,8 @@ def reduce_compiled(
 ) -> np.ndarray | None:
     """The "sum", "prod", "max" or "min" over `dims`, or of all elements; None if there is no kernel for that.
 
-    The result is float32 also of 16-bit floats, and int64 of integers, of which there are sums only. `of` says what is reduced: the
-    elements, their "squares", their "absolute" values, or those that are "not nan". Where there is NaN, it is the extremum.
+    The result is float32 for 16-bit floats, too, and int64 for integers, which have only sums. `of` says what is reduced: the
+    elements, their "squares", their "absolute" values, or those that are "not nan". If there is a NaN, the extremum is NaN.
     """
     if x.size < LEAST_REDUCED or not compiles():
         return None
@@ -62,7 +62,7 @@ def reduce_compiled(
 
 
 class _Plan(NamedTuple):
-    """What is done to an array: it is viewed or copied, kernels reduce it, and the result gets its shape."""
+    """The steps of a reduction: the array is viewed or copied, kernels reduce it, and the result gets its shape."""
 
     begin: Callable[[np.ndarray], np.ndarray] | None
     steps: list[tuple[Any, int, int, tuple[int, ...], tuple[int, ...]]]
@@ -70,7 +70,7 @@ class _Plan(NamedTuple):
 
 
 class _Dim(NamedTuple):
-    """A dimension, or several that are one: its size, its stride in elements, and whether it is to be reduced."""
+    """A dimension, or several merged ones: its size, its stride in elements, and whether it is reduced."""
 
     size: int
     stride: int
@@ -85,7 +85,7 @@ def _plan(
     name, itemsize = dtype.name, dtype.itemsize
     dims = tuple(range(len(shape))) if dims is None else tuple(sorted(dims))
     if (
-        all([shape[k] == 1 for k in dims])  # there is nothing to reduce
+        all([shape[k] == 1 for k in dims])  # nothing to reduce
         or not dtype.isnative
         or (name not in _FLOATS and (name not in _INTEGERS or how != "sum" or of))
     ):
@@ -107,7 +107,7 @@ def _plan(
             steps,
             lambda x: contiguous(x.reshape(inner, outer).T).reshape(result),
         )
-    order = sorted(range(len(shape)), key=lambda k: (strides[k] != 0, -strides[k]))  # what is repeated is outermost
+    order = sorted(range(len(shape)), key=lambda k: (strides[k] != 0, -strides[k]))  # broadcast ones are outermost
     layout = _merged([_Dim(shape[k], strides[k] // itemsize, k in dims) for k in order])
     steps = None if any([s < 0 or s % itemsize for s in strides]) else _steps(dtype, how, of, layout)
     if steps is None:
@@ -129,7 +129,7 @@ def _plan(
 
 
 def _merged(layout: list[_Dim]) -> list[_Dim]:
-    """The dimensions of more than one element, where neighbours that are one are merged."""
+    """The dimensions of size above one, with contiguous neighbours merged."""
     merged: list[_Dim] = []
     for dim in layout:
         if dim.size == 1:
@@ -142,7 +142,7 @@ def _merged(layout: list[_Dim]) -> list[_Dim]:
 
 
 def _steps(dtype: np.dtype[Any], how: str, of: str, layout: list[_Dim]) -> Any:
-    """The calls of kernels that reduce a layout: a kernel, the units of its work, how many of these are worth waking a thread for, the shape of
+    """The kernel calls that reduce a layout: a kernel, its number of work units, the minimum of units per thread, the shape of
     its result, and its other arguments. None if there is no kernel for it."""
     made: list[Any] = []
     while any([dim.reduced for dim in layout]):
@@ -162,8 +162,8 @@ def _steps(dtype: np.dtype[Any], how: str, of: str, layout: list[_Dim]) -> Any:
 
 
 def _step(layout: list[_Dim]) -> Any:
-    """How to reduce the last of the dimensions that are to be: whether they are rows, whether each is split, the units of all, how many are worth
-    waking a thread for, the kernel's other arguments, and the sizes of what is left, with whether they are to be reduced."""
+    """How to reduce the last run of reduced dimensions: whether they are rows, whether each is split, the number of units, the
+    minimum of units per thread, the kernel's other arguments, and the remaining sizes, with whether they are reduced."""
     at = max([i for i, dim in enumerate(layout) if dim.reduced])
     lead, (n, stride, _), behind = layout[:at], layout[at], layout[at + 1 :]
     if len(behind) > 1 or layout[-1].stride != 1 or any([a.stride != b.size * b.stride for a, b in pairwise(lead)]):
@@ -176,9 +176,7 @@ def _step(layout: list[_Dim]) -> Any:
         numbers: tuple[int, ...] = (outer, n, apart, units, size)
         return True, n > _kernels.BLOCK, outer * units, -(-_GRAIN // size), numbers, [*left, (units, True)]
     inner = columns = behind[0].size
-    if (
-        inner < FEW_COLUMNS and stride == inner and n * inner >= LEAST_REDUCED
-    ):  # several rows, which lie side by side, as one
+    if inner < FEW_COLUMNS and stride == inner and n * inner >= LEAST_REDUCED:  # several contiguous rows as one
         least = -(-FEW_COLUMNS // inner)
         rows = next((rows for rows in range(least, 8 * least) if n % rows == 0), 1)
         n, stride, columns = n // rows, rows * stride, rows * inner

@@ -1,9 +1,9 @@
-"""Reductions along rows and down columns as compiled loops, see Note [Compiled loops]. Who calls them: compiled.py.
+"""Reductions along rows and columns as compiled loops, see Note [Compiled loops]. compiled.py calls them.
 
 Note [Accurate sums]
-A sum of many numbers loses digits if they are added one after the other. A row is summed in blocks, and in a block each lane of several vectors
-has a sum of its own. Down columns eight rows are added in pairs before their sum is added to the result. A unit of work is not too long, and the
-units' results are reduced in the same way (Note [Reductions in steps]).
+A sum of many elements loses digits if they are added one by one. A row is summed in blocks, and in a block each lane of several
+vectors has its own sum. Along columns, eight rows are added in pairs before their sum is added to the result. A unit of work has
+a limited length, and the units' results are reduced in the same way (Note [Reductions in steps]).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _smallest_or_nan(a: Any, b: Any) -> Any:
     return b if b != b else min(a, b)
 
 
-# What a reduction begins with, its operation along a row, where NaNs are counted apart, and that down columns.
+# A reduction's initial value, its operation along a row, where NaNs are counted separately, and that along columns.
 _WAYS: dict[str, tuple[float, Any, Any]] = {
     "sum": (0.0, _sum, _sum),
     "prod": (1.0, _product, _product),
@@ -96,7 +96,7 @@ def _reduced(x: Elements, row: int, first: int, last: int, start: Any, term: Any
 
 
 def _unit(unit: int, rows: int, length: int, stride: int, units: int, size: int, split: bool) -> tuple[int, int, int]:
-    """Where the row of a unit begins, and the first element of the unit and the one behind its last in this row."""
+    """The offset of a unit's row, and the unit's first element and the one past its last in this row."""
     if split:
         return checked(unit // units, rows) * stride, unit % units * size, min(length, unit % units * size + size)
     return unit * stride, 0, length
@@ -106,7 +106,7 @@ def _extreme_rows(
     begin: int, end: int, x: Elements, out: Results, rows: int, length: int, stride: int, units: int, size: int,
     *, start: Any, term: Any, combine: Any, split: bool,
 ) -> None:  # fmt: skip
-    """The same of an extremum, which is NaN where there is NaN."""
+    """Like `_rows`, for an extremum, which is NaN if there is a NaN."""
     for unit in range(begin, end):
         row, first, last = _unit(unit, rows, length, stride, units, size, split)
         total, nans = start, 0.0
@@ -141,14 +141,14 @@ def _columns(
 
 
 def result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What elements of a dtype are reduced to."""
+    """The dtype to which elements of a dtype are reduced."""
     if dtype.kind in "iu":
         return np.dtype(np.int64)
     return dtype if dtype.itemsize > 2 else np.dtype(np.float32)
 
 
 def definition(how: str, of: str, along_rows: bool, whole: bool) -> tuple[Any, dict[str, Any]]:
-    """The loops of a reduction, and what is known of it. `how` is a key of _WAYS, `of` of _TERMS; integers have sums only."""
+    """The loops of a reduction, and its compile-time arguments. `how` is a key of _WAYS, `of` of _TERMS; integers have only sums."""
     start, plain, careful = _WAYS[how]
     loops = _columns if not along_rows else _rows if plain is careful else _extreme_rows
     combine = plain if along_rows else careful

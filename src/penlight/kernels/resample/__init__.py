@@ -1,7 +1,7 @@
-"""Resizing along spatial dims: every mode is a sparse matrix for each dim, applied one dim after the other.
+"""Resizing along spatial dims: every mode is a sparse matrix per dim, applied one dim at a time.
 
-An `AxisMap` is such a matrix: for each output position the input positions it takes and their weights. Its transpose is
-another `AxisMap`, so that the backward pass is the forward pass of the transposed maps, and exact.
+An `AxisMap` is such a matrix: for each output position the input positions it reads and their weights. Its transpose is another
+`AxisMap`, so that the backward pass is the forward pass of the transposed maps, and exact.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _CHUNK = 64
 class AxisMap:
     """A sparse matrix ``(len(indices), size)``: row ``o`` holds `weights[o]` in the columns `indices[o]`.
 
-    `valid` marks the entries that count, if not all do.
+    `valid` marks the entries that are used, if not all are.
     """
 
     def __init__(self, size: int, indices: np.ndarray, weights: np.ndarray, valid: np.ndarray | None = None) -> None:
         self.size, self.indices, self.weights, self.valid = size, indices, weights, valid
-        # Weights that are all one and single are a plain selection.
+        # Single weights that are all one are a plain selection.
         self.picks = indices.shape[1] == 1 and bool((weights == 1).all()) and (valid is None or bool(valid.all()))
         self.same = self.picks and len(indices) == size and bool((indices[:, 0] == np.arange(size)).all())
 
     @cached_property
     def transposed(self) -> AxisMap:
-        """The transpose: for each input position, the output positions that take it."""
+        """The transpose: for each input position, the output positions that read it."""
         count, taps = self.indices.shape
         rows = np.repeat(np.arange(count), taps)
         columns, weights = self.indices.reshape(-1), self.weights.reshape(-1)
@@ -55,7 +55,7 @@ class AxisMap:
 
     @cached_property
     def blocks(self) -> list[tuple[slice, slice, np.ndarray]]:
-        """The matrix as dense blocks of rows: (rows, columns, block). The taps of neighbours lie close together."""
+        """The matrix as dense blocks of rows: (rows, columns, block). The inputs of neighbouring outputs are close together."""
         result = []
         valid = np.ones(self.indices.shape, np.bool_) if self.valid is None else self.valid
         for start in range(0, len(self.indices), _CHUNK):
@@ -64,13 +64,13 @@ class AxisMap:
             taken = self.indices[rows][keep]
             low, high = (int(taken.min()), int(taken.max()) + 1) if taken.size else (0, 1)
             block = np.zeros((rows.stop - start, high - low), self.weights.dtype)
-            # Once for each geometry, and for at most a few hundred taps: two of them may be one element.
+            # This runs once per geometry, for at most a few hundred entries, two of which may be one element.
             np.add.at(block, (np.nonzero(keep)[0], taken - low), self.weights[rows][keep])
             result.append((rows, slice(low, high), block))
         return result
 
     def apply(self, x: np.ndarray, axis: int, finite: bool) -> np.ndarray:
-        """Multiply along one dim. Dense blocks are used only for finite `x`, as they multiply by zeros too."""
+        """Multiply along one dim. Dense blocks are used only for finite `x`, since they also multiply by zeros."""
         if self.picks:
             return x.take(self.indices[:, 0], axis)
         shape = (*x.shape[:axis], len(self.indices), *x.shape[axis + 1 :])
@@ -89,7 +89,7 @@ class AxisMap:
         return out.reshape(shape)
 
     def _apply_sparse(self, source: np.ndarray) -> np.ndarray:
-        """Tap by tap on ``(outer, size, inner)``, touching nothing but what each row takes."""
+        """One entry of all rows at a time, on ``(outer, size, inner)``, reading only the inputs of each row."""
         total = np.zeros((len(source), len(self.indices), source.shape[2]), source.dtype)
         for tap in range(self.indices.shape[1]):
             part = source.take(self.indices[:, tap], 1)
@@ -101,14 +101,14 @@ class AxisMap:
 
 
 def _step(size: int, out: int, align_corners: bool, scale: float | None, real: type[np.floating]) -> np.floating:
-    """How far apart neighbouring outputs lie in the input, in the arithmetic of the array's own precision."""
+    """The distance of neighbouring outputs in the input, computed in the array's own precision."""
     if align_corners:
         return real(size - 1) / real(out - 1) if out > 1 else real(0)
     return real(1.0 / scale) if scale else real(size) / real(out)
 
 
 def _positions(size: int, out: int, align_corners: bool, scale: float | None, real: type[np.floating]) -> np.ndarray:
-    """Where each output lies in the input, as a fraction of an index."""
+    """The fractional input index of each output."""
     step = _step(size, out, align_corners, scale, real)
     at = np.arange(out).astype(real)
     return step * at if align_corners else step * (at + real(0.5)) - real(0.5)
@@ -117,8 +117,8 @@ def _positions(size: int, out: int, align_corners: bool, scale: float | None, re
 def _nearest(size: int, out: int, exact: bool, scale: float | None, real: type[np.floating], small: bool) -> AxisMap:
     """The nearest input of each output.
 
-    PyTorch has a kernel of its own for `small` images, which computes in float32 and has shortcuts for equal and
-    doubled sizes. The choice shows where a given factor puts a position on the border between two inputs.
+    PyTorch has a separate kernel for `small` images, which computes in float32 and has shortcuts for equal and doubled sizes. The
+    choice matters if a given factor puts a position on the border between two inputs.
     """
     at = np.arange(out)
     step = _step(size, out, False, scale, np.float32 if small else real)
@@ -195,14 +195,14 @@ def axis_map(
     size: int, out: int, mode: str, align_corners: bool, scale: float | None, antialias: bool, dtype: np.dtype,
     small: bool,
 ) -> AxisMap:  # fmt: skip
-    """The matrix of one dim. The last few are kept: a network asks for the same ones again and again."""
+    """The matrix of one dim. The last few are cached: a network needs the same ones again and again."""
     real = dtype.type if dtype.kind == "f" else np.float32
     if mode in _NEAREST:
         return _nearest(size, out, mode == "nearest-exact", scale, real, small)
     if mode not in (*_LINEAR, "bicubic", "lanczos"):
         raise NotImplementedError(f"interpolation mode {mode!r} is not known")
     if antialias:
-        if size == out:  # whatever the scale: PyTorch leaves such a dim as it is
+        if size == out:  # whatever the scale: PyTorch leaves such a dim unchanged
             return AxisMap(size, np.arange(size)[:, None], np.ones((size, 1), real))
         return _antialiased(size, out, mode, align_corners, scale, real)
     return (_cubic if mode == "bicubic" else _linear)(size, out, align_corners, scale, real)
@@ -215,7 +215,7 @@ def interpolate(
 ) -> np.ndarray:  # fmt: skip
     """Resize the spatial dims of ``(N, C, *spatial)``.
 
-    `scales` are the factors the user gave, if they are to be used in place of the ratio of sizes.
+    `scales` are the user's factors, if they replace the ratio of sizes.
 
     >>> import numpy as np
     >>> interpolate(np.array([[[0.0, 1.0]]]), (4,), "linear")
@@ -309,7 +309,7 @@ def _resize_last(
 def interpolate_bytes(
     x: np.ndarray, output_size: Ints, mode: str, align_corners: bool, scales: tuple[float | None, ...] | None, antialias: bool
 ) -> np.ndarray:  # fmt: skip
-    """Resize the images ``(N, C, H, W)`` of bytes: along the width, and the rounded result along the height.
+    """Resize images ``(N, C, H, W)`` of bytes: along the width, then the rounded result along the height.
 
     >>> import numpy as np
     >>> interpolate_bytes(np.array([[[[0, 255]]]], np.uint8), (1, 3), "bilinear", False, None, False)

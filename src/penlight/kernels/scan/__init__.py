@@ -15,13 +15,13 @@ from ..numpy_warnings import hush, unhush
 from ..rows import is_half, narrow, widen
 from ..waiting_threads import over
 
-_LEAST_COMPILED = 1 << 11  # elements: for fewer, NumPy takes no longer
-_LEAST_EXTREMA = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
+_LEAST_COMPILED = 1 << 11  # elements: for fewer, NumPy is as fast
+_LEAST_EXTREMA = 1 << 8  # the same for running extrema, for dtypes with machine code
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
-    """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
+    """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; float32 is computed in float64, as in PyTorch."""
     x = np.ascontiguousarray(x)
     if x.size >= _LEAST_COMPILED and x.dtype.kind == "f":
         result = _compiled_running(x, dim, ufunc is np.multiply)
@@ -38,7 +38,7 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
 
 
 def _numbered(n: int, behind: int) -> np.ndarray:
-    """The positions along a dimension with so many others behind it."""
+    """The indices along a dimension that `behind` others follow, shaped to broadcast."""
     return np.arange(n).reshape((-1,) + (1,) * behind)
 
 
@@ -46,10 +46,10 @@ _kept_numbered = lru_cache(64)(_numbered)
 
 
 def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
-    """Running extremum and the position it was last reached at; a NaN stays, and later ones replace its position."""
+    """Running extremum and the last index at which it was reached; a NaN stays, and later NaNs replace its index."""
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
-    x = contiguous(x)  # so are PyTorch's results, always
+    x = contiguous(x)  # PyTorch's results are always contiguous
     if x.size >= (_LEAST_EXTREMA if x.dtype.char in "fdl" else _LEAST_COMPILED):
         found = _compiled_extrema(x, dim, ufunc is np.maximum)
         if found is not None:
@@ -72,7 +72,7 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
 
 
 def _compiled_extrema(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same by machine code; None if there is none for this. Elements of fewer bytes become longer ones."""
+    """`_accumulate_with_index` by machine code; None if there is none for this. Narrow elements are widened."""
     if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
         wide = _compiled_extrema(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
         return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
@@ -103,7 +103,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _log_sums(x: np.ndarray, dim: int) -> np.ndarray:
-    """`np.logaddexp.accumulate` in float64, as PyTorch does it: among large numbers each step in float32 would lose what it adds."""
+    """`np.logaddexp.accumulate` in float64, as in PyTorch: with large values a float32 step would lose its increment."""
     return np.logaddexp.accumulate(x, dim, dtype=np.float64)
 
 
@@ -116,10 +116,10 @@ def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _complex_scan(x: np.ndarray) -> np.ndarray:
-    """`logcumsumexp` of complex numbers along the last dimension, in as many steps as the length has bits.
+    """`logcumsumexp` of complex numbers along the last dimension, in log2(length) steps.
 
-    A logarithm is defined up to full turns. PyTorch adds one number after the other, and stays within half a turn of the larger of
-    the two: of the sum so far, or of the number that exceeds it.
+    A logarithm is defined up to full turns. PyTorch adds one element at a time, and stays within half a turn of the larger
+    operand: the sum so far, or the element that exceeds it.
     """
     out, step, n = x.copy(), 1, x.shape[-1]
     while step < n:
@@ -131,7 +131,7 @@ def _complex_scan(x: np.ndarray) -> np.ndarray:
     before = np.where(fresh, x.imag, np.roll(angle, 1, -1))
     moved = angle - before - turn * np.round((angle - before) / turn)
     along = np.cumsum(np.where(fresh, 0.0, moved), -1)
-    last = np.maximum.accumulate(np.where(fresh, np.arange(n), 0), -1)  # where the sum so far was last exceeded
+    last = np.maximum.accumulate(np.where(fresh, np.arange(n), 0), -1)  # the last index that exceeded the sum so far
     base = np.take_along_axis(x.imag + moved - along, last, -1)
     turns = np.round((base + along - angle) / turn)
     return out.real + 1j * (angle + turn * np.where(np.isfinite(turns), turns, 0))
@@ -166,9 +166,9 @@ def _reverse_cumsum(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 # Note [Gradient of cumprod with zeros]
-# Let z be the position of the first zero. Before z nothing is 0 that is divided by, and results from z on are 0, so there
-# the usual sum(grad * result from here on) / x holds. Behind z every term contains x[z] = 0, so the gradient is 0. At z
-# itself it is the same sum with x[z] taken as 1 in the products: a second zero ends that sum by itself.
+# Let z be the position of the first zero. Before z no divisor is 0, and results from z on are 0, so there the usual sum(grad *
+# result from here on) / x holds. After z every term contains x[z] = 0, so the gradient is 0. At z itself it is the same sum with
+# x[z] taken as 1 in the products: a second zero ends that sum by itself.
 
 
 def cumprod_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:
@@ -193,11 +193,11 @@ def cumprod_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: i
 
 # ----- Running sums and products, and running extrema with their positions, as compiled loops -------------------------
 # See Note [Compiled loops] in compiler/loops.py.
-# Sums and products are float64, as PyTorch's are. Of extrema, an element that is at least as good as the best so far, or NaN, replaces it; nothing but NaN replaces
-# NaN.
+# Sums and products are computed in float64, as in PyTorch. For extrema, an element that equals or beats the best so far, or is
+# NaN, replaces it; only NaN replaces NaN.
 
 
-_GRAIN = 1 << 14  # elements that are worth waking a thread for
+_GRAIN = 1 << 14  # elements per thread, at least
 _SERVED = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64))
 
 
@@ -213,7 +213,7 @@ def _rows(begin: int, end: int, x: Floats, out: Floats, length: int, *, product:
 def _columns(
     begin: int, end: int, x: Floats, out: Floats, so_far: Doubles, length: int, columns: int, *, product: bool
 ) -> None:
-    """Of matrices; the range is over these. `so_far` has a row for each of them."""
+    """Running sums or products along the columns of matrices; the range is over matrices. `so_far` has a row for each of them."""
     for matrix in range(begin, end):
         first, top = matrix * length * columns, matrix * columns
         for c in range(columns):
@@ -247,7 +247,8 @@ def _extrema_columns(
     begin: int, end: int, x: Elements, values: Elements, indices: Ints, best: Elements, positions: Ints, length: int, columns: int,
     *, largest: bool,
 ) -> None:  # fmt: skip
-    """Of matrices; the range is over these. `best` and `positions` are rows that all rows of a matrix share."""
+    """Running extrema along the columns of matrices; the range is over matrices. `best` and `positions` are rows that all rows of
+    a matrix share."""
     for matrix in range(begin, end):
         first, top = matrix * length * columns, matrix * columns
         for c in range(columns):

@@ -2,12 +2,11 @@
 
 Note [When the shift can be skipped]
 Softmax subtracts each row's maximum so that `exp` cannot overflow. That is two passes, next to one for `exp` itself, and
-seldom needed. So the exponentials are taken as they are, and the row sums, which are needed anyway, tell whether all went
-well: where each lies between 1 and 1e30 nothing has overflowed, and what has underflowed would have with the shift too.
-The quotient e^x / sum(e^x) has the same relative error either way. Otherwise (also for NaN and infinite sums) the block
-is done again with the shift. For logarithms the shift matters (x - log sum is as inexact as x is large), so `log_softmax`
-never skips it. Cross entropy takes log(sum / e^x_target) instead, which is exact enough at any size and
-never negative.
+seldom needed. So the exponentials are taken without it, and the row sums, which are needed anyway, tell whether that was right:
+if each lies between 1 and 1e30, nothing has overflowed, and any underflow would also occur with the shift. The quotient e^x /
+sum(e^x) has the same relative error either way. Otherwise (also for NaN and infinite sums) the block is recomputed with the
+shift. For logarithms the shift matters (the error of x - log sum grows with x), so `log_softmax` never skips it. Cross entropy
+takes log(sum / e^x_target) instead, which is accurate at any size and never negative.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ native = lazy_import(globals(), "native", "..native")
 
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS = {_FLOAT: "float32", _DOUBLE: "float64"}
-_MOST_COPIED = 1 << 13  # elements: for more, copies with the dimension as the last one cost more than they save
-_LEAST_MATRIX = 1 << 12  # elements of a matrix whose columns are done: below, calls cost more than they save
-_LEAST_COLUMNS = 32  # of it: for fewer, NumPy's inner loops are as long
+_MOST_COPIED = 1 << 13  # elements: for more, copies with the dimension moved to the end cost more than they save
+_LEAST_MATRIX = 1 << 12  # elements of a matrix that is reduced along columns: below, calls cost more than they save
+_LEAST_COLUMNS = 32  # of such a matrix: for fewer, NumPy's inner loops are as long
 _MOST_WHOLE = 1 << 10  # elements: for more, NumPy's sums and maxima along a dimension cost more than blocks
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------------
 #
-# An implementation gets the name of a function, a dimension, and arrays of one shape and dtype. Row kernels refuse arrays that are not contiguous.
+# An implementation takes the name of a function, a dimension, and arrays of one shape and dtype. Row kernels refuse non-contiguous arrays.
 
 _kernels: dict[Any, Any] = {}
 
@@ -64,7 +63,7 @@ def _along_rows(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
 
 
 def _along_copied_rows(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
-    """By a row kernel over copies with the dimension as the last one."""
+    """By a row kernel over copies with the dimension moved to the end."""
     last = arrays[0].ndim - 1
     found = _along_rows(name, last, *[np.ascontiguousarray(moveaxis(a, dim, last)) for a in arrays])
     return None if found is None else np.ascontiguousarray(moveaxis(found, last, dim))
@@ -75,7 +74,7 @@ def _contiguous(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 
 def _along_columns(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
-    """By kernels down the columns of matrices."""
+    """By kernels along the columns of matrices."""
     shape = split_shape(arrays[0].shape, dim)
     out = np.empty(arrays[0].shape, arrays[0].dtype)
     _run_down_columns(name, *[a.reshape(shape) for a in (*arrays, out)])
@@ -99,7 +98,7 @@ def _in_numpy(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 
 def _whole(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
-    """In NumPy, by as few calls as can be."""
+    """In NumPy, with as few calls as possible."""
     token = hush()
     try:
         return _FORMULAS[name](dim, *arrays)
@@ -129,7 +128,7 @@ def _along(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray:
 
 
 def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
-    """Run a row kernel over the rows of the first array, if that can be done."""
+    """Run a row kernel over the rows of the first array, if possible."""
     rows = arrays[0]
     if rows.dtype == _DOUBLE and native.available() and all([a.dtype == _DOUBLE for a in arrays]):
         options = {**options, "kind": "float64"}
@@ -145,17 +144,17 @@ def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part
 
 
 def _sum(x: np.ndarray) -> np.ndarray:
-    """Sums along the second axis, which stays: over the rows of a contiguous 2-d block, or down the columns of a 3-d one."""
+    """Sums along the second axis, with keepdims: over the rows of a contiguous 2-d block, or along the columns of a 3-d one."""
     return row_sum(x)[:, None] if x.ndim == 2 else np.add.reduce(x, 1, keepdims=True)
 
 
 def _largest(x: np.ndarray) -> np.ndarray:
-    """Maxima, likewise."""
+    """Maxima along the second axis, with keepdims."""
     return row_max(x) if x.ndim == 2 else np.maximum.reduce(x, 1, keepdims=True)
 
 
 def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Write e^(x - shift) to `out`; return the shift, or None, and the sums along the second axis, which stays."""
+    """Write e^(x - shift) to `out`; return the shift, or None, and the sums along the second axis, with keepdims."""
     np.exp(x, out)
     total = _sum(out)
     if np.minimum.reduce(total, None) >= 1.0 and np.maximum.reduce(total, None) <= 1e30:
@@ -247,7 +246,7 @@ _NUMPY: dict[str, Callable[..., None]] = {
 
 
 def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    """log(sum(e^x)) over `dims`, without overflow; over nothing it is -inf, and an infinite maximum is the answer."""
+    """log(sum(e^x)) over `dims`, without overflow; an empty sum gives -inf, and an infinite maximum is the result."""
     dtype, shape, x = x.dtype, x.shape, widen(x)
     axes = dims if shape else ()
     kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
@@ -268,8 +267,8 @@ def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray
 
 
 def _finite(shift: np.ndarray) -> np.ndarray:
-    """The shift with 0 for +-inf, so that subtracting it from itself is not NaN."""
-    shift = np.asarray(shift)  # of a 0-d array NumPy gives a number
+    """The shift, with 0 in place of +-inf, so that x - shift is not inf - inf."""
+    shift = np.asarray(shift)  # for a 0-d array NumPy returns a scalar
     shift[np.isinf(shift)] = 0.0
     return shift
 
@@ -290,16 +289,16 @@ def _logsumexp_rows(x: np.ndarray) -> np.ndarray:
 
 
 class SavedCrossEntropy(NamedTuple):
-    """What the backward of `nll_from_logits` needs."""
+    """The saved values for the backward of `nll_from_logits`."""
 
     exps: np.ndarray  # (N, C), e^(logits - shift)
     totals: np.ndarray  # (N,), the row sums of exps
-    picked: np.ndarray  # (N,), flat position of each row's target (of class 0 where ignored)
+    picked: np.ndarray  # (N,), flat index of each row's target (of class 0 where ignored)
     pull: np.ndarray | None  # (N,), weight of the target's class in the loss; 0 where ignored, None for all ones
     smoothed: np.ndarray | None  # (N,), weight of every class by label smoothing; None without
     weight: np.ndarray | None  # (C,), the class weights; only kept with label smoothing
     ignored: np.ndarray | None  # (N,) bool; None if no row is
-    denominator: float  # what the sum of the losses was divided by
+    denominator: float  # the divisor of the sum of the losses
     dtype: np.dtype  # of the logits
 
     def at_targets(self, grad: Any) -> np.ndarray:
@@ -323,7 +322,7 @@ def check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[n
     """The target with ignored entries as class 0, and the mask of the ignored ones (None if there are none)."""
     not_a_class = ignore_index < 0 or ignore_index >= classes
     if not_a_class and target.dtype == np.int64 and target.size and target.view(np.uint64).max() < classes:
-        return target, None  # the usual case, seen in one pass: as unsigned, negative ones are huge
+        return target, None  # the usual case, checked in one pass: as unsigned, negative ones are huge
     ignored = np.equal(target, ignore_index)
     some = bool(ignored.any())
     if some:
@@ -369,7 +368,7 @@ def _row_losses(
 
 
 def _loss_unshifted(total: np.ndarray, at_target: np.ndarray, loss: np.ndarray) -> None:
-    """log(total / e^at_target); as a difference where the quotient would overflow."""
+    """log(total / e^at_target); computed as a difference where the quotient would overflow."""
     quotient = np.exp(at_target)
     np.divide(total, quotient, quotient)
     np.log(quotient, loss)
@@ -381,7 +380,7 @@ def _loss_unshifted(total: np.ndarray, at_target: np.ndarray, loss: np.ndarray) 
 def _smoothed(
     x: np.ndarray, out: np.ndarray, at_target: np.ndarray, weight: np.ndarray | None, everywhere: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """With label smoothing the shift is always made, as the shifted logits themselves are summed, too."""
+    """With label smoothing the shift is never skipped, since the shifted logits are summed, too."""
     shift = row_max(x)
     np.subtract(x, shift, out)
     if weight is None:
@@ -403,7 +402,7 @@ def nll_from_logits(
     label_smoothing: float = 0.0,
     need_backward: bool = True,
 ) -> tuple[np.ndarray, SavedCrossEntropy | None]:
-    """Cross entropy of logits (N, C) and class indices (N,): the loss, and what `nll_from_logits_backward` needs.
+    """Cross entropy of logits (N, C) and class indices (N,): the loss, and the saved values for `nll_from_logits_backward`.
 
     The loss is () for "mean" and "sum", (N,) for "none".
     """
@@ -469,21 +468,21 @@ def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.n
 
 
 def _quiet(coefficients: np.ndarray, ignored: np.ndarray | None) -> np.ndarray:
-    """The coefficients with 0 for ignored rows, which get no gradient even where the mean over nothing is NaN."""
+    """The coefficients with 0 for ignored rows, which get no gradient even if the mean over no rows is NaN."""
     if ignored is not None:
         coefficients[ignored] = 0.0
     return coefficients
 
 
 # ----- Softmax and log-softmax down the columns of large float32 matrices, by native kernels --------------------------
-# Pass after pass, each row by row. See Note [Native kernels]. The same in NumPy: the functions whose names begin with `_numpy`.
+# Several passes, each row by row. See Note [Native kernels]. The NumPy versions are the functions whose names begin with `_numpy`.
 
 
-_GRAIN = 1 << 17  # elements; the least that is worth waking a thread for
+_GRAIN = 1 << 17  # elements per thread, at least
 
 
 def _run_down_columns(name: str, *arrays: np.ndarray) -> None:
-    """Do `name` down the columns of (count, rows, columns) arrays, the result being the last."""
+    """Run `name` along the columns of (count, rows, columns) arrays; the last one is the result."""
     count, rows, columns = arrays[0].shape
     body = _BODIES[name]
 
@@ -495,7 +494,7 @@ def _run_down_columns(name: str, *arrays: np.ndarray) -> None:
 
 
 def _exponentials(x: np.ndarray, *out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest element of each column and the sum of e^(x - largest), which are written to `out` if that is given."""
+    """The largest element of each column and the sum of e^(x - largest); these exponentials are written to `out` if it is given."""
     top, total = np.full(x.shape[1], -np.inf, x.dtype), np.zeros(x.shape[1], x.dtype)
     native.in_order(definitions.column_tops, x.shape, x, top)
     native.in_order(definitions.column_exponentials, x.shape, x, top, total, *out, keep=bool(out))

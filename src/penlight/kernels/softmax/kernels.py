@@ -1,6 +1,6 @@
-"""Softmax, log-softmax and what cross entropy needs, over rows. The same in NumPy: kernels/softmax/.
+"""Row kernels for softmax, log-softmax and cross entropy. The NumPy versions are in kernels/softmax/.
 
-Exponents are not above 0 here, but for `logsumexp`.
+Exponents are at most 0 here, except in `logsumexp`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def log_softmax_backward(b: Rows, kind: str = _SINGLE) -> None:
 
 
 def logsumexp(b: Rows, kind: str = _SINGLE) -> None:
-    """out = max + log(sum(e**(x - max))) of each row, where an infinite maximum counts as 0."""
+    """out = max + log(sum(e**(x - max))) of each row; an infinite maximum is replaced by 0."""
     x, out = b.array(kind=kind), b.per_row()
     top = b.largest(x.load)
     infinite = greater(absolute(top), 1.7976931348623157e308 if b.double else 3.4028234663852886e38)
@@ -73,7 +73,7 @@ def scaled(b: Rows, kind: str = _SINGLE) -> None:
     b.each(lambda: out.store(x.load() * factor), unroll=4)
 
 
-# Down the columns of a matrix. What is found out about columns is collected in rows that all rows share: `native.in_order`.
+# Along the columns of a matrix. Results per column are accumulated in rows that all rows share: `native.in_order`.
 
 
 def column_tops(b: Rows) -> None:

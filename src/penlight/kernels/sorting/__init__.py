@@ -1,13 +1,13 @@
-"""Sorting and what rests on it: sort, topk, kthvalue, median, mode, unique, searchsorted, histc, bincount.
+"""Sorting and functions based on it: sort, topk, kthvalue, median, mode, unique, searchsorted, histc, bincount.
 
-NaN counts as the largest value. Sorting is always stable, as PyTorch's on the CPU is, and where PyTorch leaves the choice
-between equal elements open (topk, kthvalue), the one with the lowest index is taken.
+NaN counts as the largest value. Sorting is always stable, as PyTorch's on the CPU is. Where PyTorch does not specify which of
+equal elements is chosen (topk, kthvalue), it is the one with the lowest index.
 
 Note [Sorting keys with their positions]
-NumPy sorts plain integers with vector instructions, but its stable argsort is ten times slower. So an element of up to 32
-bits becomes an integer key of the same order, and key and position are packed into one 64-bit integer: key above,
-position below. Sorting these is sorting stably, and the positions are the low halves of the result. For 64-bit
-integers the same works whenever their range is below 2^31.
+NumPy sorts plain integers with vector instructions, but its stable argsort is ten times slower. So an element of up to 32 bits
+becomes an integer key with the same order, and key and position are packed into one 64-bit integer: the key in the high half, the
+position in the low half. Sorting these is a stable sort, and the positions are the low halves of the result. For 64-bit integers
+the same works whenever their range is below 2^31.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ..rows import is_half, quiet
 from ..strategy import Strategy, apply
 
 _SMALL = 2048  # elements; below, packing keys costs more than it saves
-_MOST_FOUND = 8  # elements of a row that are found one after the other
-_FEW_BOUNDS = 16  # elements of a sorted row that values are compared with one after the other
-_LONG = 1 << 14  # length of a row from which topk first finds its threshold
-_LONG_SINGLE = 256  # the same, if there is one row only
+_MOST_FOUND = 8  # elements of a row that are found one by one
+_FEW_BOUNDS = 16  # elements of a sorted row with which values are compared one by one
+_LONG = 1 << 14  # length of a row from which on topk first finds its threshold
+_LONG_SINGLE = 256  # the same, if there is only one row
 _POSITION = 0xFFFFFFFF
 
 
 def _plain(x: np.ndarray) -> np.ndarray:
-    """x, if it is of bools with bytes of 0 and 1: NumPy compares the bytes."""
+    """x, with bytes 0 and 1 only if it is bool: NumPy compares the bytes."""
     return plain_mask(x) if x.dtype == np.bool_ else x
 
 
@@ -48,7 +48,7 @@ def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
-    """The inverse of `as_rows`, for rows of whatever length."""
+    """The inverse of `as_rows`, for rows of any length."""
     if not shape:
         return rows.reshape(())
     if dim == len(shape) - 1:
@@ -68,7 +68,7 @@ def _reduced(column: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool
 
 
 def _keys(rows: np.ndarray) -> np.ndarray | None:
-    """int64 keys below 2^31 in size that sort as the elements do; None where there are none."""
+    """int64 keys below 2^31 in magnitude with the order of the elements; None if there are none."""
     if is_half(rows.dtype):
         rows = rows.astype(np.float32)
     if rows.dtype == np.float32:
@@ -103,7 +103,7 @@ def _packed(rows: np.ndarray, descending: bool) -> np.ndarray | None:
 
 
 def _comparable(x: np.ndarray) -> np.ndarray:
-    """x in a dtype whose NaN NumPy sorts to the end: bfloat16, which is not its own, as float32."""
+    """x in a dtype whose NaN NumPy sorts to the end: bfloat16, which is not NumPy's own, becomes float32."""
     return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
@@ -121,7 +121,7 @@ def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
         packed.sort(1)
         packed &= _POSITION
         return packed
-    if rows.size >= _SMALL:  # the vectorised sort is stable, too, if nothing is equal
+    if rows.size >= _SMALL:  # the vectorised sort gives the same if no elements are equal
         order = rows.argsort(1)
         ordered = take_along(rows, order, 1)
         if (ordered[:, 1:] > ordered[:, :-1]).all():
@@ -145,7 +145,7 @@ def pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _all_starts(count: int, n: int) -> np.ndarray:
-    """Where rows begin in memory."""
+    """The flat offset of each row."""
     return np.arange(0, count * n, n)[:, None]
 
 
@@ -153,13 +153,13 @@ _kept_starts = lru_cache(64)(_all_starts)
 
 
 def _starts(count: int, n: int) -> np.ndarray:
-    """The same, kept for the next call if they are few. Not to be written to."""
+    """`_all_starts`, cached if there are few rows. Read-only."""
     return (_kept_starts if count <= 4096 else _all_starts)(count, n)
 
 
 @quiet
 def _has_nan(rows: np.ndarray) -> bool:
-    """Whether there is a NaN. The sum of squares, which takes one pass and no temporary, is NaN if there is, and only then."""
+    """Whether there is a NaN. The sum of squares, which takes one pass and no temporary, is NaN exactly then."""
     if rows.dtype.kind == "f":
         flat = rows.reshape(-1)
         total = flat.dot(flat)
@@ -177,12 +177,12 @@ def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray,
 
 @wide_indices()
 def argsort(x: np.ndarray, dim: int, descending: bool = False) -> np.ndarray:
-    """The indices that `sort` gives."""
+    """The indices that `sort` returns."""
     return restore_rows(argsort_rows(as_rows(x, dim), descending), x.shape, dim)
 
 
 def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Positions of the k first of the sorted row, found among those that reach the k-th value."""
+    """Positions of the first k elements of the sorted row, selected from those that reach the k-th value."""
     row = _comparable(row)
     last = len(row) - k if largest else k - 1
     ordered = row.copy()
@@ -197,19 +197,20 @@ def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
         return candidates.take(argsort_rows(row.take(candidates)[None], largest)[0, :k])
     if not largest:
         return candidates.take(row.take(candidates).argsort(kind="stable")[:k])
-    candidates = candidates[::-1]  # backwards twice, so that of equal ones the first stays the first
+    candidates = candidates[::-1]  # reversed twice, so that the first of equal ones stays first
     return candidates.take(row.take(candidates).argsort(kind="stable")[: -k - 1 : -1])
 
 
 def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
-    """Positions of the k first of each sorted row, one after the other; None if -inf or NaN cannot be told from those that were found."""
+    """Positions of the first k elements of each sorted row, found one by one; None if -inf or NaN cannot be distinguished from
+    those already found."""
     left = rows.copy() if largest else np.negative(rows)
     if not largest and _has_nan(left):
         return None
     flat, starts = left.reshape(-1), _starts(*rows.shape)[:, 0]
     order = np.empty((len(rows), k), np.int64)
     for i in range(k):
-        found = left.argmax(1)  # the first of equal ones, and of all if there is a NaN
+        found = left.argmax(1)  # the first of equal ones, or the first NaN
         order[:, i] = found
         found += starts
         if i == k - 1:
@@ -219,7 +220,7 @@ def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
 
 
 def _top_by_partition(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
-    """Positions of the k first of each sorted row; None if there are no keys that can be packed."""
+    """Positions of the first k elements of each sorted row; None if there are no keys that can be packed."""
     packed = _packed(rows, largest)
     if packed is None:
         return None
@@ -269,7 +270,7 @@ def _check_reduction(name: str, x: np.ndarray, dim: int) -> None:
 
 
 def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
-    """For each row the position of its element number `rank` in sorted order; one number for all, or (rows,)."""
+    """For each row the position of its element of this `rank` in sorted order; one rank for all, or (rows,)."""
     rows = _comparable(rows)
     if not isinstance(rank, int):
         if rows.size >= _SMALL:
@@ -278,7 +279,7 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
             value = ordered.take(starts + rank)
             before = ordered.take(starts + np.maximum(rank - 1, 0))
             if not (before[rank > 0] == value[rank > 0]).any():
-                return (rows == value[:, None]).argmax(1)  # the first of equal ones is wanted
+                return (rows == value[:, None]).argmax(1)  # the first of equal ones
         return take_along(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
     if rows.size < _SMALL:
         return argsort_rows(rows, False)[:, rank].copy()
@@ -286,20 +287,20 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
     value = ordered[:, rank, None]
     equal = rows == value
     if not _has_nan(value) and not (ordered[:, :rank] == value).any():
-        return equal.argmax(1)  # the first of equal ones is wanted
+        return equal.argmax(1)  # the first of equal ones
     below = rows < value
     if rows.dtype.kind not in "iub":
         nan = np.isnan(rows)
         is_nan = np.isnan(value)
         equal |= nan & is_nan
         below |= ~nan & is_nan
-    # Of the equal ones the one wanted is number (rank - how many are smaller).
+    # Of the equal elements, take number (rank - count of smaller elements).
     wanted = rank - np.count_nonzero(below, 1)
     return (equal.cumsum(1) > wanted[:, None]).argmax(1)
 
 
 def median_of_all(x: np.ndarray, skip_nan: bool) -> np.ndarray:
-    """The median of all elements, of which there is at least one; NaN if there is any, unless those are skipped."""
+    """The median of all elements (at least one); NaN if there is any NaN, unless these are skipped."""
     flat = _comparable(x).reshape(-1)
     count = flat.size
     if _has_nan(flat):
@@ -334,7 +335,7 @@ def _picked(
 
 @wide_indices(1)
 def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(value, index) of the median along `dim`, the lower one of two; NaN, and the first one's index, if there is any."""
+    """(value, index) of the median along `dim`, the lower one of two; if there is a NaN, NaN and the index of the first."""
     _check_reduction("median", x, dim)
     rows = as_rows(x, dim)
     return _picked(x, rows, (rows.shape[1] - 1) // 2, dim, keepdim, nan_wins=True)
@@ -342,7 +343,7 @@ def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, 
 
 @wide_indices(1)
 def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(value, index) of the median along `dim` of what is not NaN."""
+    """(value, index) of the median along `dim`, ignoring NaN."""
     _check_reduction("nanmedian", x, dim)
     rows = as_rows(x, dim)
     if not _has_nan(rows):
@@ -359,7 +360,7 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     order = argsort_rows(rows, False)
     ordered = pick(rows, order)
     changed = ordered[:, 1:] != ordered[:, :-1]
-    if rows.size >= _SMALL and changed.all():  # each is there once: the smallest
+    if rows.size >= _SMALL and changed.all():  # all values are distinct: the smallest
         return _reduced(ordered[:, 0].copy(), x.shape, dim, keepdim), _reduced(
             order[:, 0].copy(), x.shape, dim, keepdim
         )
@@ -370,7 +371,7 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     starts = np.zeros((count, n), np.int64)
     np.multiply(changed, columns[1:], out=starts[:, 1:])
     np.maximum.accumulate(starts, 1, out=starts)
-    # The run lengths so far: the first largest one is at the end of the run that is wanted.
+    # The run lengths so far: the first maximum is at the end of the most frequent value's run.
     best = np.subtract(columns, starts, out=starts).argmax(1)
     if count > 1:
         best += _starts(count, n)[:, 0]
@@ -407,7 +408,7 @@ def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: 
 
 @wide_indices(1, 2)
 def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
-    """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
+    """(values, inverse, counts): the distinct elements, sorted; every NaN is distinct."""
     flat = np.ascontiguousarray(_plain(x)).reshape(1, -1)
     if not return_inverse:
         ordered = np.sort(_comparable(flat), 1)
@@ -421,7 +422,7 @@ def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = Fa
 
 
 def _slices(x: np.ndarray, dim: int) -> np.ndarray:
-    """x as (n along dim, everything else), after refusing what has no elements to compare."""
+    """x as (n along dim, everything else); refuses arrays without elements to compare."""
     if x.size == 0 and x.shape[dim] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     return moveaxis(_plain(x), dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
@@ -458,7 +459,7 @@ def unique_consecutive(
 def searchsorted(
     sequence: np.ndarray, values: np.ndarray, right: bool = False, sorter: np.ndarray | None = None
 ) -> np.ndarray:
-    """Where each value would go in the sorted sequence: before equal ones, or (`right`) behind them.
+    """The insertion index of each value in the sorted sequence: before equal elements, or (`right`) after them.
 
     A 1-d sequence serves all values; otherwise all but the last dimensions of both agree.
     """
@@ -503,7 +504,7 @@ def _bisect(rows: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
     flat, base = rows.reshape(-1), np.arange(0, count * n, n)[:, None]
     position = np.empty(wanted.shape, np.int64)
     position[...] = base
-    left = n  # elements of a row among which the position is, from `position` on
+    left = n  # size of the search interval, which starts at `position`
     while left:
         half = (left + 1) // 2
         at = flat.take(position + (half - 1))
